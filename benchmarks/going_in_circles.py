@@ -26,7 +26,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import FIRST_GUESS
 from session.values import Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.report.figures import FailedCommands
+from zorkgpt.report.figures import repeat_failures
 
 AIMLESS_TURNS, AIMLESS_GAMES = 400, 3
 _ALWAYS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")
@@ -107,17 +107,17 @@ def _turns(
 
 def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
     """Count what is noticed in these turns of one game."""
-    seen, ledger, state = Notices(len(turns)), FailedCommands(), GameState()
+    seen, state = Notices(len(turns)), GameState()
     parts = logging.getLogger(__name__), GameConfiguration(), state
     circling, tried = CirclingDetector(*parts), TriedCommands(*parts)
     start: int | None = None
-    for turn in turns:
+    for turn, repeats in zip(turns, repeat_failures(turns), strict=True):
         sections = [manager.section(turn.before) for manager in (circling, tried)]
         advice = render_sections([section for section in sections if section and section.text])
         seen.tokens.append(len(advice) * FIRST_GUESS)
         seen.circling += CIRCLING in advice
         seen.doubted += len(set(state.tries.outcomes(turn.before, turn.action))) == 1
-        if ledger.repeats(turn):
+        if repeats:
             seen.repeated += 1
             seen.listed += f"`{plain_command(turn.action)}`" in advice
         was_circling = circling.is_circling

@@ -11,16 +11,16 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
 from benchmarks.stories import OWN_STORY
 from benchmarks.tables import Row, show
 from tests.fixtures.small_ablation import scripted_plan
-from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.ablation import Ablation, play_locally
 from zorkgpt.ablation.comparison import Comparison, compare_all
 from zorkgpt.ablation.measures import RunMeasures
-from zorkgpt.ablation.runners import LocalRunner
 from zorkgpt.llm.embedded.embedded_server import available_cores
 
 ARMS = "full,no-memory,shuffled-memory"
@@ -44,7 +44,7 @@ def played(pairs: int, seed: int) -> list[RunMeasures]:
     plan = scripted_plan(OWN_STORY, ARMS, pairs=pairs, episodes=EPISODES, turns=TURNS, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         ablation = Ablation(plan, Path(folder))
-        for _ in ablation.play(LocalRunner(available_cores())):
+        for _ in ablation.play(partial(play_locally, size=available_cores())):
             pass
         return ablation.runs()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.report_data import DATA, data_in
+from tests.fixtures.report_data import DATA, command_of, data_in
 from tests.pictures import EXAMPLE, LENGTH, photograph, picture_of_terminal
 from zorkgpt.report.server import page_of
 
@@ -24,19 +24,20 @@ def test_the_report_in_docs_is_the_page_that_is_built_now() -> None:
 
 def test_the_report_in_docs_is_of_the_story_that_ships_and_as_long_as_its_script_plays(own_story: Path) -> None:
     (run,) = data_in(REPORT)["runs"]
-    assert run["story_sha256"] == sha256(own_story.read_bytes()).hexdigest()
-    assert (run["state"], run["prompts"], run["notes"]) == ("done", "rebuilt", [])
-    lengths = [max(turn["turn"] for turn in episode["turns"]) for episode in run["episodes"]]
-    assert ("--episodes", str(len(lengths)), "--max-turns", str(max(lengths))) == LENGTH
+    figures = run["figures"]
+    assert figures["manifest"]["story_sha256"] == sha256(own_story.read_bytes()).hexdigest()
+    assert (figures["run"]["state"], run["prompts"], run["notes"]) == ("done", "rebuilt", [])
+    longest = max(episode["turns"] for episode in figures["episodes"])
+    assert ("--episodes", str(len(figures["episodes"])), "--max-turns", str(longest)) == LENGTH
 
 
 def test_the_terminal_in_the_picture_shows_the_run_of_the_report() -> None:
     picture = (EXAMPLE / "live.svg").read_text(encoding="utf-8")
     (run,) = data_in(REPORT)["runs"]
-    last = run["episodes"][-1]["turns"][-1]
+    last = run["turns"][-1]
     shown = re.sub(r"<[^>]*>", "", picture).replace("&#160;", " ")
     assert f"Turn {last['turn']} " in shown
-    assert f"> {last['proposals'][-1]['action']}" in shown.replace("&gt;", ">")
+    assert f"> {command_of(last)}" in shown.replace("&gt;", ">")
 
 
 @pytest.mark.parametrize("name", ["report.html", "live.svg"])

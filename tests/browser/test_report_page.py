@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReport
+from tests.fixtures.report_data import seen_in
 from tests.fixtures.unplayed_report import HOSTILE, ablation_of, report_of, run_of
 
 pytestmark = pytest.mark.slow
@@ -112,7 +113,7 @@ def test_a_search_looks_into_prompts_if_it_is_asked_to(open_report: OpenReport) 
 
 def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: OpenReport) -> None:
     run = run_of(40)
-    learnt = [change["after"] for turn in run["episodes"][0]["turns"] for change in turn["changes"]]
+    learnt = [change["after"] for turn in run["turns"] for change in turn["changes"]]
     page = open_report(report_of({**run, "learnt_known": False, "end": learnt}), "#e1t5")
     expect(page.get_by_label("Around this turn")).to_contain_text("Remembered here at the end of the run")
     page.keyboard.press("4")
@@ -166,12 +167,10 @@ def test_rooms_not_yet_seen_are_told_from_those_that_were(open_report: OpenRepor
 
 def test_a_way_past_another_room_is_named_and_the_path_does_not_show_it(open_report: OpenReport) -> None:
     run = run_of(4)
-    story_map = run["map"]
     way = {"from_id": 1, "to_id": 3, "there": ["climb"], "back": [], "shown": "named"}
-    other = {**way, "to_id": 2, "there": ["east"], "shown": "solid"}
-    story_map["ways"] = [{"way": each, "first": [1, 1]} for each in (way, other)]
-    for turn, place in enumerate((1, 3, 1, 2, 1)):
-        run["episodes"][0]["turns"][turn]["seen"]["location"] = {"num": place, "name": ""}
+    run["map"]["ways"] = [way, {**way, "to_id": 2, "there": ["east"], "shown": "solid"}]
+    for turn, place in zip(run["turns"], (1, 3, 1, 2, 1), strict=True):
+        seen_in(turn)["location"] = {"num": place, "name": ""}
     page = open_report(report_of(run), "#e1t4/map")
     expect(page.locator("line.way")).to_have_count(1)
     expect(page.get_by_role("button", name="Room 0, here", exact=True).locator(".named")).to_have_text(
@@ -196,14 +195,14 @@ def test_a_click_on_a_curve_or_a_mark_goes_there(open_report: OpenReport) -> Non
 
 def test_two_runs_stand_side_by_side_at_the_same_milestone(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40), run_of(40, number=2)), "#compare")
-    row = page.get_by_role("row", name="2 points")
-    expect(row).to_contain_text("turn 5turn 6+1")
+    row = page.get_by_role("row", name="1 points")
+    expect(row).to_contain_text("turn 20turn 21+1")
     row.get_by_role("button").click()
-    expect(page.get_by_label("Left, turns")).to_contain_text("You are at 5 of run 1.")
-    expect(page.get_by_label("Right, turns")).to_contain_text("You are at 6 of run 2.")
-    row.get_by_role("link", name="turn 6").click()
-    expect_turn(page, "Episode 1, turn 6")
-    expect(page.get_by_role("article")).to_contain_text("You are at 6 of run 2.")
+    expect(page.get_by_label("Left, turns")).to_contain_text("You are at 20 of run 1.")
+    expect(page.get_by_label("Right, turns")).to_contain_text("You are at 21 of run 2.")
+    row.get_by_role("link", name="turn 21").click()
+    expect_turn(page, "Episode 1, turn 21")
+    expect(page.get_by_role("article")).to_contain_text("You are at 21 of run 2.")
 
 
 def test_a_link_is_followed_even_if_the_address_is_replaced_before_the_page_hears_of_it(
@@ -215,7 +214,7 @@ def test_a_link_is_followed_even_if_the_address_is_replaced_before_the_page_hear
 
 
 def test_a_run_that_stopped_before_its_first_episode_is_shown(open_report: OpenReport) -> None:
-    page = open_report(report_of({**run_of(1), "episodes": [], "map": None, "milestones": [], "marks": []}))
+    page = open_report(report_of({**run_of(1), "turns": [], "map": None, "milestones": [], "marks": []}))
     expect(page.get_by_role("main")).to_contain_text("No episode of this run was begun.")
 
 
@@ -251,11 +250,11 @@ def test_a_long_run_opens_soon_and_draws_only_what_is_in_sight(
 
 def test_an_ablation_shows_every_pair_and_every_episode_as_a_point(open_report: OpenReport) -> None:
     page = open_report(ablation_of(pairs=6, episodes=4))
-    expect(page.get_by_role("main")).to_contain_text("full scored 2.5 points more than no-memory.")
+    expect(page.get_by_role("main")).to_contain_text("square, full against no-memory: +2.2 points in 6 pairs")
     expect(page.locator(".point")).to_have_count(6)
     expect(page.locator(".dot")).to_have_count(2 * 6 * 4)
     expect(page.get_by_role("link", name="runs/full-3")).to_have_attribute("href", "full-3.html")
-    page.get_by_label("Measure").select_option("rooms")
+    page.get_by_label("Measure").select_option("turns to best")
     expect(page.locator(".point")).to_have_count(0)
 
 

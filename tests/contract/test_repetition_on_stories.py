@@ -14,7 +14,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from zorkgpt.report.figures import FailedCommands
+from zorkgpt.report.figures import repeat_failures
 
 GOAL = 0.05  # of the turns of good play repeat what was tried before
 WITHOUT_MEMORY = 0.20  # of the turns of play without a memory do
@@ -70,10 +70,9 @@ def aimless() -> list[str]:
 
 
 def rate(story: Path, commands: Sequence[str], seed: int) -> float:
-    ledger, repeated = FailedCommands(), 0
     with JerichoInterface(story, seed=seed) as game:
-        for number, command in enumerate(commands, start=1):
-            before = game.observation
-            turn = TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
-            repeated += bool(ledger.repeats(turn))
-    return repeated / len(commands)
+        turns = (
+            TurnRecord(1, number, game.observation, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
+            for number, command in enumerate(commands, start=1)
+        )
+        return sum(map(bool, repeat_failures(turns))) / len(commands)

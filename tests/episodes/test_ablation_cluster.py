@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,11 @@ from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import scripted_plan
 from tests.fixtures.troubled_server import Answers
-from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.ablation import Ablation, play_locally
 from zorkgpt.ablation.plan import AblationPlan
-from zorkgpt.ablation.runners import LocalRunner
 
 distributed = pytest.importorskip("distributed")
-from zorkgpt.ablation.cluster import DaskRunner, store  # noqa: E402  needs Dask
+from zorkgpt.ablation.cluster import play_on_cluster, store  # noqa: E402  needs Dask
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -63,10 +63,10 @@ def two_workers() -> LocalCluster:
 @pytest.mark.filterwarnings("default")  # of Dask's own, when a worker dies
 def test_a_worker_that_is_killed_half_way_changes_nothing(plan: AblationPlan, tmp_path: Path) -> None:
     here = Ablation(plan, tmp_path / "here")
-    assert len(list(here.play(LocalRunner(2)))) == 6
+    assert len(list(here.play(partial(play_locally, size=2)))) == 6
     there = Ablation(plan, tmp_path / "there")
     with two_workers() as cluster:
-        playing = there.play(DaskRunner(cluster.scheduler_address))
+        playing = there.play(partial(play_on_cluster, address=cluster.scheduler_address))
         done = [next(playing)]
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
         done += playing
@@ -94,7 +94,7 @@ def test_as_typed_the_cluster_gives_the_results_of_this_machine(
 
 def test_a_scheduler_that_is_not_there_is_an_error_in_one_line(plan: AblationPlan, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no Dask scheduler answers there"):
-        next(Ablation(plan, tmp_path).play(DaskRunner(NO_SCHEDULER, seconds=1)))
+        next(Ablation(plan, tmp_path).play(partial(play_on_cluster, address=NO_SCHEDULER, seconds=1)))
 
 
 def test_no_worker_can_have_a_file_written_outside_of_its_run(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
 from tests.fixtures.earlier_version import asked_differently
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.report_data import command_of, data_in, is_played, text_of
+from tests.fixtures.report_data import calls_of, command_of, data_in, is_played, seen_in, text_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
@@ -40,35 +40,31 @@ def reported(run: Path, own_story: Path) -> dict[str, Any]:
     return dict(told)
 
 
-def turns(told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [turn for episode in told["episodes"] for turn in episode["turns"]]
-
-
 def test_every_call_is_there_with_the_prompt_that_its_checksum_is_of(own_story: Path) -> None:
     run = copied(NEWEST)
     told = reported(run, own_story)
     events = [line.event for line in read_journal(run)]
     asked = [event for event in events if isinstance(event, ModelAnswered | ModelFailed)]
-    calls = [call for turn in turns(told) for call in turn["calls"]]
+    calls = [call for turn in told["turns"] for call in calls_of(turn)]
     assert (told["prompts"], told["notes"], told["learnt_known"]) == ("rebuilt", [], True)
     assert sorted(call["event"]["prompt_sha256"] for call in calls) == sorted(event.prompt_sha256 for event in asked)
     for call in calls:
         prompt = "\x00".join(text_of(call["prompt"][part], told["lines"]) for part in ("system", "user"))
         assert (call["prompt"]["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["event"]["prompt_sha256"])
-    played = [command_of(turn) for turn in turns(told) if turn["turn"]]
+    played = [command_of(turn) for turn in told["turns"] if turn["turn"]]
     assert played == [event.record.action for event in events if isinstance(event, TurnPlayed)]
 
 
 def test_what_was_known_at_the_start_and_every_change_come_to_what_was_known_at_the_end(own_story: Path) -> None:
     told = reported(copied(NEWEST), own_story)
     known = {item["key"]: item for item in told["start"]}
-    for change in (change for turn in turns(told) for change in turn["changes"]):
+    for change in (change for turn in told["turns"] for change in turn["changes"]):
         assert known.get(change["key"]) == change["before"]
         known[change["key"]] = change["after"]
     assert [item for item in known.values() if item is not None] != []
     assert sorted(filter(None, known.values()), key=str) == sorted(told["end"], key=str)
     assert {item["kind"] for item in told["end"]} == {"memory", "knowledge", "route", "objective"}
-    read = {key for turn in turns(told) for key in turn["read"]}
+    read = {key for turn in told["turns"] for key in turn["read"]}
     assert {key.partition(":")[0] for key in read} == {"m", "k", "o", "r"}
     assert read <= {*known}
 
@@ -82,7 +78,7 @@ def test_of_a_run_of_an_earlier_version_all_is_shown_but_the_prompts_that_are_ot
     assert (told["prompts"], told["learnt_known"]) == ("partly", False)
     assert any(item["kind"] == "memory" for item in told["end"])
     assert told["map"]["rooms"] != []
-    agree = [call["prompt"] and call["prompt"]["agrees"] for turn in turns(told) for call in turn["calls"]]
+    agree = [call["prompt"] and call["prompt"]["agrees"] for turn in told["turns"] for call in calls_of(turn)]
     assert agree.count(False) == 1
     assert None in agree
 
@@ -94,14 +90,14 @@ def test_without_its_story_a_run_is_shown_without_prompts() -> None:
     assert shown.status == 0
     assert "could not be repeated" in told["notes"][0]["text"]
     played = sum(isinstance(line.event, TurnPlayed) for line in read_journal(run))
-    assert (told["prompts"], sum(turn["turn"] > 0 for turn in turns(told))) == ("none", played)
+    assert (told["prompts"], sum(turn["turn"] > 0 for turn in told["turns"])) == ("none", played)
     assert told["map"]["rooms"] != []
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "no copies"])
 def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: str, own_story: Path) -> None:
     run = copied(NEWEST)
-    whole = turns(reported(run, own_story))
+    whole = reported(run, own_story)["turns"]
     journal = run / JOURNAL_FILE
     lines = journal.read_bytes().splitlines(keepends=True)
     if harm == "no copies":
@@ -110,12 +106,12 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
         rest = [lines[60][:100]] if harm == "cut" else [lines[60].replace(b'"event"', b'"tneve"', 1), *lines[61:]]
         journal.write_bytes(b"".join([*lines[:60], *rest]))
     told = reported(run, own_story)
-    shown = [(command_of(turn), turn["seen"]["text"]) for turn in turns(told) if is_played(turn)]
-    assert shown == [(command_of(turn), turn["seen"]["text"]) for turn in whole][: len(shown)]
+    shown = [(command_of(turn), seen_in(turn)["text"]) for turn in told["turns"] if is_played(turn)]
+    assert shown == [(command_of(turn), seen_in(turn)["text"]) for turn in whole][: len(shown)]
     assert len(shown) == len(whole) if harm == "no copies" else 10 < len(shown) < len(whole)
     assert (told["notes"] == []) == (harm == "no copies")
     assert told["prompts"] == "rebuilt"
-    assert {call["prompt"]["agrees"] for turn in turns(told) for call in turn["calls"]} == {True}
+    assert {call["prompt"]["agrees"] for turn in told["turns"] for call in calls_of(turn)} == {True}
 
 
 def test_a_broken_file_of_a_run_that_cannot_be_repeated_is_named_and_left_as_it_is(own_story: Path) -> None:
@@ -150,7 +146,7 @@ def test_two_runs_are_on_one_page(own_story: Path) -> None:
     shown = typed("report", *runs, "--game", str(own_story))
     told = data_in(Path("report.html").read_text(encoding="utf-8"))
     assert shown.text.splitlines()[-1].startswith("2 runs in report.html, 0.")
-    assert [run["id"] for run in told["runs"]] == [Path(run).name for run in runs]
+    assert [run["figures"]["run"]["run_id"] for run in told["runs"]] == [Path(run).name for run in runs]
     assert json.dumps(told)
 
 
@@ -161,5 +157,5 @@ def test_a_run_writes_its_report_at_its_end() -> None:
     (run,) = Path("work/runs").iterdir()
     (told,) = data_in((run / "report.html").read_text(encoding="utf-8"))["runs"]
     assert shown.status == 0
-    assert (told["state"], told["prompts"], len(turns(told))) == ("done", "rebuilt", 4)
+    assert (told["figures"]["run"]["state"], told["prompts"], len(told["turns"])) == ("done", "rebuilt", 4)
     assert not Path("report.html").exists()

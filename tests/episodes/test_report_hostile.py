@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from session.files.run_folders import find_run
-from tests.fixtures.report_data import data_in, text_of
+from tests.fixtures.report_data import calls_of, data_in, event_of, text_of
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
@@ -50,11 +50,12 @@ def test_all_of_it_is_data_and_its_prompts_are_those_of_the_recorded_checksums(o
     assert re.findall(r"<script[^>]*>", page.partition("</head>")[2])[0].startswith('<script type="application/json"')
     assert "owned" not in page
     (run,) = data_in(page)["runs"]
-    turns = [turn for episode in run["episodes"] for turn in episode["turns"]]
-    calls = [call for turn in turns for call in turn["calls"]]
+    calls = [call for turn in run["turns"] for call in calls_of(turn)]
     assert (run["prompts"], run["notes"], {call["prompt"]["agrees"] for call in calls}) == ("rebuilt", [], {True})
     spelled_out = LONG.replace(SURROGATE, SPELLED_OUT)
-    assert turns[1]["proposals"][-1]["reasoning"] == spelled_out
+    played = event_of(run["turns"][1], "turn_played")
+    assert played is not None
+    assert played["record"]["proposals"][-1]["reasoning"] == spelled_out
     assert {call["event"]["kind"] for call in calls} == {"model_answered"}
     asked = [call for call in calls if call["event"]["role"] == "agent"]
     assert {call["event"]["answer"]["reasoning"] for call in asked} == {spelled_out}

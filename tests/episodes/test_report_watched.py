@@ -48,7 +48,11 @@ def test_turns_come_as_they_are_played_then_their_prompts_and_at_last_that_the_r
                 assert until(address, is_rebuilt)["follow"]
             (run / JOURNAL_FILE).write_bytes(b"".join(lines))
             last = until(address, lambda data: not data["follow"])
-            assert (last["runs"][0]["state"], is_rebuilt(last), turns(last)) == ("done", True, turns(later))
+            assert (last["runs"][0]["figures"]["run"]["state"], is_rebuilt(last), turns(last)) == (
+                "done",
+                True,
+                turns(later),
+            )
         finally:
             serving.send_signal(signal.SIGINT)
         assert serving.wait(PATIENCE) == 0
@@ -63,9 +67,9 @@ def test_without_a_named_run_the_page_goes_over_to_a_run_that_begins_later(tmp_p
             assert serving.stdout is not None
             address = next(word for word in serving.stdout.readline().decode().split() if word.startswith("http://"))
             shown = data_of(address)
-            assert ([run["id"] for run in shown["runs"]], shown["follow"]) == ([first], True)
+            assert (ids(shown), shown["follow"]) == ([first], True)
             write_run(tmp_path / "work", [started(), played(turn(1, "dip banner"))], second)
-            later = until(address, lambda data: data["runs"][0]["id"] == second)
+            later = until(address, lambda data: ids(data) == [second])
             assert (turns(later)[1:], later["follow"]) == ([(1, "dip banner")], True)
         finally:
             serving.send_signal(signal.SIGINT)
@@ -74,8 +78,11 @@ def test_without_a_named_run_the_page_goes_over_to_a_run_that_begins_later(tmp_p
 
 def turns(data: dict[str, Any]) -> list[tuple[int, str | None]]:
     """The turns that were played, with their commands."""
-    told = [turn for episode in data["runs"][0]["episodes"] for turn in episode["turns"]]
-    return [(turn["turn"], command_of(turn)) for turn in told if is_played(turn)]
+    return [(turn["turn"], command_of(turn)) for turn in data["runs"][0]["turns"] if is_played(turn)]
+
+
+def ids(data: dict[str, Any]) -> list[str]:
+    return [run["figures"]["run"]["run_id"] for run in data["runs"]]
 
 
 def is_rebuilt(data: dict[str, Any]) -> bool:

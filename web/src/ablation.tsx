@@ -1,7 +1,7 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useWidth } from "./chart";
-import type { PageAblation, ShownRun, ShownComparison } from "./data";
+import type { AblationData, ComparedPair, Comparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
 import { spelled, Written } from "./written";
@@ -12,58 +12,62 @@ const LEVELS = 7; // of points that would hide each other, above each other
 const BOTTOM = 26;
 
 /** The page of an ablation: what differs between the arms, and every pair and every episode that this was taken from. */
-export function AblationPage({ ablation, program }: { ablation: PageAblation; program: string }) {
-  useEffect(() => void (document.title = `Ablation: ${spelled(ablation.title)}`), [ablation]);
-  const [measure, setMeasure] = useState(ablation.decisive);
+export function AblationPage({ report }: { report: AblationData }) {
+  const { results } = report;
+  const { plan } = results;
+  const [arms, stories] = [Object.keys(plan.arms), Object.keys(plan.stories)];
+  const title = `${arms.join(", ")}: ${stories.join(", ")}`;
+  useEffect(() => void (document.title = `Ablation: ${spelled(title)}`), [title]);
+  const [measure, setMeasure] = useState(report.decisive);
   return (
     <>
       <header class="heading">
-        <h1><Written text={ablation.title} /></h1>
+        <h1><Written text={title} /></h1>
         <dl class="facts">
-          <Fact name="Models"><Written text={ablation.models.join(", ")} /></Fact>
-          <Fact name="Assistance"><Written text={ablation.assistance || "none"} /></Fact>
-          <Fact name="Arms"><Written text={ablation.arms.join(", ")} /></Fact>
-          <Fact name="Pairs">{count(ablation.pairs)}</Fact>
-          <Fact name="Episodes of a run">{count(ablation.episodes)}</Fact>
-          <Fact name="Versions"><Written text={[program, ...ablation.versions].join("; ")} /></Fact>
+          <Fact name="Models"><Written text={results.models.join(", ")} /></Fact>
+          <Fact name="Assistance"><Written text={results.assistance || "none"} /></Fact>
+          <Fact name="Arms"><Written text={arms.join(", ")} /></Fact>
+          <Fact name="Pairs">{count(plan.pairs)}</Fact>
+          <Fact name="Episodes of a run">{count(plan.episodes)}</Fact>
+          <Fact name="Versions"><Written text={[report.program, ...results.versions].join("; ")} /></Fact>
         </dl>
-        {ablation.notes.map((note, each) => <p key={each} class="note"><Written text={note.text} /></p>)}
-        {ablation.command && <p class="labels"><code><Written text={ablation.command} /></code></p>}
+        {report.notes.map((note, each) => <p key={each} class="note"><Written text={note.text} /></p>)}
+        {results.command && <p class="labels"><code><Written text={results.command} /></code></p>}
       </header>
       <main class="page ablation">
         <section>
           <h2>What came of it</h2>
-          {ablation.conclusions.map((sentence, each) => <p key={each} class="conclusion"><Written text={sentence} /></p>)}
-          <p class="label"><Written text={ablation.unit} /></p>
+          {results.conclusions.map((sentence, each) => <p key={each} class="conclusion"><Written text={sentence} /></p>)}
+          <p class="label"><Written text={results.unit} /></p>
         </section>
         <section>
           <h2>Differences, pair by pair</h2>
           <label class="field">
             Measure
             <select value={measure} onChange={(event) => setMeasure(event.currentTarget.value)}>
-              {ablation.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
+              {report.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
             </select>
           </label>
-          {ablation.comparisons.filter((each) => each.measure === measure).map((each, row) => <Difference key={row} comparison={each} />)}
+          {results.comparisons.map((each, row) => each.measure === measure && <Difference key={row} comparison={each} points={report.points[row] ?? []} />)}
         </section>
-        {Object.keys(ablation.stories).map((story) => (
+        {stories.map((story) => (
           <section key={story}>
             <h2>Every episode <span class="label"><Written text={story} /></span></h2>
-            <Episodes story={story} ablation={ablation} />
+            <Episodes story={story} report={report} />
           </section>
         ))}
         <section>
           <h2>Runs</h2>
-          <RunTable runs={ablation.runs} />
+          <RunTable report={report} />
         </section>
       </main>
     </>
   );
 }
 
-function Difference({ comparison: each }: { comparison: ShownComparison }) {
+function Difference({ comparison: each, points }: { comparison: Comparison; points: ComparedPair[] }) {
   const { box, width } = useWidth();
-  const values = each.points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
+  const values = points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
   const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
   const [least, most] = [Math.min(...bounds), Math.max(...bounds)];
   const x = scaleLinear(least < most ? [least, most] : [-1, 1], [16, width - 16]).nice();
@@ -80,7 +84,7 @@ function Difference({ comparison: each }: { comparison: ShownComparison }) {
         <svg width={width} height={ROW + BOTTOM} role="img" aria-label={spelled(`${each.first} minus ${each.other}: ${found}`)}>
           <XAxis x={x} height={ROW} />
           <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={ROW} />
-          {spread(each.points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, height }) => (
+          {spread(points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, height }) => (
             <circle key={`${item.story} ${item.pair}`} class="point" cx={at} cy={36 + height} r={4}>
               <title>{spelled(`pair ${item.pair}, ${item.story}: ${short(item.first)} against ${short(item.other)}, ${signed(item.difference ?? 0)}`)}</title>
             </circle>
@@ -120,22 +124,23 @@ function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }
 }
 
 /** A row for each arm, a point for each episode by its score; the shade tells how late in its run it was. */
-function Episodes({ story, ablation }: { story: string; ablation: PageAblation }) {
+function Episodes({ story, report: { results, decisive } }: { story: string; report: AblationData }) {
   const { box, width } = useWidth();
-  const runs = ablation.runs.filter((run) => run.story === story);
+  const arms = Object.keys(results.plan.arms);
+  const runs = results.runs.filter((run) => run.story === story);
   const scores = runs.flatMap((run) => run.episodes.flatMap((episode) => (episode.score === null ? [] : [episode.score])));
   const left = width > 600 ? LABELS : 16;
   const x = scaleLinear([Math.min(0, ...scores), Math.max(1, ...scores)], [left, width - 16]).nice();
   const top = left === 16 ? 20 : 0;
-  const whole = ablation.arms.length * (ROW + top);
+  const whole = arms.length * (ROW + top);
   return (
     <figure class="strip" ref={box}>
       <figcaption class="label">Points at the end of each episode; from blue, the first of a run, to amber, its last. The bar is the mean of the arm, with its 95 % interval.</figcaption>
-      <svg width={width} height={whole + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(ablation.arms.join(", "))}`}>
+      <svg width={width} height={whole + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(arms.join(", "))}`}>
         <XAxis x={x} height={whole} />
-        {ablation.arms.map((arm, row) => {
+        {arms.map((arm, row) => {
           const middle = row * (ROW + top) + top + ROW / 2;
-          const mean = ablation.scores.find((each) => each.story === story && each.arm === arm && each.measure === ablation.decisive);
+          const mean = results.scores.find((each) => each.story === story && each.arm === arm && each.measure === decisive);
           const points = runs.filter((run) => run.arm === arm).flatMap((run) => run.episodes.map((episode, number) => ({ run, episode, number })));
           return (
             <g key={arm}>
@@ -155,9 +160,10 @@ function Episodes({ story, ablation }: { story: string; ablation: PageAblation }
   );
 }
 
-function RunTable({ runs }: { runs: ShownRun[] }) {
+function RunTable({ report: { results, folders, links } }: { report: AblationData }) {
   const [text, setText] = useState("");
-  const shown = useMemo(() => runs.filter((run) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase())), [runs, text]);
+  const rows = useMemo(() => results.runs.map((run, at) => ({ run, folder: folders[at]!, link: links[at] })), [results]);
+  const shown = rows.filter(({ run }) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase()));
   return (
     <>
       <input type="search" aria-label="Search the runs" placeholder="Search the runs" value={text} onInput={(event) => setText(event.currentTarget.value)} />
@@ -165,9 +171,9 @@ function RunTable({ runs }: { runs: ShownRun[] }) {
         <table>
           <thead><tr><th scope="col">Run</th><th scope="col">Arm</th><th scope="col">Pair</th><th scope="col">Seed</th><th scope="col">Points by episode</th><th scope="col">Best</th><th scope="col">Rooms</th></tr></thead>
           <tbody>
-            {shown.map((run) => (
-              <tr key={run.folder}>
-                <th scope="row">{run.href ? <a href={run.href}><Written text={run.folder} /></a> : <Written text={run.folder} />}</th>
+            {shown.map(({ run, folder, link }) => (
+              <tr key={`${run.story} ${run.arm} ${run.pair}`}>
+                <th scope="row">{link ? <a href={link}><Written text={folder} /></a> : <Written text={folder} />}</th>
                 <td><Written text={run.arm} /></td><td>{run.pair}</td><td>{run.seed}</td>
                 <td>{run.episodes.map((episode) => short(episode.score)).join(", ")}</td>
                 <td>{short(Math.max(...run.episodes.map((episode) => episode.best_score ?? -Infinity)))}</td>

@@ -1,10 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, type Series } from "./chart";
-import { placeNameOf, playedIn, type PageEpisode, type PageMilestone } from "./data";
+import type { PageMilestone } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
-import type { Journey } from "./journey";
-import { spelled, Written } from "./written";
+import { nameOf } from "./heading";
+import { momentOf, placeNameOf, playedIn, type Journey, type Step } from "./journey";
+import { Written } from "./written";
 
 interface Side {
   run: number;
@@ -15,16 +16,16 @@ interface Side {
 export function CompareView({ journeys }: { journeys: Journey[] }) {
   const [sides, setSides] = useState<[Side, Side]>(() => startingSides(journeys));
   const [chosen, setChosen] = useState<string | null>(null);
-  const episodes = sides.map((side) => episodeOf(journeys, side)) as [PageEpisode, PageEpisode];
+  const episodes = sides.map((side) => journeys[side.run]!.episode(side.episode));
   const milestones = useMemo(() => aligned(journeys, sides), [journeys, sides]);
   const series = sides.map((_, each): Series => ({
     name: each ? "right" : "left",
     shade: each,
-    points: episodes[each]!.turns.flatMap((turn): [number, number][] => (turn.seen.score === null ? [] : [[turn.turn, turn.seen.score]])),
+    points: episodes[each]!.flatMap(({ turn, seen }): [number, number][] => (seen.score === null ? [] : [[turn, seen.score]])),
   }));
   const row = milestones.find((each) => each.key === chosen) ?? milestones.find(({ turns: [one, other] }) => one !== other) ?? milestones[0];
   const set = (each: number, side: Side) => setSides((before) => (each ? [before[0], side] : [side, before[1]]));
-  const stories = new Set(sides.map((side) => journeys[side.run]!.run.story_sha256));
+  const stories = new Set(sides.map((side) => journeys[side.run]!.run.figures.manifest.story_sha256));
 
   return (
     <div class="compare-view">
@@ -58,7 +59,7 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
       </div>
       {row && (
         <div class="two-sides">
-          {sides.map((side, each) => <SideTurns key={each} name={each ? "Right" : "Left"} episode={episodes[each]!} run={side.run} turn={row.turns[each]} label={row.label} />)}
+          {sides.map((side, each) => <SideTurns key={each} name={each ? "Right" : "Left"} steps={episodes[each]!} run={side.run} turn={row.turns[each]} label={row.label} />)}
         </div>
       )}
     </div>
@@ -66,12 +67,9 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
 }
 
 function startingSides(journeys: Journey[]): [Side, Side] {
-  const last = (run: number) => journeys[run]!.run.episodes.at(-1)!.figures.episode;
-  if (journeys.length > 1) return [{ run: 0, episode: last(0) }, { run: 1, episode: last(1) }];
-  return [{ run: 0, episode: journeys[0]!.run.episodes[0]!.figures.episode }, { run: 0, episode: last(0) }];
+  const last = (run: number) => ({ run, episode: journeys[run]!.steps.at(-1)!.episode });
+  return journeys.length > 1 ? [last(0), last(1)] : [{ run: 0, episode: journeys[0]!.steps[0]!.episode }, last(0)];
 }
-
-const episodeOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.episodes.find((each) => each.figures.episode === side.episode)!;
 
 interface Aligned {
   key: string;
@@ -92,9 +90,10 @@ function aligned(journeys: Journey[], sides: [Side, Side]): Aligned[] {
 }
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
-  const { run } = journeys[side.run]!;
-  const { figures } = episodeOf(journeys, side);
-  const last = journeys[side.run]!.episode(side.episode).at(-1);
+  const journey = journeys[side.run]!;
+  const { manifest, episodes } = journey.run.figures;
+  const figures = episodes.find((each) => each.episode === side.episode)!;
+  const last = journey.episode(side.episode).at(-1);
   return (
     <section class="side" aria-label={name}>
       <div class="side-fields">
@@ -103,22 +102,22 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
             {name}: run
             <select value={side.run} onChange={(event) => {
               const chosen = Number(event.currentTarget.value);
-              set({ run: chosen, episode: journeys[chosen]!.run.episodes.at(-1)!.figures.episode });
+              set({ run: chosen, episode: journeys[chosen]!.steps.at(-1)!.episode });
             }}>
-              {journeys.map((each, number) => <option key={each.run.id} value={number}>{number + 1}: {spelled(each.run.model)}, {spelled(each.run.id)}</option>)}
+              {journeys.map(({ run }, number) => <option key={run.figures.run.run_id} value={number}>{nameOf(run, number)}</option>)}
             </select>
           </label>
         )}
         <label class="field">
           {name}: episode
           <select value={side.episode} onChange={(event) => set({ ...side, episode: Number(event.currentTarget.value) })}>
-            {run.episodes.map(({ figures: { episode } }) => <option key={episode} value={episode}>{episode}</option>)}
+            {episodes.map(({ episode }) => <option key={episode} value={episode}>{episode}</option>)}
           </select>
         </label>
       </div>
       <dl class="facts">
-        <div><dt>Model</dt><dd><Written text={run.model} /></dd></div>
-        <div><dt>Assistance</dt><dd><Written text={run.assistance.join(", ") || "none"} /></dd></div>
+        <div><dt>Model</dt><dd><Written text={manifest.model} /></dd></div>
+        <div><dt>Assistance</dt><dd><Written text={manifest.assistance.join(", ") || "none"} /></dd></div>
         <div><dt>Score</dt><dd>{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</dd></div>
         <div><dt>End</dt><dd>{endInWords(figures.end)}</dd></div>
         <div><dt>Turns</dt><dd>{count(figures.turns)}</dd></div>
@@ -132,17 +131,17 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
 
 const LEADING = 3; // turns that are shown before a milestone
 
-function SideTurns({ name, episode, run, turn, label }: { name: string; episode: PageEpisode; run: number; turn: number | undefined; label: string }) {
+function SideTurns({ name, steps, run, turn, label }: { name: string; steps: Step[]; run: number; turn: number | undefined; label: string }) {
   if (turn === undefined) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
-  const shown = episode.turns.slice(Math.max(0, turn - LEADING), turn + 1);
+  const shown = steps.slice(Math.max(0, turn - LEADING), turn + 1);
   return (
     <section class="side" aria-label={`${name}, turns`}>
       <p class="labels">{plural(shown.length, "turn")} up to <Written text={label} /></p>
       {shown.map((each) => {
-        const [played, change] = [playedIn(each), each.score_change];
+        const [played, change] = [playedIn(each), each.scoreChange];
         return (
           <article key={each.turn} class="short-turn">
-            <p class="labels"><a href={addressOf(run, [episode.figures.episode, each.turn])}>turn {each.turn}</a> <span><Written text={placeNameOf(each)} /></span>{change ? <strong class={change > 0 ? "gain" : "loss"}>{signed(change)}</strong> : null}</p>
+            <p class="labels"><a href={addressOf(run, momentOf(each))}>turn {each.turn}</a> <span><Written text={placeNameOf(each)} /></span>{change ? <strong class={change > 0 ? "gain" : "loss"}>{signed(change)}</strong> : null}</p>
             {played && <p class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} /></p>}
             <div class="story"><Written text={each.seen.text.trim()} /></div>
             {played?.reasoning && <blockquote><Written text={played.reasoning} /></blockquote>}

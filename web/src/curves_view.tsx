@@ -3,7 +3,7 @@ import { addressOf } from "./address";
 import { Chart, Lanes, type Lane, type Series } from "./chart";
 import type { RunMoment } from "./data";
 import { dollars, short } from "./figures";
-import type { Journey, Step } from "./journey";
+import { momentOf, type Journey, type Step } from "./journey";
 import { LongList } from "./long_list";
 import { Written } from "./written";
 
@@ -17,7 +17,7 @@ interface Measure {
 }
 
 const MEASURES: Measure[] = [
-  { title: "Score", of: (step) => step.turn.seen.score, format: short },
+  { title: "Score", of: (step) => step.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
   { title: "Tokens", of: (step) => step.episodeTokens, format: short },
   { title: "Cost", of: (step) => step.episodeDollars, format: dollars },
@@ -36,14 +36,13 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
   const episodes = useMemo(() => [...journey.episodes.values()], [journey]);
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
   const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
-  const now = { row: index, over: step.turn.turn, ends: step.episode }[axis];
+  const now = { row: index, over: step.turn, ends: step.episode }[axis];
   const lanes = useMemo(() => lanesOf(journey, axis, run), [journey, axis, run]);
   const longest = Math.max(...episodes.map((each) => each.length - 1));
 
   function pick(at: number) {
     if (axis === "row") {
-      const to = steps[Math.round(Math.min(steps.length - 1, Math.max(0, at)))]!;
-      goTo([to.episode, to.turn.turn]);
+      goTo(momentOf(steps[Math.round(Math.min(steps.length - 1, Math.max(0, at)))]!));
     } else if (axis === "over") goTo([step.episode, Math.max(0, Math.round(at))]);
     else goTo([Math.round(at), Infinity]);
   }
@@ -83,7 +82,7 @@ function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
   return episodes.flatMap((episode, order): Series[] => {
     const points = episode.flatMap((step): [number, number][] => {
       const at = measure.of(step);
-      return at === null ? [] : [[axis === "row" ? step.index : step.turn.turn, at]];
+      return at === null ? [] : [[axis === "row" ? step.index : step.turn, at]];
     });
     const shade = axis === "row" || episodes.length < 2 ? 0 : order / (episodes.length - 1);
     return points.length ? [{ name: `episode ${episode[0]!.episode}`, shade, points }] : [];

@@ -1,9 +1,16 @@
 // What a report is made of, as `zorkgpt report` writes it into the page. `null`: not recorded, or not known.
-import type { GameObject, PageCall, PageRun, PageTurn, Report } from "./report_types";
+import type { GameObject, ModelAnswered, ModelFailed, PageEvent, PageRun, Report } from "../../build/report_types";
 
-export type * from "./report_types";
+export type * from "../../build/report_types";
 
-const FORMAT = 2;
+export type Event = PageEvent["event"];
+
+/** A model call. */
+export interface PageCall extends PageEvent {
+  event: ModelAnswered | ModelFailed;
+}
+
+const FORMAT = 3;
 
 /** Unpack the report out of its element: gzip in base64. */
 export async function unpacked(element: HTMLElement): Promise<Report> {
@@ -19,33 +26,15 @@ export async function unpacked(element: HTMLElement): Promise<Report> {
 export function textOf(run: PageRun, ranges: number[] | undefined): string | null {
   if (!ranges) return null;
   const lines: string[] = [];
-  for (let at = 0; at < ranges.length; at += 2) {
-    const first = ranges[at]!;
-    for (let line = first; line < first + ranges[at + 1]!; line++) lines.push(run.lines[line] ?? "");
-  }
+  for (let at = 0; at < ranges.length; at += 2) lines.push(...run.lines.slice(ranges[at], ranges[at]! + ranges[at + 1]!));
   return lines.join("\n");
 }
 
-/** The id of the room that the turn ended in. */
-export const placeOf = ({ seen }: PageTurn) => seen.location?.num ?? null;
+export const isCall = (each: PageEvent): each is PageCall => each.event.kind === "model_answered" || each.event.kind === "model_failed";
 
-export const placeNameOf = ({ seen: { location } }: PageTurn) => (location ? location.name || `Location #${location.num}` : "");
+/** The event of that kind, if it is among these. */
+export function eventOf<K extends Event["kind"]>(events: PageEvent[], kind: K) {
+  return events.find(({ event }) => event.kind === kind)?.event as Extract<Event, { kind: K }> | undefined;
+}
 
 export const namesOf = (things: GameObject[] | null) => things && things.map(({ name, num }) => name || `object #${num}`);
-
-/** What was proposed last, which is what was played; none at the opening and in a turn that was not played. */
-export const playedIn = (turn: PageTurn) => turn.proposals.at(-1) ?? null;
-
-export const isUnplayed = (turn: PageTurn) => turn.turn > 0 && !turn.proposals.length;
-
-/** Tokens and dollars of model calls; dollars are those of the calls with a known price. */
-export function costOf(calls: PageCall[]) {
-  const cost = { prompt: 0, cached: 0, completion: 0, dollars: null as number | null };
-  for (const { event, dollars } of calls) {
-    cost.prompt += event.prompt_tokens;
-    cost.cached += event.cached_tokens;
-    cost.completion += event.completion_tokens;
-    if (dollars !== null) cost.dollars = (cost.dollars ?? 0) + dollars;
-  }
-  return cost;
-}

@@ -1,4 +1,5 @@
-// Numbers and times as a person reads them. What is not known is a dash.
+// Numbers, times and events as a person reads them. What is not known is a dash.
+import type { Event } from "./data";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -31,3 +32,23 @@ const ENDS: Record<string, string> = {
 };
 
 export const endInWords = (end: string) => ENDS[end] ?? end;
+
+/** An event that is no turn and no model call, in a line; `null` for one that tells a reader nothing. */
+export function inWords(event: Event): string | null {
+  switch (event.kind) {
+    case "game_failed":
+      return `${event.command || "looking ahead"}: ${event.error}`;
+    case "memory_removed":
+      return `Memory removed: ${event.title}`;
+    case "file_edited":
+      return `Edited by someone else: ${event.file}`;
+    case "run_paused":
+      return `Paused: ${event.reason}`;
+    case "options_changed":
+      return `Options changed: ${Object.entries(event.options).map(([name, value]) => `${name} = ${value ?? "unset"}`).join(", ")}`;
+    case "routes_proven":
+      return `Tried out: ${plural(event.routes.length, "route")}`;
+    default:
+      return null;
+  }
+}

@@ -1,8 +1,8 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
-import { isUnplayed, placeNameOf, placeOf, playedIn, type PageRun } from "./data";
+import type { PageRun } from "./data";
 import { plural, signed } from "./figures";
-import type { Journey, Step } from "./journey";
+import { placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
 import { LongList } from "./long_list";
 import { spelled, Written } from "./written";
 
@@ -27,12 +27,11 @@ export function found(journey: Journey, filter: Filter): Step[] {
   const sought = filter.text.trim().toLowerCase();
   const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
   return journey.steps.filter((step) => {
-    const { turn } = step;
-    if (filter.place !== null && placeOf(turn) !== filter.place) return false;
-    if (filter.scored && !turn.score_change) return false;
-    if (filter.remembered && !turn.read.some((key) => key.startsWith("m:"))) return false;
-    if (filter.role && !turn.calls.some((call) => call.event.role === filter.role)) return false;
-    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && turn.calls.some((call) => hasLine(call.prompt?.user, lines)));
+    if (filter.place !== null && placeOf(step) !== filter.place) return false;
+    if (filter.scored && !step.scoreChange) return false;
+    if (filter.remembered && !step.read.some((key) => key.startsWith("m:"))) return false;
+    if (filter.role && !step.calls.some((call) => call.event.role === filter.role)) return false;
+    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && step.calls.some((call) => hasLine(call.prompt?.user, lines)));
   });
 }
 
@@ -63,10 +62,10 @@ interface Finder {
 
 /** The turns of the run as a list, all of them or those that are sought. */
 export function FinderPanel({ journey, steps, filter, setFilter, index, choose, search }: Finder) {
-  const roles = useMemo(() => [...new Set(journey.run.usage.map((use) => use.role))], [journey]);
+  const roles = useMemo(() => [...new Set(journey.run.figures.usage.map((use) => use.role))], [journey]);
   const rooms = useMemo(() => {
     const names = new Map<number, string>();
-    for (const { turn } of journey.steps) if (turn.seen.location) names.set(turn.seen.location.num, placeNameOf(turn));
+    for (const step of journey.steps) if (step.seen.location) names.set(step.seen.location.num, placeNameOf(step));
     return [...names].sort((one, other) => one[1].localeCompare(other[1]));
   }, [journey]);
   const chosen = useMemo(() => steps.findIndex((step) => step.index === index), [steps, index]);
@@ -112,7 +111,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
               {plural(steps.length, "turn")} found <button type="button" class="quiet" onClick={() => setFilter(NO_FILTER)}>Show all</button>
             </>
           ) : (
-            plural(steps.filter((step) => step.turn.turn > 0).length, "turn")
+            plural(steps.filter((step) => step.turn > 0).length, "turn")
           )}
         </p>
       </form>
@@ -122,23 +121,23 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
         height={ROW}
         label="Turns"
         choose={(row) => choose(steps[row]!.index)}
-        row={(row) => <TurnRow step={steps[row]!} named={isFiltering(filter) && journey.run.episodes.length > 1} />}
-        rowClass={(row) => (steps[row]!.turn.turn === 0 ? "row-opening" : "")}
+        row={(row) => <TurnRow step={steps[row]!} named={isFiltering(filter) && journey.episodes.size > 1} />}
+        rowClass={(row) => (steps[row]!.turn === 0 ? "row-opening" : "")}
       />
     </section>
   );
 }
 
 /** `named`: with the number of its episode. */
-function TurnRow({ step: { episode, turn }, named }: { step: Step; named: boolean }) {
-  const change = turn.score_change;
+function TurnRow({ step, named }: { step: Step; named: boolean }) {
+  const { episode, turn, seen, scoreChange: change } = step;
   return (
     <>
-      <span class="row-number">{turn.turn === 0 ? `e${episode}` : named ? `e${episode} t${turn.turn}` : turn.turn}</span>
-      <span class="row-command"><Written text={playedIn(turn)?.action ?? (isUnplayed(turn) ? "not played" : "Opening")} /></span>
+      <span class="row-number">{turn === 0 ? `e${episode}` : named ? `e${episode} t${turn}` : turn}</span>
+      <span class="row-command"><Written text={playedIn(step)?.action ?? (turn ? "not played" : "Opening")} /></span>
       {change ? <span class={change > 0 ? "gain" : "loss"}>{signed(change)}</span> : null}
-      {turn.seen.died && <span class="loss">died</span>}
-      <span class="row-place"><Written text={placeNameOf(turn)} /></span>
+      {seen.died && <span class="loss">died</span>}
+      <span class="row-place"><Written text={placeNameOf(step)} /></span>
     </>
   );
 }

@@ -3,37 +3,40 @@ import { addressOf } from "./address";
 import type { Note, PageRun } from "./data";
 import { count, dollars, plural, seconds, short } from "./figures";
 import type { Journey } from "./journey";
-import { Written } from "./written";
+import { spelled, Written } from "./written";
 
 const SHOWN_NOTES = 3;
 
+/** A run in a list to choose from. */
+export const nameOf = ({ figures: { run, manifest } }: PageRun, number: number) => `${number + 1}: ${spelled(manifest.model)}, ${spelled(run.run_id)}`;
+
+/** A command as a shell takes it. */
+const typed = (words: string[]) => words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
+
 /** What was played, by whom and with what help, and what came of it. */
 export function Heading({ run, journey, number = 0, program, children }: { run: PageRun; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
-  const last = journey.steps[journey.steps.length - 1];
-  const best = run.episodes.reduce<number | null>((most, { figures: { best_score } }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
-  const most = run.episodes[0]?.figures.max_score;
-  const turns = run.episodes.reduce((sum, episode) => sum + episode.figures.turns, 0);
-  const tokens = run.usage.reduce((sum, each) => sum + each.prompt_tokens + each.completion_tokens, 0);
-  const seeds = [...new Set(run.episodes.map((episode) => String(episode.figures.seed)))];
+  const { run: summary, manifest, episodes, metrics, usage } = run.figures;
+  const last = journey.steps.at(-1);
+  const seeds = [...new Set(episodes.map((episode) => String(episode.seed)))];
   return (
     <header class="heading">
       <div class="heading-title">
-        <h1><Written text={run.story} /></h1>
+        <h1><Written text={manifest.story} /></h1>
         {children}
       </div>
       <dl class="facts">
-        <Fact name="Model"><Written text={run.model} /></Fact>
-        <Fact name="Assistance"><Written text={run.assistance.join(", ") || "none"} /></Fact>
-        <Fact name="Best score">{best === null ? "not told" : `${best}${most ? ` of ${most}` : ""}`}</Fact>
-        <Fact name="Episodes">{run.episodes.length < run.planned ? `${run.episodes.length} of ${run.planned}` : run.episodes.length}</Fact>
-        <Fact name="Turns">{count(turns)}</Fact>
-        <Fact name="Tokens">{short(tokens)}</Fact>
+        <Fact name="Model"><Written text={manifest.model} /></Fact>
+        <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
+        <Fact name="Best score">{summary.best_score === null ? "not told" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
+        <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
+        <Fact name="Turns">{count(summary.turns)}</Fact>
+        <Fact name="Tokens">{short(last?.tokens ?? 0)}</Fact>
         <Fact name="Cost">{last?.dollars == null ? "no price known" : dollars(last.dollars)}</Fact>
-        <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds[0]} to ${seeds[seeds.length - 1]}` : seeds.join(", ") || "–"}</Fact>
-        <Fact name="State"><Written text={run.state} /></Fact>
-        <Fact name="Versions"><Written text={[program, run.versions.python && `Python ${run.versions.python}`].filter(Boolean).join(", ")} /></Fact>
+        <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ") || "–"}</Fact>
+        <Fact name="State"><Written text={summary.state} /></Fact>
+        <Fact name="Versions"><Written text={[program, manifest.versions.python && `Python ${manifest.versions.python}`].filter(Boolean).join(", ")} /></Fact>
       </dl>
-      {run.reason && <p class="note"><Written text={run.reason} /></p>}
+      {summary.reason && <p class="note"><Written text={summary.reason} /></p>}
       {run.notes.length > 0 && (
         <ul class="notes" aria-label="What this report cannot show">
           {run.notes.slice(0, SHOWN_NOTES).map((note, index) => <li key={index} class="note"><NoteText note={note} run={number} /></li>)}
@@ -51,13 +54,13 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
         <summary>About this run</summary>
         <div class="about-columns">
           <dl class="plain">
-            <Fact name="Run"><Written text={run.id} /></Fact>
-            <Fact name="Begun"><Written text={run.created} /></Fact>
-            {run.command && <Fact name="Command"><code><Written text={run.command} /></code></Fact>}
-            {run.forked_from && <Fact name="Forked from"><Written text={run.forked_from} /></Fact>}
-            <Fact name="Story, SHA-256"><code><Written text={run.story_sha256} /></code></Fact>
+            <Fact name="Run"><Written text={manifest.run_id} /></Fact>
+            <Fact name="Begun"><Written text={manifest.created} /></Fact>
+            <Fact name="Command"><code><Written text={typed(manifest.command)} /></code></Fact>
+            {manifest.forked_from && <Fact name="Forked from"><Written text={manifest.forked_from} /></Fact>}
+            <Fact name="Story, SHA-256"><code><Written text={manifest.story_sha256} /></code></Fact>
             <Fact name="Prompts">{{ rebuilt: "rebuilt by repeating the run, and compared by hash", partly: "rebuilt in part", none: "not rebuilt" }[run.prompts]}</Fact>
-            {Object.entries(run.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
+            {Object.entries(manifest.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
           </dl>
           <div>
             <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
@@ -67,7 +70,7 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
                   <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
                 </thead>
                 <tbody>
-                  {run.usage.map((use) => (
+                  {usage.map((use) => (
                     <tr key={use.role}>
                       <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
                       <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
@@ -77,11 +80,11 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
               </table>
             </div>
             <dl class="plain">
-              {Object.entries(run.metrics).map(([name, value]) => <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>)}
+              {Object.entries(metrics).flatMap(([name, value]) => (Array.isArray(value) ? [] : <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>))}
             </dl>
             <details>
               <summary>Configuration</summary>
-              <pre class="machine" tabIndex={0}><Written text={JSON.stringify(run.configuration, null, 2)} /></pre>
+              <pre class="machine" tabIndex={0}><Written text={JSON.stringify(manifest.configuration, null, 2)} /></pre>
             </details>
           </div>
         </div>

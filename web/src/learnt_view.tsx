@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Item, RunMoment } from "./data";
 import { plural } from "./figures";
 import { ItemText, KINDS, Moments } from "./items";
-import type { Journey } from "./journey";
+import { momentOf, type Journey } from "./journey";
 
 /** All that was known at a moment: memories, knowledge, routes and objectives, with the turns that taught them. */
 export function LearntView({ journey, index, run }: { journey: Journey; index: number; run: number }) {
@@ -10,8 +10,8 @@ export function LearntView({ journey, index, run }: { journey: Journey; index: n
   const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
   const taught = useMemo(() => {
     const turns = new Map<string, RunMoment[]>();
-    for (const { episode, turn } of journey.steps) {
-      for (const { key } of turn.changes) turns.set(key, [...(turns.get(key) ?? []), [episode, turn.turn]]);
+    for (const step of journey.steps) {
+      for (const { key } of step.changes) turns.set(key, [...(turns.get(key) ?? []), momentOf(step)]);
     }
     return turns;
   }, [journey]);
@@ -21,7 +21,7 @@ export function LearntView({ journey, index, run }: { journey: Journey; index: n
   return (
     <div class="learnt-view">
       <p class="labels">
-        {journey.run.learnt_known ? `What was known after episode ${step.episode}, turn ${step.turn.turn}` : "What was known at the end; which turn taught it is not known"}
+        {journey.run.learnt_known ? `What was known after episode ${step.episode}, turn ${step.turn}` : "What was known at the end; which turn taught it is not known"}
       </p>
       <input type="search" aria-label="Search what was learnt" placeholder="Search what was learnt" value={text} onInput={(event) => setText(event.currentTarget.value)} />
       <div class="learnt-kinds">

@@ -35,7 +35,7 @@ function useFollowed(first: Report, address: string | undefined): Report {
 
 function Page({ first, follow }: { first: Report; follow: string | undefined }) {
   const report = useFollowed(first, follow);
-  return report.kind === "ablation" ? <AblationPage ablation={report.ablation} program={report.program} /> : <RunsPage report={report} />;
+  return report.kind === "ablation" ? <AblationPage report={report} /> : <RunsPage report={report} />;
 }
 
 async function open() {

@@ -1,14 +1,13 @@
 import { useMemo, useState } from "preact/hooks";
-import { placeOf, type RunMoment } from "./data";
 import { plural } from "./figures";
 import { ItemText, Moments } from "./items";
-import type { Journey } from "./journey";
+import { momentOf, placeOf, type Journey } from "./journey";
 import { Plan } from "./plan";
 import { Written } from "./written";
 
 /** The whole map, and what is known of the room that was clicked. */
 export function MapView({ journey, index, run }: { journey: Journey; index: number; run: number }) {
-  const here = placeOf(journey.steps[index]!.turn);
+  const here = placeOf(journey.steps[index]!);
   const [chosen, setChosen] = useState<number | null>(null);
   const { map } = journey.run;
   if (!map?.rooms.length) return <p class="label">This run kept no map.</p>;
@@ -34,16 +33,13 @@ export function MapView({ journey, index, run }: { journey: Journey; index: numb
 function RoomPanel({ journey, index, run, room: id }: { journey: Journey; index: number; run: number; room: number | null }) {
   const room = journey.run.map!.rooms.find((each) => each.id === id);
   const known = useMemo(() => [...journey.knownAt(index).values()].filter((item) => item.kind === "memory" && item.place === id), [journey, index, id]);
-  const turns = useMemo(
-    () => journey.steps.filter(({ turn }) => placeOf(turn) === id).map(({ episode, turn }): RunMoment => [episode, turn.turn]),
-    [journey, id],
-  );
+  const turns = useMemo(() => journey.steps.filter((step) => placeOf(step) === id).map(momentOf), [journey, id]);
   if (!room) return <aside class="around"><p class="label">Click a room.</p></aside>;
   const refused = Object.entries(room.refused);
   return (
     <aside class="around" aria-label="Room">
       <h2 class="room-name"><Written text={room.name || `Location #${room.id}`} /> <span class="label">{room.id}</span></h2>
-      {room.first ? <Moments moments={[room.first]} run={run} /> : <p class="label">Known from an earlier run.</p>}
+      {turns[0] ? <Moments moments={[turns[0]]} run={run} /> : <p class="label">Known from an earlier run.</p>}
       {room.untried.length > 0 && <section><h3>Not tried</h3><p><Written text={room.untried.join(", ")} /></p></section>}
       {refused.length > 0 && (
         <section>

@@ -6,7 +6,7 @@ import { Changed, Written } from "./written";
 interface Shown {
   run: PageRun;
   call: PageCall;
-  before: () => PageCall | null;
+  before: () => PageCall | undefined;
   sought: string;
 }
 
@@ -30,7 +30,7 @@ export function ModelCall({ run, call, before, sought }: Shown) {
   );
 }
 
-function Opened({ run, call: { event, prompt }, before, sought }: { run: PageRun; call: PageCall; before: PageCall | null; sought: string }) {
+function Opened({ run, call: { event, prompt }, before, sought }: { run: PageRun; call: PageCall; before: PageCall | undefined; sought: string }) {
   const user = textOf(run, prompt?.user);
   return (
     <div class="call-parts">

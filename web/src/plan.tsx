@@ -1,8 +1,8 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { placeOf, type PageMap, type PageRoom, type Way } from "./data";
-import type { Journey } from "./journey";
+import type { PageMap, PageRoom, Way } from "./data";
+import { placeOf, wayBetween, type Journey } from "./journey";
 import { spelled } from "./written";
 
 const CELL = { x: 138, y: 76 };
@@ -39,13 +39,13 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   const rooms = useMemo(() => new Map(map.rooms.map((room) => [room.id, room])), [map]);
   /** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
   const ages = useMemo(() => {
-    const visits = map.rooms.flatMap(({ id, first }) => (first ? [{ id, at: journey.indexOf(first) }] : [])).sort((one, other) => one.at - other.at);
-    return new Map(visits.map(({ id }, order) => [id, order / Math.max(1, visits.length - 1)]));
+    const visits = [...journey.firsts.keys()].filter((met) => rooms.has(met as number));
+    return new Map(visits.map((id, order) => [id, order / Math.max(1, visits.length - 1)]));
   }, [map, journey]);
-  const here = placeOf(journey.steps[index]!.turn);
+  const here = placeOf(journey.steps[index]!);
   const frame = small ? around(rooms.get(here ?? -1) ?? map.rooms[0]) : whole(map.rooms);
   const path = useMemo(() => pathOf(journey, index, map, rooms), [journey, index, map, rooms]);
-  const isKnown = (first: PageRoom["first"]) => first === null || journey.indexOf(first) <= index;
+  const isKnown = (met: number | string) => (journey.firsts.get(met) ?? 0) <= index;
 
   useEffect(() => {
     if (small) return undefined;
@@ -68,11 +68,11 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
           </marker>
         </defs>
         <g ref={drawing}>
-          {map.ways.filter(({ way }) => way.shown !== "named").map(({ way, first }) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(first)} marker={small ? "arrow-small" : "arrow"} />)}
+          {map.ways.filter((way) => way.shown !== "named").map((way) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(wayBetween(way.from_id, way.to_id))} marker={small ? "arrow-small" : "arrow"} />)}
           <path class="path" d={path.join("")} />
           <path class="path path-latest" d={path.slice(-LATEST).join("")} />
           {map.rooms.map((room) => (
-            <RoomBox key={room.id} room={room} age={ages.get(room.id)} known={isKnown(room.first)} named={namedFrom(room, map, rooms, isKnown)} here={room.id === here} chosen={room.id === chosen} choose={choose} focusable={!small} />
+            <RoomBox key={room.id} room={room} age={ages.get(room.id)} known={isKnown(room.id)} named={namedFrom(room, map, rooms, isKnown)} here={room.id === here} chosen={room.id === chosen} choose={choose} focusable={!small} />
           ))}
         </g>
       </svg>
@@ -91,11 +91,11 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
 function pathOf(journey: Journey, index: number, map: PageMap, rooms: Map<number, PageRoom>): string[] {
   const path: string[] = [];
   let last: PageRoom | undefined;
-  for (const { turn } of journey.episode(journey.steps[index]!.episode).filter((step) => step.index <= index)) {
-    const room = rooms.get(placeOf(turn) ?? -1);
+  for (const step of journey.episode(journey.steps[index]!.episode).filter((each) => each.index <= index)) {
+    const room = rooms.get(placeOf(step) ?? -1);
     if (room && last && room !== last) {
       const pair = [last.id, room.id];
-      const isLine = map.ways.some(({ way }) => way.shown !== "named" && pair.includes(way.from_id) && pair.includes(way.to_id));
+      const isLine = map.ways.some((way) => way.shown !== "named" && pair.includes(way.from_id) && pair.includes(way.to_id));
       if (isLine) path.push(`M${centre(last).join()}L${centre(room).join()}`);
     }
     last = room ?? last;
@@ -104,8 +104,8 @@ function pathOf(journey: Journey, index: number, map: PageMap, rooms: Map<number
 }
 
 /** The ways out of a room that no line shows, each in a few words. */
-function namedFrom(room: PageRoom, map: PageMap, rooms: Map<number, PageRoom>, isKnown: (first: PageRoom["first"]) => boolean): string[] {
-  return map.ways.filter(({ way, first }) => way.shown === "named" && isKnown(first)).flatMap(({ way }) => [
+function namedFrom(room: PageRoom, map: PageMap, rooms: Map<number, PageRoom>, isKnown: (met: string) => boolean): string[] {
+  return map.ways.filter((way) => way.shown === "named" && isKnown(wayBetween(way.from_id, way.to_id))).flatMap((way) => [
     ...(way.from_id === room.id && way.there.length ? [`${way.there.join(", ")} > ${rooms.get(way.to_id)?.name}`] : []),
     ...(way.to_id === room.id && way.back.length ? [`${way.back.join(", ")} > ${rooms.get(way.from_id)?.name}`] : []),
   ]);

@@ -4,8 +4,8 @@ import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
 import type { PageData, RunMoment } from "./data";
 import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder_panel";
-import { Heading } from "./heading";
-import { Journey } from "./journey";
+import { Heading, nameOf } from "./heading";
+import { Journey, momentOf } from "./journey";
 import { LearntView } from "./learnt_view";
 import { MapView } from "./map_view";
 import { Scrubber } from "./scrubber";
@@ -43,7 +43,7 @@ export function RunsPage({ report }: { report: PageData }) {
   useFollowing(journeys, place, go);
   useAddressBar(journeys, place, setPlace);
   useEffect(() => {
-    document.title = step ? `${spelled(report.runs[place.run]!.story)}, episode ${step.episode}, turn ${step.turn.turn}` : "ZorkGPT report";
+    document.title = step ? `${spelled(journey.run.figures.manifest.story)}, episode ${step.episode}, turn ${step.turn}` : "ZorkGPT report";
   }, [step]);
 
   useKeys({
@@ -59,7 +59,7 @@ export function RunsPage({ report }: { report: PageData }) {
   });
 
   if (!step) return <main class="page"><Heading run={journey.run} journey={journey} program={report.program} /><p>No episode of this run was begun.</p></main>;
-  const views = VIEWS.filter((view) => view !== "compare" || journeys.length > 1 || journey.run.episodes.length > 1);
+  const views = VIEWS.filter((view) => view !== "compare" || journeys.length > 1 || journey.episodes.size > 1);
   return (
     <>
       <a class="skip" href="#content">Skip to the turn</a>
@@ -68,9 +68,7 @@ export function RunsPage({ report }: { report: PageData }) {
           <label class="field">
             Run
             <select value={place.run} onChange={(event) => go({ run: Number(event.currentTarget.value), index: 0 })}>
-              {journeys.map(({ run }, number) => (
-                <option key={run.id} value={number}>{number + 1}: {spelled(run.model)}, {spelled(run.id)}</option>
-              ))}
+              {journeys.map(({ run }, number) => <option key={run.figures.run.run_id} value={number}>{nameOf(run, number)}</option>)}
             </select>
           </label>
         )}
@@ -80,7 +78,7 @@ export function RunsPage({ report }: { report: PageData }) {
           {views.map((view) => (
             <a
               key={view}
-              href={addressOf(place.run, [step.episode, step.turn.turn], view)}
+              href={addressOf(place.run, momentOf(step), view)}
               aria-current={view === place.view ? "page" : undefined}
               onClick={(event) => {
                 event.preventDefault();
@@ -163,7 +161,7 @@ function useFollowing(journeys: Journey[], place: Place, go: (change: Partial<Pl
     const before = earlier?.steps.length ?? 0;
     const { run, steps } = journeys[place.run]!;
     last.current = journeys;
-    const isAnother = earlier !== undefined && earlier.run.id !== run.id;
+    const isAnother = earlier !== undefined && earlier.run.figures.run.run_id !== run.figures.run.run_id;
     if (isAnother || (steps.length > before && place.index === before - 1 && before > 1)) go({ index: Math.max(0, steps.length - 1) });
   }, [journeys]);
 }
@@ -181,7 +179,7 @@ function useAddressBar(journeys: Journey[], place: Place, setPlace: (place: Plac
   useEffect(() => {
     const timer = setTimeout(() => {
       const step = journeys[place.run]!.steps[place.index];
-      if (step) history.replaceState(null, "", addressOf(place.run, [step.episode, step.turn.turn], place.view));
+      if (step) history.replaceState(null, "", addressOf(place.run, momentOf(step), place.view));
     }, ADDRESS_DELAY);
     return () => clearTimeout(timer);
   }, [journeys, place]);

@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
 import { addressOf } from "./address";
-import { costOf, isUnplayed, namesOf, placeNameOf, placeOf, playedIn, type Item, type ItemChange, type PageTurn, type RunMoment } from "./data";
+import { namesOf, type Item, type ItemChange, type RunMoment } from "./data";
 import { dollars, plural, seconds, short, signed } from "./figures";
 import { ChangedItem, ItemText } from "./items";
-import type { Journey } from "./journey";
+import { costOf, momentOf, placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
 import { ModelCall } from "./model_call";
 import { Plan } from "./plan";
 import { Written } from "./written";
@@ -22,34 +22,32 @@ interface Shown {
 /** One turn: what the story said, the command and why, and everything that was asked and learnt around it. */
 export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) {
   const step = journey.steps[index]!;
-  const before = index > 0 && step.turn.turn > 0 ? journey.steps[index - 1]!.turn : null;
-  const { turn } = step;
-  const { seen } = turn;
-  const [played, place, cost] = [playedIn(turn), placeOf(turn), costOf(turn.calls)];
+  const before = step.turn > 0 ? journey.steps[index - 1] : undefined;
+  const { episode, turn, seen, scoreChange, calls } = step;
+  const [played, place, cost] = [playedIn(step), placeOf(step), costOf(calls)];
   return (
     <>
-      <article class="turn" aria-label={`Episode ${step.episode}, turn ${turn.turn}`}>
+      <article class="turn" aria-label={`Episode ${episode}, turn ${turn}`}>
         <p class="labels">
-          <a href={addressOf(run, [step.episode, turn.turn])}>Episode {step.episode}, turn {turn.turn}</a>
-          <span><Written text={placeNameOf(turn) || "place not known"} /></span>
+          <a href={addressOf(run, momentOf(step))}>Episode {episode}, turn {turn}</a>
+          <span><Written text={placeNameOf(step) || "place not known"} /></span>
           {seen.score !== null && <span>{seen.score} {seen.score === 1 ? "point" : "points"}</span>}
-          {turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}
+          {scoreChange ? <strong class={scoreChange > 0 ? "gain" : "loss"}>{signed(scoreChange)}</strong> : null}
           {seen.died && <strong class="loss">died</strong>}
           {seen.ending && <strong>{seen.ending}</strong>}
         </p>
         {played && <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} sought={sought} /></h2>}
-        {turn.turn === 0 && <h2 class="command opening">Opening of episode {step.episode}</h2>}
-        {isUnplayed(turn) && <h2 class="command opening">A turn that was not played</h2>}
+        {!played && <h2 class="command opening">{turn ? "A turn that was not played" : `Opening of episode ${episode}`}</h2>}
         {seen.refusal && <p class="note">Not given to the story: <Written text={seen.refusal} /></p>}
         <div class="story"><Written text={seen.text.trim()} sought={sought} /></div>
-        {turn.events.map((event, each) => <p key={each} class="note"><Written text={event} sought={sought} /></p>)}
-        <Reasoning turn={turn} sought={sought} />
-        <Verdicts turn={turn} sought={sought} />
+        {step.events.map((event, each) => <p key={each} class="note"><Written text={event} sought={sought} /></p>)}
+        <Reasoning step={step} sought={sought} />
+        <Verdicts step={step} sought={sought} />
         <Learnt journey={journey} index={index} />
-        {turn.calls.length > 0 && (
+        {calls.length > 0 && (
           <section>
-            <h3>{plural(turn.calls.length, "model call")}</h3>
-            {turn.calls.map((call, each) => (
+            <h3>{plural(calls.length, "model call")}</h3>
+            {calls.map((call, each) => (
               <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
             ))}
           </section>
@@ -60,18 +58,18 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
           <section>
             <h3>Map so far <button type="button" class="quiet" onClick={openMap}>Open the map</button></h3>
             <Plan journey={journey} index={index} chosen={place} choose={(room) => {
-              const first = journey.steps.find((each) => placeOf(each.turn) === room);
-              if (first) goTo([first.episode, first.turn.turn]);
+              const first = journey.firsts.get(room);
+              if (first !== undefined) goTo(momentOf(journey.steps[first]!));
             }} small />
           </section>
         )}
-        <Belongings turn={turn} before={before} />
+        <Belongings step={step} before={before} />
         <Known journey={journey} index={index} />
-        <Read turn={turn} />
+        <Read step={step} />
         <section>
           <h3>This turn took</h3>
           <dl class="plain">
-            <div><dt>Time</dt><dd>{seconds(turn.seconds)}</dd></div>
+            <div><dt>Time</dt><dd>{seconds(step.played?.seconds)}</dd></div>
             <div><dt>Prompt</dt><dd>{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</dd></div>
             <div><dt>Answers</dt><dd>{plural(cost.completion, "token")}</dd></div>
             <div><dt>Cost</dt><dd>{cost.dollars === null ? "no price known" : dollars(cost.dollars)}</dd></div>
@@ -84,8 +82,8 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
   );
 }
 
-function Reasoning({ turn, sought }: { turn: PageTurn; sought: string }) {
-  const [played, verdict] = [playedIn(turn), turn.verdicts.at(-1)];
+function Reasoning({ step, sought }: { step: Step; sought: string }) {
+  const [played, verdict] = [playedIn(step), step.played?.record.verdicts.at(-1)];
   if (verdict?.accepted && verdict.source === "route") return <p class="labels">Played along a route that was learnt; no model chose it.</p>;
   if (!played?.reasoning) return null;
   return (
@@ -104,9 +102,10 @@ const SOURCES: Record<string, string> = {
   route: "a route",
 };
 
-function Verdicts({ turn, sought }: { turn: PageTurn; sought: string }) {
-  const judged = turn.verdicts
-    .map((verdict, at) => ({ verdict, proposal: turn.proposals[at]! }))
+function Verdicts({ step, sought }: { step: Step; sought: string }) {
+  const { proposals = [], verdicts = [] } = step.played?.record ?? {};
+  const judged = verdicts
+    .map((verdict, at) => ({ verdict, proposal: proposals[at]! }))
     .filter(({ verdict, proposal }) => !verdict.accepted || verdict.reason || verdict.confidence !== null || proposal.follow !== null || proposal.go_to !== null);
   if (!judged.length) return null;
   return (
@@ -134,21 +133,20 @@ function Verdicts({ turn, sought }: { turn: PageTurn; sought: string }) {
 }
 
 function Learnt({ journey, index }: { journey: Journey; index: number }) {
-  const { turn } = journey.steps[index]!;
+  const { read, changes } = journey.steps[index]!;
   const used = useMemo(() => {
-    if (!turn.read.length) return [];
-    const known = journey.knownAt(index, false);
-    return turn.read.flatMap((key): Item[] => (known.get(key) ? [known.get(key)!] : []));
+    const known = read.length ? journey.knownAt(index, false) : new Map<string, Item>();
+    return read.flatMap((key) => known.get(key) ?? []);
   }, [journey, index]);
   const list = (shown: ItemChange[]) => <ul class="items">{shown.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>;
-  const more = turn.changes.length - MOST_CHANGES;
+  const more = changes.length - MOST_CHANGES;
   return (
     <>
-      {turn.changes.length > 0 && (
+      {changes.length > 0 && (
         <section>
           <h3>Learnt from this turn</h3>
-          {list(turn.changes.slice(0, MOST_CHANGES))}
-          {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(turn.changes.slice(MOST_CHANGES))}</details>}
+          {list(changes.slice(0, MOST_CHANGES))}
+          {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(changes.slice(MOST_CHANGES))}</details>}
         </section>
       )}
       {used.length > 0 && (
@@ -163,8 +161,8 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
   );
 }
 
-function Belongings({ turn, before }: { turn: PageTurn; before: PageTurn | null }) {
-  const [carried, had, visible] = [namesOf(turn.seen.inventory), namesOf(before?.seen.inventory ?? null), namesOf(turn.seen.visible)];
+function Belongings({ step: { seen }, before }: { step: Step; before: Step | undefined }) {
+  const [carried, had, visible] = [namesOf(seen.inventory), namesOf(before?.seen.inventory ?? null), namesOf(seen.visible)];
   if (carried === null) return <section><h3>Carried</h3><p class="label">The story does not tell.</p></section>;
   const gone = had ? had.filter((name) => !carried.includes(name)) : [];
   return (
@@ -183,17 +181,17 @@ function Belongings({ turn, before }: { turn: PageTurn; before: PageTurn | null 
 }
 
 /** What a model read out of the story's text before the turn. */
-function Read({ turn }: { turn: PageTurn }) {
-  const reading = turn.proposals[0]?.reading;
+function Read({ step }: { step: Step }) {
+  const reading = step.played?.record.proposals[0]?.reading;
   if (!reading) return null;
   const told = [reading.is_room_description && "a room's description", reading.exits.length > 0 && `exits ${reading.exits.join(", ")}`, reading.in_combat && "a fight"];
   return <section><h3>Read out of the text</h3><p class="label"><Written text={told.filter(Boolean).join("; ") || "nothing"} /></p></section>;
 }
 
 function Known({ journey, index }: { journey: Journey; index: number }) {
-  const { turn } = journey.steps[index]!;
+  const step = journey.steps[index]!;
   const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
-  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === placeOf(turn) && !item.tags.includes("superseded"));
+  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === placeOf(step) && !item.tags.includes("superseded"));
   const aims = !journey.run.learnt_known ? [] : known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
   return (
     <>

@@ -1,19 +1,45 @@
-"""An ablation in its folder: the runs that are done, those still to be played, and what they came to."""
+"""Plays an ablation in its folder: each run in a process of its own, with its own model server.
+
+A process of a run ends when its parent does. It reads its task as a line of JSON from standard input, which stays open.
+When that is closed, the process ends. An error is reported as one line on standard output.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Event as Flag
 
-from session.errors import StoreError
+from orchestration.run import open_run
+from session.errors import GameError, LanguageModelUnavailable, StoreError, ZorkGPTError
+from session.events import Event, RunPaused
+from session.processes import NETWORK_VARIABLES, child_environment, python_command
 from zorkgpt.ablation.measures import RunMeasures, finished_run, measure
 from zorkgpt.ablation.plan import AblationPlan, Task
-from zorkgpt.ablation.runners import Runner
+from zorkgpt.llm.embedded.embedded_server import ENGINE_VARIABLES
+from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
 
+_VARIABLES = (*NETWORK_VARIABLES, *ENGINE_VARIABLES, MODEL_DIR_VARIABLE, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""What a run needs of the environment besides. Its options and keys come on standard input, unseen by others."""
+_GRACE = 10.0  # seconds in which a process that is told to end closes its game and its model
 NOT_TOLD: Mapping[str, int] = {}
+
+Runner = Callable[[Iterable[Task], Callable[[Task], Path]], Iterator[Task]]
+"""Plays tasks, several at a time, each in the new folder that the second argument returns. Yields each that is done.
+
+Raises ``ZorkGPTError`` for the first that fails. When the iteration ends for any reason, no run continues.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +68,7 @@ class Ablation:
                     shutil.rmtree(folder)
             except OSError as error:
                 raise StoreError(f"{folder} cannot be cleared: {error.strerror}") from error
-        yield from runner.play(waiting, self._folder_of)
+        yield from runner(waiting, self._folder_of)
 
     def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
         """Return the measures of the runs of every complete pair, in the plan's order.
@@ -63,3 +89,114 @@ class Ablation:
 
     def _folder_of(self, task: Task) -> Path:
         return self.folder / task.folder
+
+
+def play_locally(tasks: Iterable[Task], folder_of: Callable[[Task], Path], *, size: int) -> Iterator[Task]:
+    """Play runs in processes of this machine, ``size`` at a time, as a ``Runner`` does."""
+    waiting = list(tasks)[::-1]
+    playing: dict[int, RunProcess] = {}
+    try:
+        while waiting or playing:
+            while waiting and len(playing) < size:
+                task = waiting.pop()
+                run = RunProcess(task, folder_of(task))
+                playing[run.fileno()] = run
+            ready = wait(list(playing))
+            for number in [each for each in playing if each in ready]:
+                run = playing.pop(number)
+                run.wait()
+                yield run.task
+    finally:
+        for run in playing.values():
+            run.close()
+
+
+class RunProcess:
+    """A process that plays ``task`` in the work folder ``folder``; it starts at once."""
+
+    def __init__(self, task: Task, folder: Path) -> None:
+        self.task = task
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            python_command(__name__),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=child_environment(*_VARIABLES),
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it died at once, which its end tells
+            self._process.stdin.write(json.dumps([task.to_json(), str(folder)]).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def fileno(self) -> int:
+        """Return a file descriptor that is readable once the run has ended."""
+        assert self._process.stdout is not None
+        return self._process.stdout.fileno()
+
+    def wait(self) -> None:
+        """Wait for the end of the run. Raises ``GameError`` with the reason if it was not completed."""
+        assert self._process.stdout is not None
+        words = self._process.stdout.read().decode("utf-8", "replace").strip()
+        self.close()
+        if self._process.returncode:
+            raise GameError(f"{self.task.label}: {words or f'its process ended with {self._process.returncode}'}")
+
+    def close(self) -> None:
+        """End the process, if need be by killing it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+def play(task: Task, folder: Path) -> None:
+    """Play the task's run in the work folder ``folder``. Raises ``ZorkGPTError`` if the run cannot be completed."""
+    configuration = task.configuration.model_copy(update={"zork_game_workdir": folder})
+    pauses: list[str] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, RunPaused):
+            pauses.append(event.reason)
+
+    with (
+        task.open_parts(configuration) as parts,
+        open_run(configuration, parts, episodes=task.episodes, show=watch, stop=Flag()) as orchestrator,
+    ):
+        end = orchestrator.play()
+    if end == "paused":
+        raise LanguageModelUnavailable(pauses[-1])
+    if end != "done":
+        raise GameError(f"the run {end}; its journal in {folder} says why")
+
+
+def main() -> int:
+    """Play the task from standard input. Returns 1 if that failed, with the reason printed."""
+    signal.signal(signal.SIGTERM, _leave)
+    task, folder = json.loads(sys.stdin.readline())
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    try:
+        play(Task.from_json(task), Path(folder))
+    except ZorkGPTError as error:
+        sys.stdout.write(str(error))
+        return 1
+    return 0
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    sys.exit(1)
+
+
+def _leave_with_parent() -> None:
+    """Wait until standard input is closed, then make the main thread leave and close all that it opened."""
+    os.read(sys.stdin.fileno(), 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,44 +14,38 @@ from distributed import Client, KilledWorker, as_completed
 
 from session.errors import ConfigurationError, GameError, StoreError
 from session.files.shared_files import write_atomically
+from zorkgpt.ablation.ablation import RunProcess
 from zorkgpt.ablation.plan import Task
-from zorkgpt.ablation.run_process import RunProcess
 
 _CONNECT_SECONDS = 10
 
 
-class DaskRunner:
-    """Plays runs on the cluster whose scheduler is at ``address``.
+def play_on_cluster(
+    tasks: Iterable[Task], folder_of: Callable[[Task], Path], *, address: str, seconds: float = _CONNECT_SECONDS
+) -> Iterator[Task]:
+    """Play runs, as a ``Runner`` does, on the cluster whose scheduler is at ``address``.
+
+    If a worker dies, another one plays its run again. When the iteration ends early, the workers finish the runs that
+    they have begun, but the results are discarded.
 
     seconds: timeout for the scheduler's answer
     """
-
-    def __init__(self, address: str, *, seconds: float = _CONNECT_SECONDS) -> None:
-        self._address = address
-        self._seconds = seconds
-
-    def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """Play like ``Runner.play``. If a worker dies, another one plays its run again.
-
-        When the iteration ends early, the workers finish the runs that they have begun, but the results are
-        discarded.
-        """
-        with self._client() as client:
-            futures = {client.submit(play_on_worker, task.to_json(), _story(task), pure=False): task for task in tasks}
-            for future in as_completed(futures):
-                task = futures[future]
-                try:
-                    files = future.result()
-                except KilledWorker as error:
-                    raise GameError(f"{task.label}: every worker that played it died") from error
-                store(files, folder_of(task))
-                yield task
-
-    def _client(self) -> Client:
-        try:
-            return Client(self._address, timeout=self._seconds)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"--scheduler {self._address}: no Dask scheduler answers there") from error
+    try:
+        client = Client(address, timeout=seconds)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"--scheduler {address}: no Dask scheduler answers there") from error
+    with client:
+        futures = {
+            client.submit(play_on_worker, task.to_json(), _file(task).read_bytes(), pure=False): task for task in tasks
+        }
+        for future in as_completed(futures):
+            task = futures[future]
+            try:
+                files = future.result()
+            except KilledWorker as error:
+                raise GameError(f"{task.label}: every worker that played it died") from error
+            store(files, folder_of(task))
+            yield task
 
 
 def play_on_worker(task_json: str, story: bytes) -> Mapping[str, bytes]:
@@ -76,10 +70,6 @@ def store(files: Mapping[str, bytes], folder: Path) -> None:
         except OSError as error:
             raise StoreError(f"{path.parent} cannot be made: {error.strerror}") from error
         write_atomically(path, files[name])
-
-
-def _story(task: Task) -> bytes:
-    return _file(task).read_bytes()
 
 
 def _file(task: Task) -> Path:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from zorkgpt.ablation.measures import MEASURES, SCORES, TURNS_TO_BEST, RunMeasures, turns_to
+from zorkgpt.ablation.measures import MEASURES, SCORES, TURNS_TO_BEST, RunMeasures, share, turns_to
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
@@ -150,9 +150,8 @@ def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[C
             story: [pair.difference for pair in of_story if pair.difference is not None]
             for story, of_story in pairs.items()
         }
-        yield compare(
-            differences, measure=measure, first=first, other=other, detect=detect if measure in SCORES else None
-        )
+        sought = detect if measure in SCORES else None
+        yield compare(differences, measure=measure, first=first, other=other, detect=sought)
 
 
 def compared_pairs(runs: Sequence[RunMeasures]) -> list[list[ComparedPair]]:
@@ -164,13 +163,13 @@ def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
     """Yield what every arm scored: story by story, then over all stories if there are more."""
     arms = dict.fromkeys(run.arm for run in runs)
     for pool, arm, measure in product(_pools(runs), arms, SCORES):
-        scores = {
-            story: [MEASURES[measure](run) for run in _measured(of_story, pool, measure) if run.arm == arm]
-            for story, of_story in pool.items()
-        }
-        known = {story: [each for each in values if each is not None] for story, values in scores.items()}
+        is_share = len(pool) > 1
+        known: dict[str, list[float]] = {}
+        for story, of_story in pool.items():
+            values = (share(run, measure) if is_share else MEASURES[measure](run) for run in of_story if run.arm == arm)
+            known[story] = [value for value in values if value is not None]
         groups = [values for values in known.values() if values]
-        found = ArmScore(_told(known), measure, len(pool) > 1, arm, sum(map(len, groups)))
+        found = ArmScore(_told(known), measure, is_share, arm, sum(map(len, groups)))
         if groups:
             found = replace(found, score=mean(map(mean, groups)))
         if found.runs > 1:
@@ -249,9 +248,9 @@ def _compared(runs: Sequence[RunMeasures]) -> Iterator[_Compared]:
     """Yield every arm with the first one in every measure: story by story, then over all stories if there are more."""
     first, *others = dict.fromkeys(run.arm for run in runs)
     for pool, other, measure in product(_pools(runs), others, MEASURES):
+        is_share = len(pool) > 1 and measure in SCORES
         pairs = {
-            story: list(_pairs(_measured(of_story, pool, measure), first, other, measure))
-            for story, of_story in pool.items()
+            story: list(_pairs(of_story, first, other, measure, is_share=is_share)) for story, of_story in pool.items()
         }
         yield _Compared(first, other, measure, pairs)
 
@@ -265,38 +264,34 @@ def _pools(runs: Iterable[RunMeasures]) -> list[Pool]:
     return [*alone, together] if len(alone) > 1 else alone
 
 
-def _measured(runs: Iterable[RunMeasures], pool: Pool, measure: str) -> list[RunMeasures]:
-    """Return the runs with the measures used in the pool, without those whose share of a maximum is unknown."""
-    if measure not in SCORES or len(pool) == 1:
-        return list(runs)
-    return [share for run in runs if (share := run.as_shares()) is not None]
-
-
 def _told(stories: Mapping[str, Sequence[float]]) -> str:
     """Return the story's name, or the number of stories with results."""
     if len(stories) == 1:
         return next(iter(stories))
-    found = sum(1 for values in stories.values() if values)
+    found = sum(map(bool, stories.values()))
     return f"{'all' if found == len(stories) else f'{found} of'} {len(stories)} stories"
 
 
-def _pairs(runs: Iterable[RunMeasures], first: str, other: str, measure: str) -> Iterator[ComparedPair]:
+def _pairs(
+    runs: Iterable[RunMeasures], first: str, other: str, measure: str, *, is_share: bool
+) -> Iterator[ComparedPair]:
     """Yield the runs of the two arms from the same seeds; all are of one story.
 
-    Differences are rounded, so that equal differences of means are equal.
+    Differences are rounded, so that equal differences of means are equal. Turns to the best score are those to the
+    lower best of both, which both reached.
     """
-    by_seed = {(run.arm, run.pair): run for run in runs}
-    for pair in sorted(
-        {pair for arm, pair in by_seed if arm == first} & {pair for arm, pair in by_seed if arm == other}
-    ):
-        run = by_seed[first, pair]
-        one, two = _values(run, by_seed[other, pair], measure)
-        yield ComparedPair(run.story, pair, one, two, None if one is None or two is None else round(one - two, 9))
-
-
-def _values(one: RunMeasures, two: RunMeasures, measure: str) -> tuple[float | None, float | None]:
-    """Return the two values to compare; turns to the best score are those to the lower best, which both reached."""
-    if measure != TURNS_TO_BEST:
-        return MEASURES[measure](one), MEASURES[measure](two)
-    common = None if one.best_score is None or two.best_score is None else min(one.best_score, two.best_score)
-    return turns_to(common, one.episodes), turns_to(common, two.episodes)
+    of_arms: dict[str, dict[int, RunMeasures]] = {first: {}, other: {}}
+    for run in runs:
+        if run.arm in of_arms:
+            of_arms[run.arm][run.pair] = run
+    for pair in sorted(of_arms[first].keys() & of_arms[other].keys()):
+        both = of_arms[first][pair], of_arms[other][pair]
+        if measure == TURNS_TO_BEST:
+            best = [run.best_score for run in both if run.best_score is not None]
+            lower = min(best) if len(best) == len(both) else None
+            values: list[float | None] = [turns_to(lower, run.episodes) for run in both]
+        else:
+            values = [share(run, measure) if is_share else MEASURES[measure](run) for run in both]
+        one, two = values
+        difference = None if one is None or two is None else round(one - two, 9)
+        yield ComparedPair(both[0].story, pair, one, two, difference)

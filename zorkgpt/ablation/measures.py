@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from session.errors import StoreError
@@ -61,23 +61,6 @@ class RunMeasures:
     memory_coverage: float | None
     versions: str
     journal_sha256: str
-
-    def as_shares(self) -> RunMeasures | None:
-        """Return the measures with scores in percent of the story's maximum, or ``None`` if it is unknown."""
-        most = self.max_score
-        if not most:
-            return None
-
-        def share(points: float | None) -> float | None:
-            return None if points is None else 100 * points / most
-
-        return replace(
-            self,
-            score=share(self.score),
-            last_three=share(self.last_three),
-            last_score=share(self.last_score),
-            best_score=share(self.best_score),
-        )
 
 
 TURNS_TO_BEST = "turns to best"
@@ -147,6 +130,12 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items()),
         journal_sha256=hashlib.sha256((folder / JOURNAL_FILE).read_bytes()).hexdigest(),
     )
+
+
+def share(run: RunMeasures, measure: str) -> float | None:
+    """Return a measure in points as percent of the story's maximum, ``None`` if either is unknown."""
+    points = MEASURES[measure](run)
+    return None if points is None or not run.max_score else 100 * points / run.max_score
 
 
 def turns_to(score: float | None, episodes: Iterable[EpisodeFigures]) -> int | None:

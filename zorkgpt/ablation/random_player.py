@@ -1,14 +1,27 @@
-"""A player that needs no model: it draws from the commands that were tried least at a place."""
+"""A player that needs no model, and with it the estimate of an ablation's calls, tokens, dollars and hours.
+
+For the estimate, each story is played in every arm for two short episodes with random answers instead of models. The
+calls of the second episode stand for all others, so the figures depend on the configuration and the stories.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event as Flag
+from typing import cast
 
 from orchestration.opening import Parts, open_story
-from session.game_configuration import GameConfiguration
+from orchestration.run import open_run
+from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
+from session.game_configuration import BudgetOptions, GameConfiguration
 from session.resolved_configuration import EMBEDDED_PROFILE
+from session.values import Role
+from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
+from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
 
@@ -27,3 +40,84 @@ def open_random_player(configuration: GameConfiguration) -> Iterator[Parts]:
     model = RandomModel(configuration.role("agent").sampling.seed or 1)
     with open_story(configuration) as parts:
         yield replace(parts, model=ChosenModel(model, "random"))
+
+
+EPISODES = 2
+MOST_TURNS = 100
+"""Turns of a rehearsed episode, at most; for longer ones its turns are counted more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What all runs of an arm with a story will take.
+
+    turns: at most; an episode that ends before its limit has fewer
+    prompt_tokens, answer_tokens: four characters each; what a model thinks before it answers is not among them
+    dollars: by the prices that are known, and as if no server had kept anything in its cache; ``None``: unknown
+    seconds: of the program itself, without its models
+    """
+
+    story: str
+    arm: str
+    turns: int
+    calls: int
+    prompt_tokens: int
+    answer_tokens: int
+    dollars: float | None
+    seconds: float
+
+    def hours(self, seconds_a_call: float, workers: int) -> float:
+        """Return the duration in hours with this many runs in parallel."""
+        return (self.seconds + self.calls * seconds_a_call) / workers / 3600
+
+
+def estimates(plan: AblationPlan) -> Iterator[Estimate]:
+    """Yield what every arm will take with each story, in the plan's order. Raises ``ZorkGPTError``."""
+    for task in plan.tasks():
+        if task.pair == 1:
+            yield _estimate(task, plan)
+
+
+def _estimate(task: Task, plan: AblationPlan) -> Estimate:
+    limit = task.configuration.max_turns_per_episode
+    asked = _rehearse(task.configuration.model_copy(update={"max_turns_per_episode": min(limit, MOST_TURNS)}))
+    played = [event for event in asked if isinstance(event, TurnPlayed)]
+    calls = [event for event in asked if isinstance(event, ModelAnswered | ModelFailed)]
+    turns = plan.pairs * plan.episodes * limit
+    times = turns / len(played)
+    costs = [
+        cost_of(replace(call, model=task.configuration.role(cast("Role", call.role)).model or ""), task.configuration)
+        for call in calls
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return Estimate(
+        story=task.story,
+        arm=task.arm,
+        turns=turns,
+        calls=round(times * len(calls)),
+        prompt_tokens=round(times * sum(call.prompt_tokens for call in calls)),
+        answer_tokens=round(times * sum(call.completion_tokens for call in calls)),
+        dollars=times * sum(known) if len(known) == len(costs) else None,
+        seconds=times * sum(event.seconds for event in played),
+    )
+
+
+def _rehearse(configuration: GameConfiguration) -> list[Event]:
+    """Return the events of the last rehearsed episode."""
+    events: list[Event] = []
+
+    def show(event: Event) -> None:
+        if isinstance(event, EpisodeStarted):
+            events.clear()
+        events.append(event)
+
+    with TemporaryDirectory(prefix="zorkgpt-") as folder:
+        update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
+        configuration = configuration.model_copy(update=update)
+        model = ChosenModel(RandomModel(first_seed(configuration)), "random")
+        with (
+            open_story(configuration) as parts,
+            open_run(configuration, replace(parts, model=model), episodes=EPISODES, show=show, stop=Flag()) as run,
+        ):
+            run.play()
+    return events

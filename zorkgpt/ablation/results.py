@@ -1,4 +1,4 @@
-"""The results of an ablation, and what follows from them."""
+"""The results of an ablation, what follows from them, and the files that they are written to."""
 
 from __future__ import annotations
 
@@ -6,73 +6,21 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
 from session.files.shared_files import write_atomically
+from session.text import counted
 from zorkgpt.ablation.comparison import ALPHA, ArmScore, Comparison, arm_scores, compare_all
-from zorkgpt.ablation.measures import DECISIVE, MEASURES, RunMeasures
+from zorkgpt.ablation.measures import DECISIVE, MEASURES, SCORES, RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.report.figures import EpisodeFigures, new_best_scores
 
-
-def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:
-    """Yield a conclusion for each arm but the first, drawn from the score alone; the other measures only describe."""
-    for each in comparisons:
-        if each.measure == DECISIVE:
-            yield f"{each.story}, {each.first} against {each.other}: {_verdict(each)}."
-
-
-def unit(found: Comparison | ArmScore) -> str:
-    """Return what the figures of a score are in."""
-    return "% of the maximum" if found.is_share else "points"
-
-
-def number(value: float | None, *, sign: bool = False) -> str:
-    """Return a figure as text, or a dash if there is none."""
-    if value is None:
-        return "-"
-    digits = 0 if float(value).is_integer() else 1 if abs(value) >= 1 else 3
-    return f"{value:{'+' if sign else ''},.{digits}f}"
-
-
-def interval(found: Comparison | ArmScore) -> str:
-    """Return the interval of a score or of a difference as it is shown; the latter's ends have signs."""
-    if found.low is None:
-        return "-"
-    sign = isinstance(found, Comparison)
-    return f"{number(found.low, sign=sign)} to {number(found.high, sign=sign)}"
-
-
-def _verdict(found: Comparison) -> str:
-    if found.difference is None:
-        return f"nothing can be said, for {found.why_not}"
-    if found.pairs == 1:
-        return f"{number(found.difference, sign=True)} {unit(found)} in the one pair; one pair shows nothing"
-    points = f"{number(found.difference, sign=True)} {unit(found)} in {found.pairs} pairs"
-    if found.low is None and not found.difference:
-        return f"no difference in any of {found.pairs} pairs"
-    p = f"p {number(found.p)}"
-    if found.is_shown:
-        return f"{points} ({interval(found)}, {p}): more than chance explains"
-    return f"{points} ({interval(found)}, {p}): no difference is shown{_too_few(found)}{_needed(found)}"
-
-
-def _too_few(found: Comparison) -> str:
-    if found.least_p is not None and found.least_p >= ALPHA:
-        return f"; with so few pairs that differ p is never below {number(found.least_p)}, so none could be"
-    return ""
-
-
-def _needed(found: Comparison) -> str:
-    if found.pairs_needed is None:
-        return ""
-    return f"; one of this size takes about {found.pairs_needed:,} pairs to see"
-
-
 RESULTS_FILE = "results.json"
+REPORT_FILE = "report.md"
 UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learnt, so they count once"
 
 
@@ -111,6 +59,11 @@ class Results(BaseModel):
     comparisons: tuple[Comparison, ...]
     conclusions: tuple[str, ...]
 
+    @property
+    def planned(self) -> int:
+        """How many runs were planned."""
+        return self.plan.pairs * len(self.plan.stories) * len(self.plan.arms)
+
 
 def results_of(
     plan: WrittenPlan, runs: Sequence[RunMeasures], *, command: str, assistance: str, detect: float | None = None
@@ -133,6 +86,60 @@ def results_of(
         comparisons=comparisons,
         conclusions=tuple(conclusions(comparisons)),
     )
+
+
+def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
+    """Yield every best score of any episode of a story, for every arm that reached it."""
+    sides: dict[tuple[str, str], list[EpisodeFigures]] = {}
+    for run in runs:
+        sides.setdefault((run.story, run.arm), []).extend(run.episodes)
+    for (story, arm), episodes in sides.items():
+        for score in new_best_scores(episode for run in runs if run.story == story for episode in run.episodes):
+            turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
+            if turns:
+                yield ReachedScore(story, arm, score, len(turns), len(episodes), median(turns))
+
+
+def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:
+    """Yield a conclusion for each arm but the first, drawn from the score alone; the other measures only describe."""
+    for each in comparisons:
+        if each.measure == DECISIVE:
+            yield f"{each.story}, {each.first} against {each.other}: {_verdict(each)}."
+
+
+def _verdict(found: Comparison) -> str:
+    if found.difference is None:
+        return f"nothing can be said, for {found.why_not}"
+    points = f"{number(found.difference, sign=True)} {'% of the maximum' if found.is_share else 'points'} in"
+    if found.pairs == 1:
+        return f"{points} the one pair; one pair shows nothing"
+    if found.low is None and not found.difference:
+        return f"no difference in any of {found.pairs} pairs"
+    verdict = f"{points} {found.pairs} pairs ({interval(found)}, p {number(found.p)}): "
+    if found.is_shown:
+        return f"{verdict}more than chance explains"
+    verdict += "no difference is shown"
+    if found.least_p is not None and found.least_p >= ALPHA:
+        verdict += f"; with so few pairs that differ p is never below {number(found.least_p)}, so none could be"
+    if found.pairs_needed is not None:
+        verdict += f"; one of this size takes about {found.pairs_needed:,} pairs to see"
+    return verdict
+
+
+def number(value: float | None, *, sign: bool = False) -> str:
+    """Return a figure as text, or a dash if there is none."""
+    if value is None:
+        return "-"
+    digits = 0 if float(value).is_integer() else 1 if abs(value) >= 1 else 3
+    return f"{value:{'+' if sign else ''},.{digits}f}"
+
+
+def interval(found: Comparison | ArmScore) -> str:
+    """Return the interval of a score or of a difference as it is shown; the latter's ends have signs."""
+    if found.low is None:
+        return "-"
+    sign = isinstance(found, Comparison)
+    return f"{number(found.low, sign=sign)} to {number(found.high, sign=sign)}"
 
 
 def write_results(results: Results, folder: Path) -> None:
@@ -189,13 +196,66 @@ def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
-    """Yield every best score of any episode of a story, for every arm that reached it."""
-    sides: dict[tuple[str, str], list[EpisodeFigures]] = {}
-    for run in runs:
-        sides.setdefault((run.story, run.arm), []).extend(run.episodes)
-    for (story, arm), episodes in sides.items():
-        for score in new_best_scores(episode for run in runs if run.story == story for episode in run.episodes):
-            turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
-            if turns:
-                yield ReachedScore(story, arm, score, len(turns), len(episodes), median(turns))
+def write_report(results: Results, folder: Path) -> None:
+    """Write ``report.md``. Raises ``StoreError``."""
+    text = "\n\n".join(_paragraphs(results)) + "\n"
+    write_atomically(folder / REPORT_FILE, text.encode("utf-8", "backslashreplace"))
+
+
+def score_rows(scores: Iterable[ArmScore]) -> Iterator[Sequence[str]]:
+    """Yield for each story and arm what it scored, in every measure of a score, and the interval of the first."""
+    for (story, arm), group in groupby(scores, key=lambda each: (each.story, each.arm)):
+        by_measure = {each.measure: each for each in group}
+        scored = by_measure[DECISIVE]
+        yield (
+            f"{story}, % of the maximum" if scored.is_share else story,
+            arm,
+            *(number(by_measure[measure].score) for measure in SCORES),
+            interval(scored),
+        )
+
+
+def _paragraphs(results: Results) -> Iterator[str]:
+    plan, told = results.plan, len(results.runs)
+    unfinished = "" if told == results.planned else f", of whose {results.planned} runs {told} are told of so far"
+    yield f"# {', '.join(plan.arms)}: {', '.join(plan.stories)}"
+    yield f"    {results.command}"
+    yield "\n".join(
+        [
+            f"- {counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}{unfinished}; {results.unit}",
+            f"- Model: {', '.join(results.models)}. Assistance: {results.assistance}",
+            f"- {'; '.join(results.versions)}",
+            *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),
+        ]
+    )
+    if results.conclusions:
+        yield "\n".join(f"- {sentence}" for sentence in results.conclusions)
+    yield "Scores, the means of the runs (of each story in points):"
+    yield _markdown(("story", "arm", *SCORES, "95 % interval of the score"), score_rows(results.scores))
+    if results.comparisons:
+        yield "Differences, first arm minus other:"
+        yield _markdown(
+            ("story", "against", "measure", "pairs", "difference", "95 % interval", "p"),
+            (
+                (
+                    *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
+                    *(number(each.difference, sign=True), interval(each), number(each.p)),
+                )
+                for each in results.comparisons
+            ),
+        )
+    yield "Runs:"
+    heading = ("story", "arm", "pair", "seeds", "scores at the ends of the episodes", "SHA-256 of the journal")
+    yield _markdown(heading, map(_run_row, results.runs))
+
+
+def _run_row(run: RunMeasures) -> Sequence[str]:
+    seeds = f"{run.episodes[0].seed} to {run.episodes[-1].seed}"
+    scores = " ".join("-" if each.score is None else str(each.score) for each in run.episodes)
+    return (run.story, run.arm, str(run.pair), seeds, scores, run.journal_sha256)
+
+
+def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; what a cell holds of its signs is written so that it does not end the cell."""
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

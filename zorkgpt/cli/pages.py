@@ -12,9 +12,8 @@ from session.errors import StoreError, ZorkGPTError
 from session.files.journal import JOURNAL_FILE
 from session.text import counted
 from zorkgpt.cli.terminal import write_file
-from zorkgpt.report.learnt import NOTHING_LEFT, read_end
+from zorkgpt.report.learnt import Repetition, read_end
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import Note, PageData, page_of_run
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class RunPages:
     def data(self) -> PageData:
         """Return the page's data. Raises ``StoreError`` for a run without a manifest."""
         runs = tuple(map(self._page, self.folders))
-        return PageData(MAKER, runs, follow=any(run.state == "playing" for run in runs))
+        return PageData(MAKER, runs, follow=any(run.figures.run.state == "playing" for run in runs))
 
     @property
     def has_news(self) -> bool:
@@ -87,9 +86,10 @@ class RunPages:
         elif is_played:
             text = "The run is being played: the prompts of its latest turns and what these taught come a little later."
             notes.insert(0, Note(text))
-        is_whole = repeated.repetition.is_whole
-        left = NOTHING_LEFT if is_whole else read_end(folder, run, lambda text: notes.append(Note(text)))
-        return page_of_run(run, repeated.repetition, left, notes)
+        if repeated.repetition.is_whole:
+            return page_of_run(run, repeated.repetition, notes=notes)
+        known, graph = read_end(folder, run, lambda text: notes.append(Note(text)))
+        return page_of_run(run, repeated.repetition, known, graph, notes)
 
     def _repeat(self, folder: Path, run: PlayedRun) -> _Repeated:
         start, size, repetition, notes = time.monotonic(), _size(folder), Repetition(), list[Note]()
@@ -156,7 +156,7 @@ def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> l
     """Write the page of these runs, and return the lines to print about it. Raises ``StoreError``."""
     data = RunPages(folders, now).data()
     size = write_page(data, to)
-    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
+    notes = [f"Run {run.figures.run.run_id}: {note.text}" for run in data.runs for note in run.notes]
     return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {size / 1e6:.1f} MB: open it in a browser."]
 
 

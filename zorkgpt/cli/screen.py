@@ -56,7 +56,7 @@ from zorkgpt.llm.embedded.model_store import Stage
 from zorkgpt.llm.language_model import Role
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.report.current_state import CurrentState, read_current_state
+from zorkgpt.report.played_run import CurrentState, read_current_state
 
 LONGEST_COMMAND = 200
 """Characters of a command that are shown. A model may answer with pages."""

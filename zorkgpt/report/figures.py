@@ -1,4 +1,4 @@
-"""The figures of a run: of its episodes, its learning and its models, and what each episode gained.
+"""The figures of runs: of their episodes, their learning and their models, alone and side by side.
 
 ``None`` always means that there was nothing to measure.
 """
@@ -9,44 +9,47 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import islice
+from pathlib import Path
+from typing import Literal
 
 from pydantic import SecretStr, ValidationError
 
+from managers.knowledge.document import parse_knowledge
+from managers.memory.document import parse_memories
 from managers.memory.synthesis import VisitTracker
 from managers.objectives import FoundObjective, ObjectivesAnswer
-from managers.routes.document import RouteBook
+from managers.route_manager import ROUTES_FILE
+from managers.routes.document import RouteBook, parse_routes
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
+from session.files.run_folders import AT_END, AT_START
 from session.game_configuration import GameConfiguration, PriceOptions
 from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
 from session.resolved_configuration import changed
 from session.text import counted, one_line
-from session.values import ROLES, Observation, Seed, TurnRecord
+from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, read_run, text_of
 from zorkgpt.report.run_summary import RunSummary
 
 
-class FailedCommands:
-    """Every failed command of a run so far, by location, in all episodes."""
+def repeat_failures(records: Iterable[TurnRecord]) -> Iterator[bool | None]:
+    """Yield whether the command of each turn had failed at its location before, in any episode of these turns.
 
-    def __init__(self) -> None:
-        self._failed: set[tuple[int, str]] = set()
-
-    def repeats(self, record: TurnRecord) -> bool | None:
-        """Return whether the turn's command had failed at its location before; ``None`` if the location is not known.
-
-        A failure of this turn counts from the next turn on.
-        """
+    Yields ``None`` if the location is not known.
+    """
+    failed: set[tuple[int, str]] = set()
+    for record in records:
         if record.before.location is None:
-            return None
+            yield None
+            continue
         key = (record.before.location.num, one_line(record.action).casefold())
-        repeated = key in self._failed
+        yield key in failed
         if has_failed(record):
-            self._failed.add(key)
-        return repeated
+            failed.add(key)
 
 
 def has_failed(record: TurnRecord) -> bool:
@@ -88,46 +91,40 @@ class RoleUsage:
 
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
     """Return the usage of every role with a call, in the order of ``ROLES``; ``prices`` override the run's."""
-    by_role: dict[str, list[PricedCall]] = {role: [] for role in ROLES}
-    for each in priced_calls(run, prices):
-        by_role.setdefault(each.call.role, []).append(each)
-    usage = []
-    for role, priced in by_role.items():
-        calls = [each.call for each in priced]
-        costs = [each.dollars for each in priced if each.is_paid]
-        known = [cost for cost in costs if cost is not None]
-        if calls:
-            usage.append(
-                RoleUsage(
-                    role=role,
-                    calls=len(calls),
-                    failed=sum(isinstance(call, ModelFailed) for call in calls),
-                    prompt_tokens=sum(call.prompt_tokens for call in calls),
-                    cached_tokens=sum(call.cached_tokens for call in calls),
-                    completion_tokens=sum(call.completion_tokens for call in calls),
-                    seconds=round(sum(call.seconds for call in calls), 3),
-                    dollars=sum(known) if known else None,
-                    unpriced=len(costs) - len(known),
-                )
-            )
-    return tuple(usage)
+    by_role: dict[str, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
+    for call, dollars in priced_calls(run, prices):
+        by_role.setdefault(call.role, []).append((call, dollars))
+    return tuple(_usage(role, priced) for role, priced in by_role.items() if priced)
 
 
-class PricedCall(NamedTuple):
-    """A model call and its dollars, ``None`` if its price is not known."""
+def _usage(role: str, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleUsage:
+    calls = [call for call, _ in priced]
+    known = [dollars for call, dollars in priced if _was_answered(call) and dollars is not None]
+    return RoleUsage(
+        role=role,
+        calls=len(calls),
+        failed=sum(isinstance(call, ModelFailed) for call in calls),
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        seconds=round(sum(call.seconds for call in calls), 3),
+        dollars=sum(known) if known else None,
+        unpriced=sum(map(_was_answered, calls)) - len(known),
+    )
 
-    call: ModelCall
-    dollars: float | None
 
-    @property
-    def is_paid(self) -> bool:
-        """Whether a model answered, usably or not."""
-        call = self.call
-        return isinstance(call, ModelAnswered) or bool(call.prompt_tokens or call.completion_tokens)
+def _was_answered(call: ModelCall) -> bool:
+    """Return whether a model answered, usably or not, so that the call may cost something."""
+    return isinstance(call, ModelAnswered) or bool(call.prompt_tokens or call.completion_tokens)
 
 
-def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> Iterator[PricedCall]:
-    """Yield every model call of the run, in order; ``prices`` override the run's."""
+def priced_calls(
+    run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES
+) -> Iterator[tuple[ModelCall, float | None]]:
+    """Yield every model call of the run, in order, with its dollars, ``None`` if its price is not known.
+
+    prices: override the run's
+    """
     try:
         then = GameConfiguration.model_validate(run.manifest.configuration)
     except ValidationError:  # the run is of another version
@@ -138,7 +135,7 @@ def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES)
         if isinstance(event, OptionsChanged) and configuration is not None:
             configuration = _with_key(changed(configuration, event.options))
         elif isinstance(event, ModelAnswered | ModelFailed):
-            yield PricedCall(event, None if configuration is None else cost_of(event, configuration))
+            yield event, None if configuration is None else cost_of(event, configuration)
 
 
 def _with_key(configuration: GameConfiguration) -> GameConfiguration:
@@ -254,9 +251,11 @@ class RunFigures:
 
 def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> RunFigures:
     """Return the figures of the run; ``prices`` of models override those that it was begun with."""
-    failed = FailedCommands()
-    episodes = tuple(_episode(each, failed, has_memories=run.memories is not None) for each in run.episodes)
-    return RunFigures(run.summary, run.manifest, episodes, _metrics(run, episodes), usage_by_role(run, prices))
+    repeated = list(repeat_failures(turn.played.record for episode in run.episodes for turn in episode.turns))
+    of_episodes = iter(repeated)
+    episodes = tuple(_episode(each, of_episodes, has_memories=run.memories is not None) for each in run.episodes)
+    metrics = _metrics(run, episodes, mean(repeated))
+    return RunFigures(run.summary, run.manifest, episodes, metrics, usage_by_role(run, prices))
 
 
 def new_best_scores(episodes: Iterable[EpisodeFigures]) -> list[int]:
@@ -299,7 +298,8 @@ def _core_memories(answer: dict[str, object]) -> int:
     return sum(isinstance(memory, dict) and memory.get("persistence") == "core" for memory in memories)
 
 
-def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bool) -> EpisodeFigures:
+def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_memories: bool) -> EpisodeFigures:
+    """Return the figures of an episode; ``repeated``: for each turn from here on whether it repeats a failure."""
     turns = [turn.played for turn in episode.turns]
     by_route = [turn for turn in episode.turns if turn.played.record.is_of_route]
     progress = EpisodeProgress(episode.started.opening)
@@ -316,7 +316,7 @@ def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bo
         rooms=len(progress.rooms),
         seconds=round(progress.seconds, 3),
         milestones=tuple(progress.new_bests),
-        repeated_actions=mean(failed.repeats(turn.record) for turn in turns),
+        repeated_actions=mean(islice(repeated, len(turns))),
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
         route_turns=len(by_route),
         route_points=sum(turn.played.record.score_change or 0 for turn in by_route),
@@ -324,16 +324,15 @@ def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bo
     )
 
 
-def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
+def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures], repeated_actions: float | None) -> Metrics:
     turns = [event for event in run.events if isinstance(event, TurnPlayed)]
     updates = list(_objective_updates(run.events))
     found = [objective for _, objectives in updates for objective in objectives]
-    failed = FailedCommands()
     memories = [(place, memory) for place, each in (run.memories or {}).items() for memory in each]
     visited = {turn.record.before.location.num for turn in turns if turn.record.before.location}
     remembered = {place for place, memory in memories if memory.status != MemoryStatus.SUPERSEDED}
     return Metrics(
-        repeated_actions=mean(failed.repeats(turn.record) for turn in turns),
+        repeated_actions=repeated_actions,
         memory_tokens=None if run.memories is None else mean(turn.memory_tokens for turn in turns),
         milestones=tuple(
             Milestone(score, tuple(episode.turns_to(score) for episode in episodes))
@@ -370,9 +369,8 @@ class Gains:
     """
 
     def __init__(self) -> None:
-        self._scores: dict[int, int] = {}
+        self._scores: dict[int, int | None] = {}
         self._most: int | None = None
-        self._has_seen = False
         self._route: int | None = None
         self._points: dict[int, int] = {}
         self._follows = False
@@ -380,17 +378,23 @@ class Gains:
     def see(self, event: Event) -> None:
         """Take an event into account."""
         if isinstance(event, EpisodeStarted):
-            self._see(event.episode, event.opening)
+            episode, seen = event.episode, event.opening
             self._route, self._points, self._follows = None, {}, False
         elif isinstance(event, TurnPlayed):
             record = event.record
-            self._see(record.episode, record.after)
+            episode, seen = record.episode, record.after
             set_out = record.proposals[-1]
             if not record.is_of_route or set_out.wants_way:
                 self._follows = record.is_of_route and set_out.follow is not None
                 self._route = set_out.follow or self._route
             if self._follows:
                 self._points[record.turn] = record.score_change or 0
+        else:
+            return
+        if seen.score is None:
+            self._scores.setdefault(episode, None)
+        else:
+            self._scores[episode], self._most = seen.score, seen.max_score
 
     def line(self, locations: int, book: RouteBook, memories: int, spending: Spending) -> str:
         """Return a line on what was learnt, the first and the last episode's score, and the cost; "" without events.
@@ -400,7 +404,7 @@ class Gains:
         memories: how many are remembered beyond this episode
         spending: of the whole run
         """
-        if not self._has_seen:
+        if not self._scores:
             return ""
         learnt = (
             counted(locations, "location"),
@@ -411,22 +415,90 @@ class Gains:
         cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
         return f"Learnt so far: {', '.join(learnt)}.{self._scored(book)}{cost}"
 
-    def _see(self, episode: int, seen: Observation) -> None:
-        self._has_seen = True
-        if seen.score is not None:
-            self._scores[episode] = seen.score
-            self._most = seen.max_score
-
     def _scored(self, book: RouteBook) -> str:
-        if not self._scores:
+        scores = {episode: score for episode, score in self._scores.items() if score is not None}
+        if not scores:
             return ""
-        first, last = min(self._scores), max(self._scores)
-        points = self._scores[first]
-        of = "" if self._most is None else f" of {self._most}"
-        scored = f" Episode {first}: {points}{of} {'point' if points == 1 and not of else 'points'}"
+        first, last = min(scores), max(scores)
+        points = counted(scores[first], "point") if self._most is None else f"{scores[first]} of {self._most} points"
+        scored = f" Episode {first}: {points}"
         if last != first:
-            scored += f"; episode {last}: {self._scores[last]}"
+            scored += f"; episode {last}: {scores[last]}"
         if by_route := sum(self._points.values()):
             route = None if self._route is None else book.find(self._route)
             scored += f", of which {by_route} by a route{f' of episode {route.episode}' if route else ''}"
         return f"{scored}."
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOfStory:
+    """How much of a story was known at one moment.
+
+    memories: those that are believed
+    knowledge: lines about the game as a whole
+    """
+
+    memories: int
+    knowledge: int
+    rooms: int
+    routes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointsReached:
+    """The turn after which an episode had won some points for the first time."""
+
+    episode: int
+    seed: Seed
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run among others.
+
+    at_start, at_end: what was known; ``None`` if the run keeps no copy of that
+    """
+
+    figures: RunFigures
+    at_start: KnownOfStory | None
+    at_end: KnownOfStory | None
+
+    @property
+    def calls(self) -> int:
+        """Of all models, answered or not."""
+        return sum(role.calls for role in self.figures.usage)
+
+    @property
+    def dollars(self) -> float | None:
+        """Of the calls whose price is known; ``None`` if there are none."""
+        known = [role.dollars for role in self.figures.usage if role.dollars is not None]
+        return sum(known) if known else None
+
+    def reached(self, score: int) -> tuple[PointsReached, ...]:
+        """Return the episodes that had that many points, oldest first."""
+        turns = ((each, each.turns_to(score)) for each in self.figures.episodes)
+        return tuple(PointsReached(each.episode, each.seed, turn) for each, turn in turns if turn is not None)
+
+
+def compared_run(folder: Path, prices: Mapping[str, PriceOptions]) -> ComparedRun:
+    """Return the run in that folder for a comparison; ``prices`` override those that it was begun with.
+
+    Raises ``StoreError``.
+    """
+    return ComparedRun(figures_of(read_run(folder), prices), _known(folder / AT_START), _known(folder / AT_END))
+
+
+def _known(copies: Path) -> KnownOfStory | None:
+    """Return what the copies of the shared files in a run folder hold, ``None`` if there are none."""
+    if not copies.is_dir():
+        return None
+    memories = parse_memories(text_of(copies / "Memories.md")).memories().values()
+    map_file, routes = copies / "map_state.json", copies / ROUTES_FILE
+    graph = MapGraph.load_from_json(map_file) if text_of(map_file) else None
+    return KnownOfStory(
+        memories=sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
+        knowledge=len(parse_knowledge(text_of(copies / "knowledgebase.md")).entries()),
+        rooms=len(graph.rooms) if graph else 0,
+        routes=len(parse_routes(text_of(routes), routes).routes),
+    )

@@ -1,9 +1,10 @@
-"""What a run taught: its files at their ends, and the changes of each turn."""
+"""What a run taught: the changes of each turn and the rebuilt prompts, from repeating it; its files at their ends."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,64 +12,22 @@ from typing import Literal, NamedTuple
 from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
 from managers.knowledge_manager import KnowledgeManager
+from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.route_manager import ROUTES_FILE, RouteManager
 from managers.routes.document import parse_routes, route_aim, route_record
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import StoreError
+from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.run_folders import AT_END
-from session.files.shared_files import read_shared
 from session.knowledge import KnowledgeEntry
 from session.memory import INVALIDATION_MARKER, Memory
 from session.objective import Objective
 from session.route import KnownRoute
 from session.text import one_line, text_key
+from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.played_run import PlayedRun
-
-_KNOWLEDGE, _MAP = "knowledgebase.md", "map_state.json"
-
-
-class AtEnd(NamedTuple):
-    """What is known, and the map; ``None`` where there is none."""
-
-    known: Known
-    map: MapGraph | None
-
-
-NOTHING_LEFT = AtEnd({}, None)
-
-
-def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> AtEnd:
-    """Read what the run in that folder left behind; ``note`` gets a line for each file that cannot be read."""
-    options, copies = run.manifest.configuration, folder / AT_END
-
-    def kept(name: object, copy: str) -> Path:
-        return copies / copy if copies.is_dir() else folder.parent.parent / str(name)
-
-    known, graph = known_memories(run.memories or {}), None
-    try:
-        knowledge = kept(options.get("knowledge_file", _KNOWLEDGE), _KNOWLEDGE)
-        known |= known_knowledge(parse_knowledge(text_of(knowledge)).entries())
-    except StoreError as error:
-        note(str(error))
-    try:
-        routes = kept(ROUTES_FILE, ROUTES_FILE)
-        known |= known_routes(parse_routes(text_of(routes), routes).routes)
-    except StoreError as error:
-        note(str(error))
-    try:
-        map_file = kept(options.get("map_state_file", _MAP), _MAP)
-        graph = MapGraph.read(map_file, note) if text_of(map_file) else None
-    except StoreError as error:
-        note(str(error))
-    return AtEnd(known, graph)
-
-
-def text_of(path: Path) -> str:
-    """Return the text of a shared file or of its copy, "" if there is none. Raises ``StoreError``."""
-    return (read_shared(path) or b"").decode("utf-8", "replace")
-
+from zorkgpt.report.played_run import PlayedRun, text_of
 
 _RECOGNISED = 60  # characters by which a prompt is known to show a text
 
@@ -203,3 +162,132 @@ def item_of(key: str, learnt: KnownThing) -> Item:
 
 def _turns(span: str) -> str:
     return f"turns {span}" if "-" in span else f"turn {span}"
+
+
+def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> tuple[Known, MapGraph | None]:
+    """Read what the run in that folder left behind, and its map; ``note`` gets a line for each unreadable file."""
+    options, copies = run.manifest.configuration, folder / AT_END
+    known, graph = known_memories(run.memories or {}), None
+
+    def kept(copy: str, option: str = "") -> Path:
+        return copies / copy if copies.is_dir() else folder.parent.parent / str(options.get(option, copy))
+
+    @contextmanager
+    def noted() -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            note(str(error))
+
+    with noted():
+        known |= known_knowledge(parse_knowledge(text_of(kept("knowledgebase.md", "knowledge_file"))).entries())
+    with noted():
+        routes = kept(ROUTES_FILE)
+        known |= known_routes(parse_routes(text_of(routes), routes).routes)
+    with noted():
+        map_file = kept("map_state.json", "map_state_file")
+        graph = MapGraph.read(map_file, note) if text_of(map_file) else None
+    return known, graph
+
+
+Ranges = tuple[int, ...]
+"""A text: the number of a line and how many lines follow from it, again and again; () for "". """
+
+
+def lines_kept(text: str, table: dict[str, int]) -> Ranges:
+    """Keep the distinct lines of a text in the table, each with its number, and return the ranges of the text.
+
+    The lines of the ranges, joined by line feeds, are the text. Prompts of a run share most of their lines.
+    """
+    ranges: list[int] = []
+    following = -1
+    for line in text.split("\n") if text else ():
+        number = table.setdefault(line, len(table))
+        if number == following:
+            ranges[-1] += 1
+        else:
+            ranges += (number, 1)
+        following = number + 1
+    return tuple(ranges)
+
+
+class RunMoment(NamedTuple):
+    """A turn of an episode; 0 is the opening."""
+
+    episode: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
+    """A prompt in the lines of a table; ``agrees``: its checksum is the recorded one."""
+
+    system: Ranges
+    user: Ranges
+    agrees: bool
+
+
+class Repetition:
+    """Collects prompts and changes of items while a run is repeated.
+
+    prompts: of every repeated model call, in the order of the journal; in the lines of ``lines``
+    start, known: the items before the first episode, and the current ones
+    changes: what was learnt from each turn
+    shown: the keys of the items in the agent's prompt of each turn
+    is_whole: whether the whole recorded run was repeated
+    moment: the latest repeated turn
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, int] = {}
+        self.prompts: list[RebuiltPrompt] = []
+        self.start: Known = {}
+        self.known: Known = {}
+        self.changes: defaultdict[RunMoment, list[ItemChange]] = defaultdict(list)
+        self.shown: dict[RunMoment, tuple[str, ...]] = {}
+        self.is_whole = False
+        self.moment = RunMoment(0, 0)
+        self._managers: Sequence[BaseManager] = ()
+        self._is_known = True  # the managers have learnt nothing since the last look
+
+    @property
+    def map(self) -> MapGraph | None:
+        """The map as it is now."""
+        return next((each.game_map for each in self._managers if isinstance(each, MapManager)), None)
+
+    def meet(self, managers: Sequence[BaseManager]) -> None:
+        """Take the managers of the repeated run, before it begins."""
+        self._managers = managers
+        self.start = self.known = known_to(managers)
+
+    def hear(self, call: RepeatedCall) -> None:
+        """Take a call as it is made again."""
+        prompt = call.prompt
+        system, user = lines_kept(prompt.system, self.lines), lines_kept(prompt.user, self.lines)
+        self.prompts.append(RebuiltPrompt(system, user, call.is_as_recorded))
+        if call.role == "agent":
+            self._look()
+            self.shown[RunMoment(call.episode, call.turn)] = keys_shown(self.known, prompt.user)
+
+    def see(self, event: Event) -> None:
+        """Take an event as it happens again; the managers have learnt from the event before, but not from this one."""
+        if isinstance(event, EpisodeStarted):
+            self.moment = RunMoment(event.episode, 0)
+        if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
+            self._look()
+            self._is_known = False
+        if isinstance(event, TurnPlayed):
+            self.moment = RunMoment(event.record.episode, event.record.turn)
+
+    def end(self, *, is_whole: bool) -> None:
+        """Take what the last turn taught."""
+        self._look()
+        self.is_whole = is_whole
+
+    def _look(self) -> None:
+        if self._is_known:
+            return
+        self._is_known = True
+        now = known_to(self._managers)
+        self.changes[self.moment] += changes_between(self.known, now)
+        self.known = now

@@ -1,15 +1,20 @@
-"""Reads a whole run: what was planned, what happened, and what was remembered at its end."""
+"""Reads what runs leave: a whole run with its journal, and ``current_state.json`` of the latest one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from managers.base_manager import ManagerStatus
 from managers.memory.document import parse_memories
-from session.errors import StoreError
+from managers.state_manager import CURRENT_STATE_FILE
+from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest, read_journal, read_manifest
 from session.files.run_folders import MEMORIES_AT_END
+from session.files.shared_files import read_shared
 from session.memory import Memory
 from session.values import Observation
 from zorkgpt.report.run_summary import RunSummary, summarise
@@ -111,13 +116,51 @@ def _memories(folder: Path, manifest: Manifest) -> dict[int, list[Memory]] | Non
     options = options if isinstance(options, dict) else {}
     if not options.get("enabled", True):
         return None
-    at_end = folder / MEMORIES_AT_END
-    now = folder.parent.parent / options.get("memory_file", "Memories.md")
-    for path in (at_end, now):
-        try:
-            return parse_memories(path.read_text(encoding="utf-8", errors="replace")).memories()
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    for path in (folder / MEMORIES_AT_END, folder.parent.parent / options.get("memory_file", "Memories.md")):
+        content = read_shared(path)
+        if content is not None:
+            return parse_memories(content.decode("utf-8", "replace")).memories()
     return {}
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a shared file or of its copy, "" if there is none. Raises ``StoreError``."""
+    return (read_shared(path) or b"").decode("utf-8", "replace")
+
+
+class CurrentLocation(BaseModel):
+    """Where the player is."""
+
+    id: int
+    name: str
+
+
+class CurrentState(BaseModel):
+    """``current_state.json`` as ``StateManager`` writes it; keys that are not needed here are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    run: str = ""
+    timestamp: str
+    episode: int
+    turn: int
+    location: CurrentLocation | None
+    score: int | None
+    managers: dict[str, ManagerStatus]
+    present: dict[str, list[str]] = {}
+
+
+def read_current_state(workdir: Path) -> CurrentState | None:
+    """Return the state in the work folder's file, ``None`` if there is none.
+
+    Raises ``StoreError`` if it cannot be read.
+    """
+    path = workdir / CURRENT_STATE_FILE
+    content = read_shared(path)
+    try:
+        return None if content is None else CurrentState.model_validate_json(content)
+    except ValidationError as error:
+        problem = first_problem(error)
+        raise StoreError(
+            f"{path} is not a state file of this version ({problem}); the next run writes it anew"
+        ) from error

@@ -1,4 +1,4 @@
-"""What the page of a report is given, and how a run becomes that.
+"""What the page of a report is given, and how a run becomes that: its journal's events, and what repeating it shows.
 
 The TypeScript types of ``web/`` are generated from these classes by ``make page``. ``None`` always means that a run did
 not record the value, or that it is not known.
@@ -6,36 +6,36 @@ not record the value, or that it is not known.
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 from session.events import (
+    EpisodeEnded,
     EpisodeStarted,
+    Event,
     FileEdited,
+    FileWritten,
     GameFailed,
     MemoryRemoved,
     ModelAnswered,
     ModelFailed,
-    OptionsChanged,
-    RoutesProven,
-    RunPaused,
+    ProposalReviewed,
+    RunEnded,
+    RunStarted,
     TurnPlayed,
 )
-from session.resolved_configuration import as_settings
-from session.text import counted
-from session.values import Observation, Proposal, Verdict
+from session.values import Observation
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
-from zorkgpt.report.figures import EpisodeFigures, RoleUsage, figures_of, priced_calls
-from zorkgpt.report.learnt import AtEnd, Item, ItemChange, items_of
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun
-from zorkgpt.report.repetition import RebuiltPrompt, Repetition, RunMoment
+from zorkgpt.report.figures import EpisodeFigures, RunFigures, figures_of, priced_calls
+from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment, items_of
+from zorkgpt.report.played_run import PlayedRun
 
-PAGE_FORMAT = 2
+PAGE_FORMAT = 3
 MilestoneKind = Literal["score", "room", "thing"]
 MarkKind = Literal["death", "won", "lost", "room", "score", "memory", "knowledge", "route", "objective"]
 
@@ -49,63 +49,42 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class PageCall:
-    """A model call with its rebuilt prompt and its price."""
+class PageEvent:
+    """An event of the journal. A model call has its rebuilt prompt and its price.
 
-    event: ModelCall
-    prompt: RebuiltPrompt | None
-    dollars: float | None
+    Object trees, the observation before a turn, which the event before has, and texts of edited files are left out.
+    """
+
+    event: Event
+    prompt: RebuiltPrompt | None = None
+    dollars: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageTurn:
-    """A turn. Number 0 is the opening; a later turn without a proposal was not played, although models were called.
+    """A turn of an episode, with the events that led to it or came of it.
 
-    seen: the observation after it, without the object tree
-    proposals, verdicts: as in ``TurnRecord``
+    turn: 0 is the opening; a later turn without ``TurnPlayed`` was not played, although models were called
     read: the keys of the items that the agent was shown
-    events: what else happened, a line each
     """
 
+    episode: int
     turn: int
-    seen: Observation
-    calls: tuple[PageCall, ...]
+    events: tuple[PageEvent, ...]
     read: tuple[str, ...]
     changes: tuple[ItemChange, ...]
-    events: tuple[str, ...]
-    proposals: tuple[Proposal, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    score_change: int | None = None
-    seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageEpisode:
-    """An episode with its turns, the opening first."""
-
-    figures: EpisodeFigures
-    turns: tuple[PageTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRoom:
-    """A room of the map: its cell, when it was first seen in the run, and the exits that lead nowhere known."""
+    """A room of the map: its cell, and the exits that lead nowhere known."""
 
     id: int
     name: str
     x: int
     y: int
-    first: RunMoment | None
     untried: tuple[str, ...]
     refused: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageWay:
-    """All ways between two rooms, and when one of them was first walked in the run."""
-
-    way: Way
-    first: RunMoment | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +92,7 @@ class PageMap:
     """The map at the end of the run."""
 
     rooms: tuple[PageRoom, ...]
-    ways: tuple[PageWay, ...]
+    ways: tuple[Way, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,27 +118,14 @@ class Mark:
 class PageRun:
     """A run.
 
+    figures: without paths of the computer that it was played on
     lines: the lines that prompts are made of
     learnt_known: whether the turns contain what was learnt from them
     """
 
-    id: str
-    story: str
-    story_sha256: str
-    model: str
-    assistance: tuple[str, ...]
-    versions: dict[str, str]
-    created: str
-    command: str
-    forked_from: str
-    state: str
-    reason: str
-    planned: int
-    configuration: dict[str, Any]
+    figures: RunFigures
     notes: tuple[Note, ...]
     prompts: Literal["rebuilt", "partly", "none"]
-    usage: tuple[RoleUsage, ...]
-    metrics: dict[str, int | float | None]
     lines: tuple[str, ...]
     start: tuple[Item, ...]
     learnt_known: bool
@@ -167,7 +133,7 @@ class PageRun:
     map: PageMap | None
     milestones: tuple[PageMilestone, ...]
     marks: tuple[Mark, ...]
-    episodes: tuple[PageEpisode, ...]
+    turns: tuple[PageTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,178 +147,146 @@ class PageData:
     format: int = PAGE_FORMAT
 
 
-def page_of_run(run: PlayedRun, repeated: Repetition, at_end: AtEnd, notes: Iterable[Note] = ()) -> PageRun:
+def page_of_run(
+    run: PlayedRun,
+    repeated: Repetition,
+    known_at_end: Known | None = None,
+    map_at_end: MapGraph | None = None,
+    notes: Iterable[Note] = (),
+) -> PageRun:
     """Return the content of the run's page.
 
     repeated: the run's repetition, up to the turn that could be repeated
+    known_at_end, map_at_end: what the run left behind, for a repetition that is not whole
     notes: why it was not complete
     """
-    manifest, summary, figures = run.manifest, run.summary, figures_of(run)
-    calls, happenings = _by_moment(run, repeated)
-    rebuilt = repeated.is_whole and all(call.prompt and call.prompt.agrees for each in calls.values() for call in each)
-    graph = repeated.map if repeated.is_whole else at_end.map
-    metrics = asdict(figures.metrics)
-    del metrics["milestones"]
-
-    def turn(number: int, seen: Observation, episode: int, played: TurnPlayed | None = None) -> PageTurn:
-        moment = RunMoment(episode, number)
-        return PageTurn(
-            turn=number,
-            seen=replace(seen, parents=()),
-            calls=tuple(calls.get(moment, ())),
-            read=repeated.shown.get(moment, ()),
-            changes=tuple(repeated.changes.get(moment, ())),
-            events=tuple(happenings.get(moment, ())),
-            proposals=played.record.proposals if played else (),
-            verdicts=played.record.verdicts if played else (),
-            score_change=played.record.score_change if played else None,
-            seconds=played.seconds if played else None,
-        )
-
-    def turns(episode: PlayedEpisode) -> Iterator[PageTurn]:
-        number, played = episode.started.episode, [each.played for each in episode.turns]
-        yield turn(0, episode.started.opening, number)
-        yield from (turn(each.record.turn, each.record.after, number, each) for each in played)
-        unplayed = RunMoment(number, len(played) + 1)
-        if episode.ended is None and (unplayed in calls or unplayed in happenings):
-            yield turn(unplayed.turn, replace(episode.observations[-1], text="", died=False), number)
-
+    figures = figures_of(run)
+    seen = [
+        (RunMoment(episode.started.episode, turn), observation)
+        for episode in run.episodes
+        for turn, observation in enumerate(episode.observations)
+    ]
+    graph = repeated.map if repeated.is_whole else map_at_end
+    calls = sum(isinstance(event, ModelAnswered | ModelFailed) for event in run.events)
+    agree = sum(prompt.agrees for prompt in repeated.prompts)
     return PageRun(
-        id=summary.run_id,
-        story=manifest.story,
-        story_sha256=manifest.story_sha256,
-        model=manifest.model,
-        assistance=manifest.assistance,
-        versions=manifest.versions,
-        created=manifest.created,
-        command=shlex.join(manifest.command),
-        forked_from=manifest.forked_from,
-        state=summary.state,
-        reason=summary.reason,
-        planned=len(manifest.seeds),
-        configuration=manifest.configuration,
+        figures=replace(
+            figures,
+            run=replace(figures.run, folder=Path(figures.run.folder.name)),
+            manifest=run.manifest.model_copy(update={"story_path": Path(run.manifest.story_path).name}),
+        ),
         notes=tuple(notes),
-        prompts="rebuilt" if rebuilt else "partly" if repeated.prompts else "none",
-        usage=figures.usage,
-        metrics=metrics,
-        lines=repeated.table.lines,
+        prompts="rebuilt" if repeated.is_whole and agree == calls else "partly" if repeated.prompts else "none",
+        lines=tuple(repeated.lines),
         start=items_of(repeated.start),
         learnt_known=repeated.is_whole,
-        end=items_of(repeated.known if repeated.is_whole else at_end.known),
-        map=None if graph is None else _map(graph, run.episodes),
-        milestones=_milestones(run.episodes, figures.episodes),
-        marks=_marks(run.episodes, repeated.changes),
-        episodes=tuple(
-            PageEpisode(found, tuple(turns(episode)))
-            for episode, found in zip(run.episodes, figures.episodes, strict=True)
-        ),
+        end=items_of(repeated.known if repeated.is_whole else known_at_end or {}),
+        map=None if graph is None else _map(graph, seen),
+        milestones=tuple(_milestones(seen, figures.episodes)),
+        marks=tuple(sorted(_marks(seen, repeated.changes), key=lambda mark: mark.moment)),
+        turns=tuple(_turns(run, repeated)),
     )
 
 
-def _by_moment(
-    run: PlayedRun, repeated: Repetition
-) -> tuple[dict[RunMoment, list[PageCall]], dict[RunMoment, list[str]]]:
-    """Sort model calls, and lines about other events, by the turn that they led to or came from."""
-    calls: defaultdict[RunMoment, list[PageCall]] = defaultdict(list)
-    happenings: defaultdict[RunMoment, list[str]] = defaultdict(list)
+def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
+    """Yield the turns, and after the last one of an unfinished episode what was done for the next."""
+    events: defaultdict[RunMoment, list[PageEvent]] = defaultdict(list)
     prices, prompts = priced_calls(run), iter(repeated.prompts)
     moment = RunMoment(run.manifest.first_episode, 0)
+    begun: set[int] = set()
     for event in run.events:
-        following = moment._replace(turn=moment.turn + 1)
+        at = following = moment._replace(turn=moment.turn + 1)
+        prompt = dollars = None
         match event:
             case EpisodeStarted():
-                moment = RunMoment(event.episode, 0)
+                at = moment = RunMoment(event.episode, 0)
+                begun.add(event.episode)
             case TurnPlayed():
-                moment = RunMoment(event.record.episode, event.record.turn)
+                at = moment = RunMoment(event.record.episode, event.record.turn)
             case ModelAnswered() | ModelFailed():
                 at = following if event.role in PLAYING_ROLES else moment
-                calls[at].append(PageCall(event, next(prompts, None), next(prices).dollars))
-            case GameFailed():
-                happenings[following].append(f"{event.command or 'looking ahead'}: {event.error}")
-            case MemoryRemoved():
-                happenings[following].append(event.title)
-            case FileEdited(file=line) | RunPaused(reason=line):
-                happenings[moment].append(line)
-            case OptionsChanged():
-                happenings[moment].append(as_settings(event.options))
-            case RoutesProven():
-                happenings[moment].append(counted(len(event.routes), "route"))
-    return calls, happenings
+                prompt, (_, dollars) = next(prompts, None), next(prices)
+            case RunStarted() | RunEnded() | FileWritten():
+                continue
+            case GameFailed() | MemoryRemoved() | ProposalReviewed():
+                pass
+            case _:
+                at = moment
+        events[at].append(PageEvent(_without_repetitions(event), prompt, dollars))
+    ended = {event.episode for event in run.events if isinstance(event, EpisodeEnded)}
+    for moment, at_moment in events.items():
+        is_played = any(isinstance(each.event, EpisodeStarted | TurnPlayed) for each in at_moment)
+        if is_played or (moment.turn > 0 and moment.episode in begun - ended):
+            changes = tuple(repeated.changes.get(moment, ()))
+            yield PageTurn(*moment, tuple(at_moment), repeated.shown.get(moment, ()), changes)
 
 
-def _milestones(episodes: Sequence[PlayedEpisode], figures: Sequence[EpisodeFigures]) -> tuple[PageMilestone, ...]:
-    """Return every new best score, every room and every thing that was carried, each with when episodes had it."""
+def _without_repetitions(event: Event) -> Event:
+    """Return the event without what ``PageEvent`` leaves out."""
+    if isinstance(event, TurnPlayed):
+        after = replace(event.record.after, parents=())
+        return replace(event, record=replace(event.record, before=Observation(""), after=after))
+    if isinstance(event, EpisodeStarted):
+        return replace(event, opening=replace(event.opening, parents=()))
+    return replace(event, text="") if isinstance(event, FileEdited) else event
+
+
+Seen = Sequence[tuple[RunMoment, Observation]]
+"""Every observation of a run, in order."""
+
+
+def _milestones(seen: Seen, figures: Iterable[EpisodeFigures]) -> Iterator[PageMilestone]:
+    """Yield every new best score, every room and every thing that was carried, each with when episodes had it."""
     turns: defaultdict[tuple[MilestoneKind, int], dict[int, int]] = defaultdict(dict)
     labels: dict[tuple[MilestoneKind, int], str] = {}
-    for episode, found in zip(episodes, figures, strict=True):
-        number = episode.started.episode
+
+    def reached(kind: MilestoneKind, number: int, label: str, episode: int, turn: int) -> None:
+        labels.setdefault((kind, number), label)
+        turns[kind, number].setdefault(episode, turn)
+
+    for found in figures:
         for best in found.milestones:
-            labels["score", best.score] = f"{best.score} points"
-            turns["score", best.score].setdefault(number, best.turn)
-        for turn, seen in enumerate(episode.observations):
-            if seen.location is not None:
-                labels.setdefault(("room", seen.location.num), seen.location.label)
-                turns["room", seen.location.num].setdefault(number, turn)
-            for thing in seen.inventory or ():
-                labels.setdefault(("thing", thing.num), thing.name or f"object #{thing.num}")
-                turns["thing", thing.num].setdefault(number, turn)
-    return tuple(
-        PageMilestone(f"{kind}:{number}", kind, labels[kind, number], turns[kind, number]) for kind, number in turns
-    )
+            reached("score", best.score, f"{best.score} points", found.episode, best.turn)
+    for moment, observation in seen:
+        if observation.location is not None:
+            reached("room", observation.location.num, observation.location.label, *moment)
+        for thing in observation.inventory or ():
+            reached("thing", thing.num, thing.name or f"object #{thing.num}", *moment)
+    for (kind, number), label in labels.items():
+        yield PageMilestone(f"{kind}:{number}", kind, label, turns[kind, number])
 
 
-def _marks(episodes: Iterable[PlayedEpisode], changes: Mapping[RunMoment, Iterable[ItemChange]]) -> tuple[Mark, ...]:
-    """Return deaths, ends, new best scores, discoveries and what was learnt, in the order of the run."""
-    marks: list[Mark] = []
+def _marks(seen: Seen, changes: Mapping[RunMoment, Iterable[ItemChange]]) -> Iterator[Mark]:
+    """Yield deaths, ends, new best scores and discoveries, then what was learnt."""
     rooms: set[int] = set()
-    best: int | None = None
-    for episode in episodes:
-        ending = None
-        for turn, seen in enumerate(episode.observations):
-            moment, place = RunMoment(episode.started.episode, turn), seen.location.label if seen.location else ""
-            if seen.location is not None and seen.location.num not in rooms:
-                rooms.add(seen.location.num)
-                marks.append(Mark(moment, "room", place))
-            if seen.died:
-                marks.append(Mark(moment, "death", place))
-            if seen.ending in ("won", "lost") and seen.ending != ending:
-                marks.append(Mark(moment, seen.ending, place))
-            if seen.score is not None and best is not None and seen.score > best:
-                marks.append(Mark(moment, "score", f"{seen.score} points"))
-            ending = seen.ending
-            best = seen.score if best is None else max(best, seen.score or best)
+    best = ending = None
+    for moment, observation in seen:
+        place, score = observation.location, observation.score
+        label = place.label if place else ""
+        if place is not None and place.num not in rooms:
+            rooms.add(place.num)
+            yield Mark(moment, "room", label)
+        if observation.died:
+            yield Mark(moment, "death", label)
+        if observation.ending in ("won", "lost") and (observation.ending != ending or moment.turn == 0):
+            yield Mark(moment, observation.ending, label)
+        if score is not None:
+            if best is not None and score > best:
+                yield Mark(moment, "score", f"{score} points")
+            best = score if best is None else max(best, score)
+        ending = observation.ending
     for moment, changed in changes.items():
-        new = (change.after for change in changed if change.before is None and change.after is not None)
-        marks += (Mark(moment, item.kind, item.title) for item in new)
-    return tuple(sorted(marks, key=lambda mark: mark.moment))
+        for change in changed:
+            if change.before is None and change.after is not None:
+                yield Mark(moment, change.after.kind, change.after.title)
 
 
-def _map(graph: MapGraph, episodes: Iterable[PlayedEpisode]) -> PageMap:
-    """Return the map laid out, with when its rooms and ways were first met in these episodes."""
-    rooms: dict[int, RunMoment] = {}
-    walks: dict[frozenset[int], RunMoment] = {}
-    for episode in episodes:
-        before = None
-        for turn, seen in enumerate(episode.observations):
-            if seen.location is not None:
-                moment, here = RunMoment(episode.started.episode, turn), seen.location.num
-                rooms.setdefault(here, moment)
-                if before is not None and before != here:
-                    walks.setdefault(frozenset((before, here)), moment)
-            before = seen.location.num if seen.location else None
-    layout, names = lay_out(graph, next(iter(rooms), None)), graph.distinct_names
-    return PageMap(
-        tuple(
-            PageRoom(
-                id=number,
-                name=names[number],
-                x=x,
-                y=y,
-                first=rooms.get(number),
-                untried=graph.untried_exits(number),
-                refused=graph.refused_exits(number),
-            )
-            for number, (x, y) in layout.cells.items()
-        ),
-        tuple(PageWay(way, walks.get(frozenset((way.from_id, way.to_id)))) for way in layout.ways),
+def _map(graph: MapGraph, seen: Seen) -> PageMap:
+    """Return the map, laid out from the first room that was seen."""
+    first = next((observation.location.num for _, observation in seen if observation.location), None)
+    layout, names = lay_out(graph, first), graph.distinct_names
+    rooms = (
+        PageRoom(number, names[number], x, y, graph.untried_exits(number), graph.refused_exits(number))
+        for number, (x, y) in layout.cells.items()
     )
+    return PageMap(tuple(rooms), tuple(layout.ways))

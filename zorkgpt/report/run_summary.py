@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import StoreError
 from session.events import OptionValue
@@ -73,34 +73,37 @@ class RunSummary:
 
 def summarise(folder: Path) -> RunSummary:
     """Sum up the run in that folder; one that cannot be read is ``damaged``, with the figures of what can."""
-    counts, manifest = _Counts(), None
-    state: RunState
+    heads: list[_Head] = []
+    manifest = None
     try:
         manifest = read_manifest(folder)
-        for event in read_lines(folder, _event):
-            counts.count(event)
-        state, reason = counts.standing
+        heads.extend(read_lines(folder, _head))
+        state, reason = _standing(heads[-1] if heads else None)
         if state != "done" and is_claimed(folder):
             state, reason = "playing", ""
     except StoreError as error:
         state, reason = "damaged", str(error)
+    changes = tuple(_changes(heads))
+    scored = [head for head in heads if head.score is not None and head.kind in ("episode_started", "turn_played")]
+    tokens = [head.prompt_tokens + head.completion_tokens for head in heads if head.kind.startswith("model_")]
+    was_answered = any(tokens) or any(head.kind == "model_answered" for head in heads)
     return RunSummary(
         run_id=folder.name,
         folder=folder,
         created=manifest.created if manifest else "",
         story=manifest.story if manifest else "",
-        model=counts.changes[-1].model if counts.changes else manifest.model if manifest else "",
+        model=changes[-1].model if changes else manifest.model if manifest else "",
         assistance=manifest.assistance if manifest else (),
-        episodes=counts.episodes,
+        episodes=sum(head.kind == "episode_ended" for head in heads),
         planned=len(manifest.seeds) if manifest else None,
-        turns=counts.turns,
-        best_score=counts.best_score,
-        max_score=counts.max_score,
-        tokens=counts.tokens,
+        turns=sum(head.kind == "turn_played" for head in heads),
+        best_score=max((head.score or 0 for head in scored), default=None),
+        max_score=scored[-1].max_score if scored else None,
+        tokens=sum(tokens) if was_answered else None,
         state=state,
         reason=reason,
         forked_from=manifest.forked_from if manifest else "",
-        changes=tuple(counts.changes),
+        changes=changes,
     )
 
 
@@ -110,25 +113,23 @@ def summaries_as_json(summaries: Iterable[RunSummary]) -> str:
     return json.dumps(plain, indent=2)
 
 
-class _Seen(BaseModel):
-    """The parts of an observation that a summary needs."""
+def _sought(name: str) -> AliasChoices:
+    """Return where a line may have a value of this name, the first that it has."""
+    places = (("event",), ("event", "record"), ("event", "record", "after"), ("event", "opening"))
+    return AliasChoices(*(AliasPath(*place, name) for place in places))
 
-    score: int | None = None
-    max_score: int | None = None
 
+class _Head(BaseModel):
+    """The parts of a journal's line that a summary needs; the rest is not parsed."""
 
-class _RecordHead(BaseModel):
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=_sought))
+
+    version: int = Field(validation_alias="v")
+    kind: str
     episode: int = 0
     turn: int = 0
-    after: _Seen
-
-
-class _Event(BaseModel):
-    """The parts of an event of any kind that a summary needs; the rest is not parsed."""
-
-    kind: str
-    opening: _Seen | None = None
-    record: _RecordHead | None = None
+    score: int | None = None
+    max_score: int | None = None
     reason: str = ""
     model: str = ""
     options: dict[str, OptionValue] = {}
@@ -136,61 +137,30 @@ class _Event(BaseModel):
     completion_tokens: int = 0
 
 
-class _Line(BaseModel):
-    version: int = Field(alias="v")
-    event: _Event
-
-
-@dataclass(slots=True)
-class _Counts:
-    """Counts the events in the readable part of a journal."""
-
-    episodes: int = 0
-    turns: int = 0
-    best_score: int | None = None
-    max_score: int | None = None
-    tokens: int | None = None
-    latest: _Event | None = None
-    latest_turn: _RecordHead | None = None
-    changes: list[OptionsChange] = field(default_factory=list)
-
-    @property
-    def standing(self) -> tuple[RunState, str]:
-        """The state of the run, and why it is not done."""
-        if self.latest and self.latest.kind == "run_ended":
-            return "done", ""
-        if self.latest and self.latest.kind == "run_paused":
-            return "paused", self.latest.reason
-        return "killed", KILLED
-
-    def count(self, event: _Event) -> None:
-        self.latest = event
-        if event.kind == "episode_ended":
-            self.episodes += 1
-        elif event.kind == "options_changed":
-            turn = self.latest_turn
-            moment = (turn.episode, turn.turn) if turn else (0, 0)
-            self.changes.append(OptionsChange(*moment, event.options, event.model))
-        tokens = event.prompt_tokens + event.completion_tokens
-        if tokens or event.kind == "model_answered":
-            self.tokens = (self.tokens or 0) + tokens
-        if event.record is not None:
-            self.turns += 1
-            self.latest_turn = event.record
-        seen = event.record.after if event.record else event.opening
-        if seen is not None and seen.score is not None:
-            self.best_score = seen.score if self.best_score is None else max(self.best_score, seen.score)
-            self.max_score = seen.max_score
-
-
-def _event(text: bytes, place: str) -> _Event:
-    """Read a line's event in a tenth of the time of ``read_journal``, which also checks that no line was changed.
+def _head(text: bytes, place: str) -> _Head:
+    """Read the head of a line in a tenth of the time of ``read_journal``, which also checks that no line was changed.
 
     Half a surrogate pair, which JSON may hold and the fast way refuses, takes the slower one. Raises ``ValueError``.
     """
     try:
-        line = _Line.model_validate_json(text)
+        head = _Head.model_validate_json(text)
     except ValidationError:
-        line = _Line.model_validate(json.loads(text))
-    require_known_version(line.version, place)
-    return line.event
+        head = _Head.model_validate(json.loads(text))
+    require_known_version(head.version, place)
+    return head
+
+
+def _standing(last: _Head | None) -> tuple[RunState, str]:
+    """Return the state of a run that nobody plays, and why it is not done."""
+    if last and last.kind == "run_ended":
+        return "done", ""
+    return ("paused", last.reason) if last and last.kind == "run_paused" else ("killed", KILLED)
+
+
+def _changes(heads: Iterable[_Head]) -> Iterator[OptionsChange]:
+    episode = turn = 0
+    for head in heads:
+        if head.kind == "turn_played":
+            episode, turn = head.episode, head.turn
+        elif head.kind == "options_changed":
+            yield OptionsChange(episode, turn, head.options, head.model)

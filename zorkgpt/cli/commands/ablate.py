@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from zorkgpt.ablation.ablation import Ablation
+    from zorkgpt.ablation.ablation import Ablation, Runner
     from zorkgpt.ablation.plan import AblationPlan
-    from zorkgpt.ablation.rehearsal import Estimate
+    from zorkgpt.ablation.random_player import Estimate
     from zorkgpt.ablation.results import Results
-    from zorkgpt.ablation.runners import Runner
 
 OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
 
@@ -81,8 +81,7 @@ def ablate(
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.plan import PLAN_FILE, claim
     from zorkgpt.ablation.plot import write_plot
-    from zorkgpt.ablation.report import write_report
-    from zorkgpt.ablation.results import results_of, write_results
+    from zorkgpt.ablation.results import results_of, write_report, write_results
 
     options = {
         "max_turns_per_episode": max_turns,
@@ -100,7 +99,7 @@ def ablate(
         most[story] = int(points)
     plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
     if dry_run:
-        from zorkgpt.ablation.rehearsal import estimates
+        from zorkgpt.ablation.random_player import estimates
         from zorkgpt.llm.embedded.embedded_server import available_cores
 
         typer.echo("Rehearsing each arm with each story, without a model...", err=True)
@@ -164,11 +163,11 @@ def _sole_user(folder: Path) -> AbstractContextManager[object]:
 
 def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:
     if scheduler:
-        from zorkgpt.ablation.cluster import DaskRunner
+        from zorkgpt.ablation.cluster import play_on_cluster
 
-        return DaskRunner(scheduler)
+        return partial(play_on_cluster, address=scheduler)
     from orchestration.opening import open_parts
-    from zorkgpt.ablation.runners import LocalRunner
+    from zorkgpt.ablation.ablation import play_locally
     from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.embedded_server import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
@@ -178,7 +177,7 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
     if any(agent.engine == "embedded" and agent.model is None for agent in agents):
         with download_bar() as bar:
             ModelStore().pull(bar)
-    return LocalRunner(workers or available_cores())
+    return partial(play_locally, size=workers or available_cores())
 
 
 def _play(ablation: Ablation, runner: Runner) -> None:
@@ -205,8 +204,7 @@ def _play(ablation: Ablation, runner: Runner) -> None:
 def print_results(results: Results, out: Path) -> None:
     """Print the arms' scores, every difference from the first arm, the conclusions, and the files."""
     from zorkgpt.ablation.measures import SCORES
-    from zorkgpt.ablation.report import REPORT_FILE, score_rows
-    from zorkgpt.ablation.results import interval, number
+    from zorkgpt.ablation.results import REPORT_FILE, interval, number, score_rows
 
     print_line("Scores")
     print_table([("STORY", "ARM", *map(str.upper, SCORES), "95 % INTERVAL OF THE SCORE"), *score_rows(results.scores)])

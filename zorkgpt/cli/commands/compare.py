@@ -14,7 +14,7 @@ from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_e
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zorkgpt.report.compared_runs import ComparedRun, PointsReached
+    from zorkgpt.report.figures import ComparedRun, PointsReached
 
 WIDEST = 27  # characters of a cell: two of them and the names of the rows fit into 80 columns
 KNOWN = ("memories", "knowledge", "rooms", "routes")
@@ -28,29 +28,28 @@ def compare(
 ) -> None:
     """Print two runs side by side. Shows milestones, usage, and what each run knew and learnt."""
     from session.files.run_folders import find_run
-    from zorkgpt.report.compared_runs import compare as compare_runs
+    from zorkgpt.report.figures import compared_run, new_best_scores
 
     now = common_options.configuration_in(workdir)
-    comparison = compare_runs([find_run(now.zork_game_workdir, run) for run in (one, other)], now.prices)
+    runs = [compared_run(find_run(now.zork_game_workdir, run), now.prices) for run in (one, other)]
+    scores = new_best_scores(episode for run in runs for episode in run.figures.episodes)
     if as_json:
-        print_json({"runs": list(map(_as_object, comparison.runs)), "milestones": comparison.milestones})
+        milestones = [{"score": score, "reached": [run.reached(score) for run in runs]} for score in scores]
+        print_json({"runs": list(map(_as_object, runs)), "milestones": milestones})
         return
-    shown = list(map(_column, comparison.runs))
-    helps = zip_longest(*(run.figures.manifest.assistance or ("none",) for run in comparison.runs), fillvalue="")
+    shown = list(map(_column, runs))
+    helps = zip_longest(*(run.figures.manifest.assistance or ("none",) for run in runs), fillvalue="")
     rows = [
-        ("RUN", *(run.figures.run.run_id for run in comparison.runs)),
+        ("RUN", *(run.figures.run.run_id for run in runs)),
         *((name, *(as_cell(column[name], WIDEST) for column in shown)) for name in shown[0] if name not in KNOWN),
         *(("" if place else "assistance", *line) for place, line in enumerate(helps)),
         ("KNOWN", *("start → end" for _ in shown)),
         *((name, *(column[name] for column in shown)) for name in KNOWN),
         ("MILESTONES", *("turn" for _ in shown)),
-        *(
-            (counted(each.score, "point"), *map(_turns, comparison.runs, each.reached))
-            for each in comparison.milestones
-        ),
+        *((counted(score, "point"), *(_turns(run, run.reached(score)) for run in runs)) for score in scores),
     ]
     print_table(rows)
-    if not comparison.is_of_one_story:
+    if len({run.figures.manifest.story_sha256 for run in runs}) > 1:
         print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")
 
 

@@ -32,7 +32,7 @@ def draw(
 ) -> None:
     """Print or save the map of the story that was played last."""
     from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.report.current_state import read_current_state
+    from zorkgpt.report.played_run import read_current_state
 
     ending = to.suffix.lower() if to is not None else ""
     by_ending = _BY_ENDING.get(ending)

@@ -63,7 +63,7 @@ def report(
 
 def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_runs: bool) -> None:
     common_options.require_packages("scipy")
-    from zorkgpt.ablation.page import AblationData, page_of_ablation, read_results, run_folders_of
+    from zorkgpt.ablation.page import page_of_ablation, read_results, run_folders_of
     from zorkgpt.cli.pages import MAKER, write_page, write_report
 
     results = read_results(folder)
@@ -72,7 +72,7 @@ def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_run
     for run in run_folders_of(results, folder) if with_runs else ():
         for line in write_report([run], run / REPORT_FILE, now) if run else ():
             print_line(line)
-    size = write_page(AblationData(MAKER, page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
+    size = write_page(page_of_ablation(results, folder, to, REPORT_FILE.name, MAKER), to)
     print_line(f"The ablation {folder} is in {to}, {size / 1e6:.1f} MB: open it in a browser.")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zorkgpt.report.current_state import CurrentState
+    from zorkgpt.report.played_run import CurrentState
     from zorkgpt.report.run_summary import RunSummary
 
 LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManager", "route": "RouteManager"}
@@ -33,7 +33,7 @@ def status(
 ) -> None:
     """Print the state of the story that was played last. Shows location, score, objectives, memories and routes."""
     from session.files.run_folders import latest_runs
-    from zorkgpt.report.current_state import read_current_state
+    from zorkgpt.report.played_run import read_current_state
     from zorkgpt.report.run_summary import summarise
 
     folder, configuration = common_options.folder_and_configuration(workdir, story)

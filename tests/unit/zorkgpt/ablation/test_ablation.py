@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,18 +18,16 @@ from orchestration.opening import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from session.game_configuration import GameConfiguration
 from tests.fixtures.small_ablation import scripted_plan
-from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.ablation import Ablation, RunProcess, play_locally
 from zorkgpt.ablation.measures import RunMeasures, finished_run
 from zorkgpt.ablation.plan import AblationPlan, claim
 from zorkgpt.ablation.plot import write_plot
-from zorkgpt.ablation.report import write_report
-from zorkgpt.ablation.results import results_of, write_results
-from zorkgpt.ablation.run_process import RunProcess
-from zorkgpt.ablation.runners import LocalRunner
+from zorkgpt.ablation.results import results_of, write_report, write_results
 
 pytestmark = pytest.mark.slow  # each run has a process of its own
 
 PAIRS, EPISODES, TURNS = 1, 2, 12
+ONE_BY_ONE, SIDE_BY_SIDE = (partial(play_locally, size=size) for size in (1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def played(plan: AblationPlan, tmp_path_factory: pytest.TempPathFactory) -> Abla
     """An ablation that was played without a stop."""
     ablation = Ablation(plan, tmp_path_factory.mktemp("ablation") / "out")
     claim(ablation.folder, plan)
-    assert len(list(ablation.play(LocalRunner(2)))) == 2 * PAIRS
+    assert len(list(ablation.play(SIDE_BY_SIDE))) == 2 * PAIRS
     return ablation
 
 
@@ -71,20 +70,20 @@ def test_every_run_played_all_its_episodes_in_a_work_folder_of_its_own(played: A
 
 
 def test_nothing_is_played_again_that_is_done(played: Ablation) -> None:
-    assert list(played.play(LocalRunner(2))) == []
+    assert list(played.play(SIDE_BY_SIDE)) == []
 
 
 def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
     plan: AblationPlan, played: Ablation, tmp_path: Path
 ) -> None:
     ablation = Ablation(plan, tmp_path)
-    playing = ablation.play(LocalRunner(1))
+    playing = ablation.play(ONE_BY_ONE)
     next(playing)
     playing.close()
     assert [task.folder for task in ablation.done()] == ["full/1"]
     with pytest.raises(StoreError, match="no pair yet of which every run is done"):
         ablation.runs()
-    assert [task.folder for task in ablation.play(LocalRunner(1))] == ["no-memory/1"]
+    assert [task.folder for task in ablation.play(ONE_BY_ONE)] == ["no-memory/1"]
     assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]
 
 
@@ -106,7 +105,7 @@ def test_with_more_pairs_the_new_ones_alone_are_played(plan: AblationPlan, playe
     shutil.copytree(played.folder, tmp_path, dirs_exist_ok=True)
     more = Ablation(replace(plan, pairs=2 * PAIRS), tmp_path)
     claim(tmp_path, more.plan)
-    assert [task.folder for task in more.play(LocalRunner(1))] == ["full/2", "no-memory/2"]
+    assert [task.folder for task in more.play(ONE_BY_ONE)] == ["full/2", "no-memory/2"]
     runs = more.runs()
     assert [(run.arm, run.pair, run.seed) for run in runs] == [
         *(("full", 1, 1), ("no-memory", 1, 1)),
@@ -133,14 +132,14 @@ def test_a_run_that_was_cut_short_is_begun_anew(plan: AblationPlan, played: Abla
             (target / name).write_bytes((source / name).read_bytes())
     journal = next((tmp_path / "full" / "1").rglob("journal.jsonl"))
     journal.write_bytes(journal.read_bytes()[:-200])
-    assert [task.folder for task in ablation.play(LocalRunner(2))] == ["full/1"]
+    assert [task.folder for task in ablation.play(SIDE_BY_SIDE)] == ["full/1"]
     assert ablation.runs()[0].score == played.runs()[0].score
 
 
 def test_a_run_that_fails_ends_the_ablation_with_its_reason(own_story: Path, tmp_path: Path) -> None:
     plan = scripted_plan(own_story, "full,no-map", pairs=1, episodes=1, turns=2, opens=no_model)
     with pytest.raises(ZorkGPTError, match=r"(full|no-map), pair 1: nobody answers at all"):
-        list(Ablation(plan, tmp_path).play(LocalRunner(2)))
+        list(Ablation(plan, tmp_path).play(SIDE_BY_SIDE))
 
 
 def test_results_name_the_assistance_everywhere(played: Ablation, plan: AblationPlan) -> None:
@@ -180,7 +179,7 @@ def test_several_stories_are_told_one_by_one_and_together(own_story: Path, tmp_p
     )
     ablation = Ablation(plan, tmp_path / "out")
     written = claim(ablation.folder, plan)
-    assert len(list(ablation.play(LocalRunner(2)))) == 4
+    assert len(list(ablation.play(SIDE_BY_SIDE))) == 4
     runs = ablation.runs({"tidehouse": 100, "copy": 100})
     results = results_of(written, runs, command="zorkgpt ablate --games", assistance="none")
     write_results(results, ablation.folder)

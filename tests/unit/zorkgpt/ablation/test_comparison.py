@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fixtures.small_ablation import measured_pairs, measured_run
 from zorkgpt.ablation.comparison import (
     LEAST_PAIRS,
     NO_DIFFERENCE,
@@ -120,47 +120,14 @@ def test_with_so_many_pairs_four_differences_in_five_are_seen() -> None:
     assert 70 <= seen <= 92
 
 
-def run(story: str, arm: str, pair: int, score: float, most: int | None = 10) -> RunMeasures:
-    return RunMeasures(
-        story=story,
-        arm=arm,
-        pair=pair,
-        seed=pair,
-        model="",
-        assistance=(),
-        episodes=(),
-        score=score,
-        last_three=score,
-        last_score=score,
-        best_score=score,
-        max_score=most,
-        rooms=1,
-        turns_to_best=None,
-        repeated_actions=None,
-        calls=100,
-        tokens=0,
-        seconds=0.0,
-        memory_tokens=None,
-        memory_coverage=None,
-        versions="",
-        journal_sha256="",
-    )
-
-
-def runs(story: str, differences: Sequence[float], most: int | None = 10) -> list[RunMeasures]:
-    """Pairs of runs of a story; ``full`` scores so much more than 1 point."""
-    pairs = list(enumerate(differences, start=1))
-    return [run(story, "full", pair, 1 + more, most) for pair, more in pairs] + [
-        run(story, "no-memory", pair, 1, most) for pair, _ in pairs
-    ]
-
-
 def of_score(measured: list[RunMeasures]) -> dict[str, Comparison]:
     return {each.story: each for each in compare_all(measured, detect=5) if each.measure == "score"}
 
 
 def test_each_story_is_compared_by_itself_and_then_all_together_in_shares_of_their_maxima() -> None:
-    found = of_score([*runs("dyeworks", [1, 2, 3], most=10), *runs("mill", [10, 20, 30, 40], most=100)])
+    found = of_score(
+        [*measured_pairs("dyeworks", [1, 2, 3], most=10), *measured_pairs("mill", [10, 20, 30, 40], most=100)]
+    )
     assert list(found) == ["dyeworks", "mill", "all 2 stories"]
     together = found["all 2 stories"]
     assert [found[story].difference for story in found] == [2, 25, pytest.approx((20 + 25) / 2)]
@@ -170,25 +137,29 @@ def test_each_story_is_compared_by_itself_and_then_all_together_in_shares_of_the
 
 
 def test_a_story_whose_maximum_is_not_known_is_left_out_of_what_is_said_of_all() -> None:
-    stories = (runs("dyeworks", [1, 2]), runs("mill", [3, 4]), runs("weir", [5, 6], most=None))
+    stories = (
+        measured_pairs("dyeworks", [1, 2]),
+        measured_pairs("mill", [3, 4]),
+        measured_pairs("weir", [5, 6], most=None),
+    )
     found = of_score([each for story in stories for each in story])
     assert found["weir"].difference == 5.5
     assert found["2 of 3 stories"].difference == pytest.approx(25)
 
 
 def test_what_is_no_score_is_compared_over_all_stories_as_it_is() -> None:
-    measured = [*runs("dyeworks", [1, 2]), *runs("mill", [1, 2], most=None)]
+    measured = [*measured_pairs("dyeworks", [1, 2]), *measured_pairs("mill", [1, 2], most=None)]
     (calls,) = (each for each in compare_all(measured, None) if each.measure == "calls" and "stories" in each.story)
     assert (calls.story, calls.pairs, calls.difference, calls.is_share) == ("all 2 stories", 4, 0, False)
 
 
 def test_runs_of_different_stories_are_never_a_pair() -> None:
-    measured = [run("dyeworks", "full", 1, 9), run("mill", "no-memory", 1, 1)]
+    measured = [measured_run("dyeworks", "full", 1, 9), measured_run("mill", "no-memory", 1, 1)]
     assert all(each.pairs == 0 for each in compare_all(measured, None))
 
 
-def test_an_arm_alone_is_scored_with_the_interval_of_its_runs() -> None:
-    measured = [each for each in runs("dyeworks", [1, 2, 3]) if each.arm == "full"]
+def test_an_arm_alone_is_scored_with_the_interval_of_its_measured_pairs() -> None:
+    measured = [each for each in measured_pairs("dyeworks", [1, 2, 3]) if each.arm == "full"]
     assert list(compare_all(measured, None)) == []
     score = next(arm_scores(measured))
     assert (score.story, score.arm, score.runs, score.score) == ("dyeworks", "full", 3, 3)
@@ -198,9 +169,9 @@ def test_an_arm_alone_is_scored_with_the_interval_of_its_runs() -> None:
 
 
 def test_a_story_without_points_has_no_score() -> None:
-    assert next(arm_scores([replace(run("dyeworks", "full", 1, 0), score=None)])).score is None
+    assert next(arm_scores([replace(measured_run("dyeworks", "full", 1, 0), score=None)])).score is None
 
 
 def test_one_run_alone_is_scored_without_an_interval() -> None:
-    score = next(arm_scores([run("dyeworks", "full", 1, 4)]))
+    score = next(arm_scores([measured_run("dyeworks", "full", 1, 4)]))
     assert (score.runs, score.score, score.low, score.high) == (1, 4, None, None)

@@ -13,7 +13,7 @@ from session.files.journal import JOURNAL_FILE
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.ablation.comparison import compare_all
-from zorkgpt.ablation.measures import RunMeasures, finished_run, measure, turns_to
+from zorkgpt.ablation.measures import SCORES, RunMeasures, finished_run, measure, share, turns_to
 
 
 def scoring(*scores: int) -> list[Event]:
@@ -67,11 +67,9 @@ def test_a_score_that_was_never_won_takes_no_turns(tmp_path: Path) -> None:
 
 def test_scores_are_told_in_shares_of_what_the_story_holds_where_that_is_known(tmp_path: Path) -> None:
     run = measured(tmp_path, *scoring(0, 5))
-    share = run.as_shares()
-    assert share is not None
     assert (run.score, run.max_score) == (5, 50)
-    assert (share.score, share.last_three, share.last_score, share.best_score) == (10, 10, 10, 10)
-    assert replace(run, max_score=None).as_shares() is None
+    assert [share(run, measure) for measure in SCORES] == [10] * 4
+    assert share(replace(run, max_score=None), "score") is None
 
 
 def test_a_storys_own_word_stands_above_the_users(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from session.events import RunEnded
 from tests.fixtures.report_data import data_in
+from tests.fixtures.small_ablation import measured_pairs
 from tests.fixtures.typed_command import typed
-from tests.unit.zorkgpt.ablation.test_comparison import runs
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
@@ -42,45 +42,41 @@ def reported(*options: str) -> dict[str, Any]:
     assert shown.status == 0, shown
     data = data_in(Path("report.html").read_text(encoding="utf-8"))
     assert (data["kind"], data["runs"], data["follow"]) == ("ablation", [], False)
-    told: dict[str, Any] = data["ablation"]
-    return told
+    return data
 
 
 def test_every_difference_is_the_mean_of_the_pairs_that_are_shown_with_it() -> None:
-    measured = [*runs("dyeworks", [1, 2, 3]), *runs("mill", [10, 20], most=100)]
+    measured = [*measured_pairs("dyeworks", [1, 2, 3]), *measured_pairs("mill", [10, 20], most=100)]
     written(measured, pairs=3, stories={**STORIES, "mill": "00"})
     told = reported()
-    assert len(told["comparisons"]) == 3 * len(told["measures"])
-    for each in told["comparisons"]:
-        differences = [point["difference"] for point in each["points"] if point["difference"] is not None]
+    compared = list(zip(told["results"]["comparisons"], told["points"], strict=True))
+    assert len(compared) == 3 * len(told["measures"])
+    for each, points in compared:
+        differences = [point["difference"] for point in points if point["difference"] is not None]
         assert len(differences) == each["pairs"]
-        if differences and len({point["story"] for point in each["points"]}) == 1:
+        if differences and len({point["story"] for point in points}) == 1:
             assert mean(differences) == pytest.approx(each["difference"])
-    (score, _, together) = (each for each in told["comparisons"] if each["measure"] == told["decisive"])
-    assert [(point["first"], point["other"]) for point in score["points"]] == [(2, 1), (3, 1), (4, 1)]
-    assert [point["story"] for point in together["points"]] == ["dyeworks"] * 3 + ["mill"] * 2
+    (_, score), _, (together, all_points) = (each for each in compared if each[0]["measure"] == told["decisive"])
+    assert [(point["first"], point["other"]) for point in score] == [(2, 1), (3, 1), (4, 1)]
+    assert [point["story"] for point in all_points] == ["dyeworks"] * 3 + ["mill"] * 2
     assert together["is_share"]
 
 
 def test_what_is_not_played_or_gone_is_said_and_a_run_has_a_link_once_it_has_a_page() -> None:
-    written(runs("dyeworks", [1, 2]), pairs=3)
+    written(measured_pairs("dyeworks", [1, 2]), pairs=3)
     told = reported()
     assert [note["text"] for note in told["notes"]] == [
         "Of 6 runs that are planned 4 are told of: those whose pairs are played to the end.",
         "The folders of 3 runs are gone: there is no link to these.",
     ]
-    assert [(run["folder"], run["href"]) for run in told["runs"]] == [
-        (str(FIRST.relative_to("out")), None),
-        *[("", None)] * 3,
-    ]
-    told = reported("--with-runs")
-    assert [run["href"] for run in told["runs"]] == [str(FIRST / "report.html"), None, None, None]
+    assert (told["folders"], told["links"]) == ([str(FIRST.relative_to("out")), "", "", ""], [None] * 4)
+    assert reported("--with-runs")["links"] == [str(FIRST / "report.html"), None, None, None]
     (run,) = data_in((FIRST / "report.html").read_text(encoding="utf-8"))["runs"]
-    assert run["id"] == FIRST.name
+    assert run["figures"]["run"]["run_id"] == FIRST.name
 
 
 def test_an_ablation_without_results_or_with_those_of_another_version_is_an_error() -> None:
-    written(runs("dyeworks", [1]), pairs=1)
+    written(measured_pairs("dyeworks", [1]), pairs=1)
     results = Path("out", RESULTS_FILE)
     results.write_text('{"plan": {}}')
     assert b"is of another version of the program" in typed("report", "out").err
@@ -90,9 +86,11 @@ def test_an_ablation_without_results_or_with_those_of_another_version_is_an_erro
     assert not Path("report.html").exists()
 
 
-@pytest.mark.parametrize("measured", [[], runs("mill", [1]), runs("../mill", [1])], ids=["none", "another", "outside"])
+@pytest.mark.parametrize(
+    "measured", [[], measured_pairs("mill", [1]), measured_pairs("../mill", [1])], ids=["none", "another", "outside"]
+)
 def test_results_whose_runs_are_not_those_of_the_plan_are_an_error_in_one_line(measured: list[RunMeasures]) -> None:
-    written(runs("dyeworks", [1]), pairs=1)
+    written(measured_pairs("dyeworks", [1]), pairs=1)
     results = Results.model_validate_json(Path("out", RESULTS_FILE).read_bytes())
     Path("out", RESULTS_FILE).write_text(results.model_copy(update={"runs": tuple(measured)}).model_dump_json())
     shown = typed("report", "out")

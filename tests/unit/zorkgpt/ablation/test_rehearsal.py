@@ -14,7 +14,7 @@ from session.events import Event, ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
-from zorkgpt.ablation.rehearsal import Estimate, estimates
+from zorkgpt.ablation.random_player import Estimate, estimates
 from zorkgpt.cli.commands.ablate import print_costs
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from session.values import GameObject, Observation
+from session.values import GameObject, Observation, TurnRecord
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, turn
-from zorkgpt.report.figures import FailedCommands, has_failed
+from zorkgpt.report.figures import has_failed, repeat_failures
 
 VAT = GameObject(7, "vat", parent=31)
 BANNER = GameObject(8, "banner", parent=31)
@@ -57,31 +57,23 @@ def test_where_no_object_tree_is_known_only_a_refusal_is_certain() -> None:
     assert not has_failed(turn(1, "pull chain", Observation("Steam.", SEEN.location)))
 
 
-def test_the_same_command_at_the_same_place_repeats_a_failure() -> None:
-    ledger = FailedCommands()
-    assert ledger.repeats(turn(1, "pull chain")) is False
-    assert ledger.repeats(turn(2, "Pull   CHAIN")) is True
-    assert ledger.repeats(turn(3, "push chain")) is False
-    assert ledger.repeats(turn(4, "pull chain", after(SEEN, location=LOFT))) is False
+def repeats(*records: TurnRecord) -> list[bool | None]:
+    return list(repeat_failures(records))
+
+
+def test_the_same_command_at_the_same_place_repeats_a_failure_of_any_episode() -> None:
+    turns = (turn(1, "pull chain"), turn(2, "Pull   CHAIN"), turn(3, "push chain"), turn(1, "pull chain", episode=2))
+    assert repeats(*turns) == [False, True, False, True]
+    assert repeats(turns[0], turn(4, "pull chain", after(SEEN, location=LOFT))) == [False, False]
 
 
 def test_a_command_that_worked_before_is_no_repeated_failure() -> None:
-    ledger = FailedCommands()
-    ledger.repeats(turn(1, "pull chain", world_hash="00000002"))
-    assert ledger.repeats(turn(2, "pull chain")) is False
+    assert repeats(turn(1, "pull chain", world_hash="00000002"), turn(2, "pull chain")) == [False, False]
 
 
 def test_a_repetition_counts_though_it_works_this_time() -> None:
-    ledger = FailedCommands()
-    ledger.repeats(turn(1, "north"))
-    assert ledger.repeats(turn(2, "north", location=LOFT)) is True
-
-
-def test_a_failure_of_an_earlier_episode_counts() -> None:
-    ledger = FailedCommands()
-    ledger.repeats(turn(1, "pull chain"))
-    assert ledger.repeats(turn(1, "pull chain", episode=2)) is True
+    assert repeats(turn(1, "north"), turn(2, "north", location=LOFT)) == [False, True]
 
 
 def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
-    assert FailedCommands().repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) is None
+    assert repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) == [None]

@@ -8,11 +8,10 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from tests.fixtures.report_data import DATA, data_in
+from tests.fixtures.report_data import DATA, command_of, data_in, seen_in
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, started, turn, write_run
-from zorkgpt.report.learnt import AtEnd
+from zorkgpt.report.learnt import Repetition
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import Note, PageData, page_of_run
 from zorkgpt.report.server import page_of, page_with
 
@@ -27,11 +26,11 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*
 def test_hostile_text_is_the_same_on_the_page_and_no_markup(tmp_path: Path) -> None:
     record = turn(1, HOSTILE, text=HOSTILE * 500, died=True)
     run = write_run(tmp_path, [started(opening=replace(SEEN, text=HOSTILE)), played(record)], story=HOSTILE)
-    page = page_with(PageData("zorkgpt", (page_of_run(read_run(run), Repetition(), AtEnd({}, None), [Note(HOSTILE)]),)))
+    page = page_with(PageData("zorkgpt", (page_of_run(read_run(run), Repetition(), notes=[Note(HOSTILE)]),)))
     (told,) = data_in(page)["runs"]
-    opening, first = told["episodes"][0]["turns"]
-    assert (told["story"], told["notes"][0]["text"], opening["seen"]["text"]) == (HOSTILE, HOSTILE, HOSTILE)
-    assert (first["proposals"][-1]["action"], first["seen"]["text"]) == (HOSTILE, HOSTILE * 500)
+    opening, first = told["turns"]
+    assert (told["figures"]["manifest"]["story"], told["notes"][0]["text"]) == (HOSTILE, HOSTILE)
+    assert (seen_in(opening)["text"], command_of(first), seen_in(first)["text"]) == (HOSTILE, HOSTILE, HOSTILE * 500)
     assert page.count("<script") == page_of(b"{}").count("<script")
     assert "alert" not in page
 

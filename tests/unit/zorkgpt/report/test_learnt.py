@@ -1,12 +1,16 @@
-"""What is known at a moment, as items that two moments are compared by."""
+"""What is known at a moment, as items that two moments are compared by, and prompts kept line by line."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from session.knowledge import KnowledgeEntry, KnowledgeLine, Source
 from session.memory import INVALIDATION_MARKER, Memory
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from tests.fixtures.report_data import text_of
 from zorkgpt.report.learnt import (
     changes_between,
     items_of,
@@ -14,6 +18,7 @@ from zorkgpt.report.learnt import (
     known_knowledge,
     known_memories,
     known_routes,
+    lines_kept,
 )
 
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")
@@ -55,3 +60,20 @@ def test_an_item_is_shown_where_its_words_stand_in_the_prompt() -> None:
     prompt = "## ROUTES\n3: to Drying Loft in 1 command\n## Known\n- Mordant comes first.\n[NOTE] Steam burns: Wear"
     assert keys_shown(known, prompt) == tuple([*known][1:])
     assert keys_shown(known, "  [DANGER] Steam burns: Wear the gloves. [session]") == ("m:31:steam burns:1",)
+
+
+LINES = st.sampled_from(["", "a", "b", "ab", "\r", "\u2028", "\ud800"])
+
+
+@given(st.lists(st.lists(LINES).map("\n".join)))
+def test_every_text_comes_back_to_the_letter(texts: list[str]) -> None:
+    table: dict[str, int] = {}
+    kept = [lines_kept(text, table) for text in texts]
+    assert [text_of(list(ranges), list(table)) for ranges in kept] == texts
+
+
+def test_each_line_is_kept_once_and_lines_in_a_row_are_one_range() -> None:
+    table: dict[str, int] = {}
+    assert lines_kept("one\ntwo\nthree", table) == (0, 3)
+    assert lines_kept("two\nthree\nfour\none", table) == (1, 3, 0, 1)
+    assert list(table) == ["one", "two", "three", "four"]

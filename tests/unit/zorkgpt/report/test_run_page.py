@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from session.events import Event, FileEdited, GameFailed, RunPaused
-from session.values import GameObject, Proposal, Verdict
+from session.values import GameObject, Observation
 from tests.fixtures.run_events import answered
-from tests.fixtures.unplayed_report import report_of, run_of
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
+from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.learnt import AtEnd
+from zorkgpt.report.learnt import Repetition
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.repetition import Repetition
-from zorkgpt.report.run_page import PageData, PageRun, PageTurn, page_of_run
+from zorkgpt.report.run_page import PageRun, page_of_run
 
 MORDANT = GameObject(7, "mordant")
 UP = turn(1, "up", location=LOFT, score=5)
@@ -24,64 +21,54 @@ FALL = turn(2, "jump", UP.after, location=VATS, died=True, ending="lost")
 
 
 def page(workdir: Path, *events: Event, graph: MapGraph | None = None) -> PageRun:
-    return page_of_run(read_run(write_run(workdir, events)), Repetition(), AtEnd({}, graph))
+    return page_of_run(read_run(write_run(workdir, events)), Repetition(), map_at_end=graph)
 
 
-def turns(told: PageRun) -> tuple[PageTurn, ...]:
-    return told.episodes[0].turns
+def events_by_turn(workdir: Path, *events: Event) -> list[tuple[int, list[Event]]]:
+    return [(each.turn, [event.event for event in each.events]) for each in page(workdir, *events).turns]
 
 
-def test_calls_are_at_the_turn_that_they_led_to_or_learnt_from(tmp_path: Path) -> None:
-    events: tuple[Event, ...] = (
-        started(),
-        *(answered(role=role, prompt=10, completion=1) for role in ("agent", "critic", "info_ext")),
-        played(UP),
-        *(answered(role=role, prompt=100) for role in ("memory", "analysis")),
-        answered(role="agent", prompt=10),
-        played(FALL),
-        answered(role="analysis"),
-        ended(end="lost"),
-    )
-    told = turns(page(tmp_path, *events))
-    roles = [[call.event.role for call in each.calls] for each in told]
-    assert roles == [[], ["agent", "critic", "info_ext", "memory", "analysis"], ["agent", "analysis"]]
-    assert [[call.event.prompt_tokens for call in each.calls] for each in told] == [[], [10, 10, 10, 100, 100], [10, 0]]
+def test_events_are_at_the_turn_that_they_led_to_or_came_of(tmp_path: Path) -> None:
+    asked, learnt = ([answered(role=role) for role in roles] for roles in (PLAYING_ROLES, ("memory", "analysis")))
+    before: list[Event] = [GameFailed("xyzzy", "it hung"), *asked]
+    taught: list[Event] = [*learnt, FileEdited("Memories.md", "")]
+    again = answered(role="agent", prompt=10)
+    story = (started(), *before, played(UP), *taught, again, played(FALL), ended(end="lost"))
+    told = events_by_turn(tmp_path, *story)
+    assert [(number, [event.kind for event in events]) for number, events in told] == [
+        (0, ["episode_started"]),
+        (1, [*(event.kind for event in before), "turn_played", *(event.kind for event in taught)]),
+        (2, ["model_answered", "turn_played", "episode_ended"]),
+    ]
 
 
 def test_what_was_asked_for_a_turn_that_was_never_played_is_shown(tmp_path: Path) -> None:
-    told = turns(page(tmp_path, started(), played(UP), answered(), RunPaused("no server", 1, 1)))
-    assert [(each.turn, [proposal.action for proposal in each.proposals]) for each in told] == [
-        (0, []),
-        (1, ["up"]),
-        (2, []),
-    ]
-    assert told[1].events == ("no server",)
-    assert len(told[2].calls) == 1
+    paused, call = RunPaused("no server", 1, 1), answered()
+    told = events_by_turn(tmp_path, started(), played(UP), call, paused)
+    assert [number for number, _ in told] == [0, 1, 2]
+    assert (told[1][1][1], told[2][1]) == (paused, [call])
 
 
-def test_other_events_stand_at_their_turns(tmp_path: Path) -> None:
-    failed, edited = GameFailed("xyzzy", "it hung"), FileEdited("Memories.md", "text")
-    told = turns(page(tmp_path, started(), failed, played(UP), edited, played(FALL)))
-    assert [each.events for each in told] == [(), ("xyzzy: it hung", "Memories.md"), ()]
-
-
-def test_a_turn_has_every_proposal_with_its_verdict(tmp_path: Path) -> None:
-    proposals = (Proposal("fly", "I can."), Proposal("up", "I walk."))
-    verdicts = (Verdict(accepted=False, reason="No wings.", source="llm", confidence=0.9), Verdict(accepted=True))
-    record = replace(UP, proposals=proposals, verdicts=verdicts)
-    (_, told) = turns(page(tmp_path, started(), played(record, seconds=2.5)))
-    assert (told.proposals, told.verdicts) == (proposals, verdicts)
-    assert (told.seen.location, told.seen.score, told.score_change, told.seconds) == (LOFT, 5, 5, 2.5)
+def test_what_a_page_does_not_show_is_left_out(tmp_path: Path) -> None:
+    tree = replace(UP, after=replace(UP.after, parents=(0, 1)))
+    opening, turn_one = events_by_turn(
+        tmp_path, started(opening=replace(SEEN, parents=(0, 1))), played(tree, 2.5), FileEdited("Memories.md", "text")
+    )
+    assert opening[1] == [started()]
+    assert turn_one[1] == [played(replace(UP, before=Observation("")), 2.5), FileEdited("Memories.md", "")]
 
 
 def test_what_is_not_known_is_not_made_up(tmp_path: Path) -> None:
-    nowhere = replace(SEEN, location=None, score=None, inventory=None)
-    (told,) = turns(page(tmp_path, started(opening=nowhere)))
-    assert (told.seen.location, told.seen.score, told.seen.inventory, told.seen.visible) == (None, None, None, None)
-    run = page(tmp_path / "other", started(), answered(), played(UP))
-    (call,) = turns(run)[1].calls
-    assert (call.prompt, run.prompts, run.learnt_known) == (None, "none", False)
-    assert run.map is None
+    run = page(tmp_path, started(), answered(), played(UP))
+    call = run.turns[1].events[0]
+    assert (call.prompt, run.prompts, run.learnt_known, run.map) == (None, "none", False, None)
+    assert page(tmp_path / "other", answered()).turns == ()
+
+
+def test_a_page_has_no_path_of_the_computer_that_the_run_was_played_on(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [started()], story_path="/home/somebody/dyeworks.z5")
+    figures = page_of_run(read_run(folder), Repetition()).figures
+    assert (str(figures.run.folder), figures.manifest.story_path) == (folder.name, "dyeworks.z5")
 
 
 def test_deaths_discoveries_scores_and_ends_are_marked(tmp_path: Path) -> None:
@@ -108,7 +95,7 @@ def test_milestones_say_when_each_episode_had_them(tmp_path: Path) -> None:
     }
 
 
-def test_the_map_has_cells_first_visits_and_exits_that_lead_nowhere_known(tmp_path: Path) -> None:
+def test_the_map_has_cells_and_exits_that_lead_nowhere_known(tmp_path: Path) -> None:
     graph = MapGraph()
     graph.add_connection(31, "north", 44)
     graph.add_connection(44, "east", 99)
@@ -117,15 +104,11 @@ def test_the_map_has_cells_first_visits_and_exits_that_lead_nowhere_known(tmp_pa
     drawn = page(tmp_path, started(), played(UP), graph=graph).map
     assert drawn is not None
     rooms = {room.id: room for room in drawn.rooms}
-    assert {room.id: (room.x, room.y, room.first) for room in drawn.rooms} == {
-        31: (0, 1, (1, 0)),
-        44: (0, 0, (1, 1)),
-        99: (1, 0, None),
-    }
+    assert {room.id: (room.x, room.y) for room in drawn.rooms} == {31: (0, 1), 44: (0, 0), 99: (1, 0)}
     assert (rooms[31].untried, rooms[31].refused) == (("down",), {"west": "A wall."})
-    assert [(each.way.from_id, each.way.to_id, each.way.there, each.way.back, each.first) for each in drawn.ways] == [
-        (31, 44, ("north",), (), (1, 1)),
-        (44, 99, ("east",), (), None),
+    assert [(way.from_id, way.to_id, way.there, way.back) for way in drawn.ways] == [
+        (31, 44, ("north",), ()),
+        (44, 99, ("east",), ()),
     ]
 
 
@@ -138,9 +121,4 @@ def test_rooms_of_one_name_are_told_apart_and_a_way_past_another_room_is_named(t
     drawn = page(tmp_path, started(), played(UP), graph=graph).map
     assert drawn is not None
     assert {room.id: room.name for room in drawn.rooms} == {1: "L1 Maze", 2: "Hall", 3: "L3 Maze"}
-    assert {each.way.there: each.way.shown for each in drawn.ways} == {("east",): "solid", ("climb",): "named"}
-
-
-def test_the_runs_that_browsers_are_tested_with_have_every_value_of_a_run() -> None:
-    report = report_of(run_of(3))
-    assert TypeAdapter(PageData).validate_python(report).runs[0].episodes[0].turns[1].turn == 1
+    assert {way.there: way.shown for way in drawn.ways} == {("east",): "solid", ("climb",): "named"}
