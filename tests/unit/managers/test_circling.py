@@ -1,17 +1,18 @@
-"""Going round in circles is reported, without any other effect."""
+"""Going round in circles is reported without any other effect, and what had no visible effect without judgement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
 import structlog
 
-from managers.circling import CIRCLING, CirclingDetector
+from managers.circling import CIRCLING, CirclingDetector, TriedCommands
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
+from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment
 
 STUDY = Observation("", Location(32, "Study"), (), (GameObject(7, "desk", 32),), score=0)
 STORAGE = replace(STUDY, location=Location(41, "Storage"))
@@ -55,11 +56,8 @@ def test_before_the_first_turn_there_is_nothing_to_warn_of() -> None:
     assert Play().told() == ""
 
 
-def test_single_tries_are_no_circle_however_many_there_are() -> None:
-    play = Play(repeated_states=1)
-    for number in range(20):
-        play.do(f"examine book {number}", "The book is bound.")
-    assert play.told() == ""
+REFUSED = replace(STUDY, refusal="not for the player")
+OPENED = replace(STUDY, visible=(GameObject(7, "desk", 32, attributes=frozenset({11})),))
 
 
 def test_the_same_command_with_the_same_answer_is_a_repetition() -> None:
@@ -69,54 +67,58 @@ def test_the_same_command_with_the_same_answer_is_a_repetition() -> None:
     assert play.do("open vial", "There seems no way to open it.").told() == warned(2)
 
 
-def test_opening_and_closing_again_and_again_is_a_circle_by_the_fourth_time() -> None:
-    play, is_open = Play(), replace(STUDY, visible=(GameObject(7, "desk", 32, attributes=frozenset({11})),))
-    for _ in range(4):
-        play.do("open desk", "Opened.", then=is_open).do("close desk", "Closed.")
-    assert play.told() == warned(5)
-
-
-def test_walking_to_and_fro_is_a_circle() -> None:
+@pytest.mark.parametrize(
+    "there_and_back",
+    [
+        lambda play: play.do("open desk", "Opened.", then=OPENED).do("close desk", "Closed."),
+        lambda play: play.do("north", "Storage", then=STORAGE).do("west", "Study"),
+    ],
+    ids=["opening and closing", "walking to and fro"],
+)
+def test_there_and_back_again_is_a_circle_by_the_fourth_time(there_and_back: Callable[[Play], Play]) -> None:
     play = Play()
     for _ in range(4):
-        play.do("north", "Storage", then=STORAGE).do("west", "Study")
+        there_and_back(play)
     assert play.told() == warned(5)
-
-
-def test_a_way_through_known_rooms_with_other_commands_is_no_circle() -> None:
-    play = Play(repeated_states=1).do("north", "Storage", then=STORAGE).do("west", "Study")
-    assert play.do("up", "Storage", then=STORAGE).do("down", "Study").told() == ""
 
 
 @pytest.mark.parametrize(
-    "change",
+    "turns",
     [
-        replace(STUDY, score=5),
-        replace(STUDY, visible=()),
-        replace(STUDY, inventory=(GameObject(9, "vial"),)),
-        STORAGE,
+        [(f"examine book {number}", "The book is bound.", STUDY) for number in range(20)],
+        [("north", "", STORAGE), ("west", "", STUDY), ("up", "", STORAGE), ("down", "", STUDY)],
+        [("act", "Yes.", replace(STUDY, score=5)), ("act", "Yes.", STUDY)],
+        [("act", "Yes.", replace(STUDY, visible=())), ("act", "Yes.", STUDY)],
+        [("act", "Yes.", replace(STUDY, inventory=(GameObject(9, "vial"),))), ("act", "Yes.", STUDY)],
+        [("act", "Yes.", STORAGE), ("act", "Yes.", STUDY)],
+        [("light fuse", "You miss.", STUDY), ("light fuse", "You miss again.", STUDY)],
+        [("open vial", "No.", STUDY), ("open vial", "No.", STUDY), ("act", "Yes.", STUDY)],
+        [("open vial", "No.", STUDY), ("open vial", "No.", STUDY), ("act", "No.", replace(STUDY, score=5))],
+        *([(command, "He shrugs.", STUDY)] * 2 for command in ("ask charles about key", "charles, read paper", "z")),
+        *([(command, "He shrugs.", STUDY)] * 2 for command in ("say hello", "wait")),
+        [("save", "No.", REFUSED)] * 2,
+        [
+            *((command, command, STUDY) for command in ("look", "smell", "feel")),
+            *(("turn wheel", "Click.", replace(STUDY, world_hash=number)) for number in "12"),
+        ],
+        [("open vial", "No.", Observation(""))] * 3,
     ],
-    ids=["points", "sight", "belongings", "place"],
+    ids=[
+        *("single tries", "a way with other commands", "other points", "another sight", "other belongings"),
+        *("another place", "another answer", "new text", "new points", "talk to", "an order", "z", "talk", "waiting"),
+        *("what never reached the story", "a rare change out of sight", "what was noticed is not known"),
+    ],
 )
-def test_the_same_command_in_another_situation_is_no_repetition(change: Observation) -> None:
-    play = Play(repeated_states=1).do("act", "Yes.", then=change).do("act", "Yes.", then=STUDY)
+def test_no_circle_is(turns: list[tuple[str, str, Observation]]) -> None:
+    play = Play(repeated_states=1)
+    for action, answer, then in turns:
+        play.do(action, answer, then=then)
     assert play.told() == ""
 
 
 def test_what_failed_here_before_is_a_repetition_although_news_came_between() -> None:
     play = Play(repeated_states=1).do("open vial", "No.").do("read paper", "Beware of the dog.").do("open vial", "No.")
     assert play.told() == warned(1)
-
-
-@pytest.mark.parametrize("score", [None, 5], ids=["text", "points"])
-def test_after_new_text_or_points_all_is_new(score: int | None) -> None:
-    play = Play(repeated_states=1).do("open vial", "No.").do("open vial", "No.")
-    news = replace(STUDY, score=5) if score else STUDY
-    assert play.do("act", "No." if score else "Yes.", then=news).told() == ""
-
-
-def test_another_answer_is_no_repetition() -> None:
-    assert Play(repeated_states=1).do("light fuse", "You miss.").do("light fuse", "You miss again.").told() == ""
 
 
 def test_a_fight_is_no_circle() -> None:
@@ -126,36 +128,11 @@ def test_a_fight_is_no_circle() -> None:
     assert play.told() == ""
 
 
-@pytest.mark.parametrize("command", ["ask charles about key", "charles, read paper", "say hello", "wait", "z"])
-def test_nor_is_talk_nor_waiting(command: str) -> None:
-    play = Play(repeated_states=1).do(command, "He shakes his head.").do(command, "He shakes his head.")
-    assert play.told() == ""
-
-
-def test_commands_that_never_reached_the_story_are_no_tries() -> None:
-    refused = replace(STUDY, refusal="not for the player")
-    play = Play(repeated_states=1).do("save", "No.", then=refused).do("save", "No.", then=refused)
-    assert play.told() == ""
-
-
-def test_a_change_out_of_sight_makes_a_difference_where_such_changes_are_rare() -> None:
-    play = Play(repeated_states=1).do("look", "A study.").do("smell", "Dust.").do("feel", "Wood.")
-    assert play.do("turn wheel", "Click.", then=replace(STUDY, world_hash="1")).told() == ""
-    assert play.do("turn wheel", "Click.", then=replace(STUDY, world_hash="2")).told() == ""
-
-
-def test_it_makes_none_in_a_world_that_changes_in_every_turn() -> None:
+def test_a_change_out_of_sight_makes_no_difference_in_a_world_that_changes_in_every_turn() -> None:
     play = Play(repeated_states=1)
     for turn in range(3):
         play.do("open vial", "No.", then=replace(STUDY, world_hash=str(turn)))
     assert play.told() == warned(2)
-
-
-def test_if_what_was_noticed_is_not_known_nothing_is_counted() -> None:
-    play = Play(repeated_states=1)
-    for _ in range(3):
-        play.do("open vial", "No.", then=Observation(""))
-    assert play.told() == ""
 
 
 def scored(scores: Iterable[int | None], **options: int) -> Play:
@@ -196,3 +173,92 @@ def test_a_new_episode_has_tried_nothing() -> None:
     play.detector.reset(GameState(episode=2))
     assert play.told() == ""
     assert not any(play.detector.get_status()["metrics"].values())
+
+
+class Tries:
+    """Commands typed among the vats, after one that was answered with "No." as most of them are."""
+
+    def __init__(self, **options: object) -> None:
+        config = GameConfiguration.model_validate(options)
+        self.tried = TriedCommands(structlog.get_logger(), config, GameState(), directions=("north", "up"))
+        self.of("jump", after=in_the_loft("No."))
+
+    def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
+        """A command without a visible effect, by default."""
+        proposal = Proposal(action, reading=Reading(in_combat=in_combat))
+        turn = self.tried.game_state.turn_count + 1
+        record = TurnRecord(1, turn, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
+        self.tried.game_state.record(record)
+        return self
+
+    def told(self, here: Observation | None = None) -> str:
+        """The list in the agent's prompt there."""
+        section = self.tried.section(here or moment())
+        assert section is not None
+        assert section.title == "Tried here, no visible change"
+        return section.text
+
+
+def test_commands_are_listed_once_the_latest_last() -> None:
+    assert Tries().of("dip banner").of("Stir  vat.").of("dip banner").told() == "`stir vat`, `dip banner`"
+
+
+def test_of_what_printed_something_new_the_beginning_is_shown_and_the_turn() -> None:
+    log = moment("Three hundred pages of weather. The last of them is not weather.")
+    tries = Tries().of("read log", after=log).of("push wall").of("read log", after=log)
+    assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")'
+
+
+def test_the_beginning_is_the_storys_answer_and_not_how_it_has_read_the_command() -> None:
+    clerk = moment('(the card to the clerk)\n"You need to give me the card first."')
+    assert Tries().of("show card", after=clerk).told() == '`show card` (turn 2: "You need to give me the card…")'
+
+
+def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:
+    tries = Tries().of("dip banner")
+    assert tries.told(replace(moment(), visible=(), score=5)) == "`dip banner`"
+    assert tries.told(in_the_loft()) == ""
+    assert tries.told(Observation("Fog.")) == ""
+
+
+def test_what_did_something_is_not_listed_any_more() -> None:
+    blue = replace(moment("It turns blue."), score=5)
+    assert Tries().of("dip banner").of("stir vat").of("dip banner", after=blue).told() == "`stir vat`"
+
+
+def test_what_changed_a_thing_that_is_not_in_sight_of_the_tree_is_not_listed() -> None:
+    opened = replace(moment("You open the window."), attributes_hash="0badcafe")
+    assert Tries().of("open window").of("open window", after=opened).told() == ""
+
+
+def test_moves_blows_and_what_is_typed_again_and_again_are_not_listed() -> None:
+    tries = Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True).of("look").of("z").of("i")
+    assert tries.of("save", after=replace(moment(), refusal="not for the player")).told() == ""
+
+
+def test_directions_are_listed_only_where_no_map_says_that_they_were_refused() -> None:
+    assert Tries().of("go north").of("up").of("dip banner").told() == "`dip banner`"
+    assert Tries(map={"shown": False}).of("up").told() == "`up`"
+
+
+def test_the_latest_eight_are_listed() -> None:
+    tries = Tries()
+    for number in range(1, 11):
+        tries.of(f"dip {number}")
+    assert tries.told() == ", ".join(f"`dip {number}`" for number in range(3, 11))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: bool) -> None:
+    fog = replace(moment(), inventory=None, visible=None, world_hash="w1" if known else "")
+    tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
+    tried.game_state.record(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
+    section = tried.section(fog)
+    assert section is not None
+    assert bool(section.text) == known
+
+
+def test_in_a_new_episode_nothing_is_listed() -> None:
+    tries = Tries().of("dip banner")
+    tries.tried.reset(GameState(episode=2))
+    assert tries.told() == ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managers.context_manager import ContextManager, Rejection
+from managers.context_manager import STANDS_BELOW, ContextManager, Rejection, told_turns
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
@@ -96,47 +98,18 @@ def test_the_recent_turns_are_told_with_reasoning_action_and_response() -> None:
     assert manager(5).get_recent_reasoning_formatted().startswith("Turn 3:")
 
 
-@pytest.mark.parametrize("num_turns", [0, -1])
-def test_no_turns_asked_for_are_no_turns(num_turns: int) -> None:
-    assert manager(5).get_recent_reasoning_formatted(num_turns) == ""
+def test_no_turns_asked_for_or_played_are_no_turns() -> None:
+    texts = [manager(turns).get_recent_reasoning_formatted(asked) for turns, asked in ((5, 0), (5, -1), (0, 3))]
+    assert texts == ["", "", ""]
 
 
-def test_without_a_past_there_is_no_history() -> None:
-    assert manager().get_recent_reasoning_formatted() == ""
-
-
-def test_missing_fields_are_said_to_be_missing() -> None:
-    context = manager()
-    context.game_state.action_reasoning_history.append({"turn": 7, "action": "dig"})
-    assert context.get_recent_reasoning_formatted() == (
-        "Turn 7:\nReasoning: (No reasoning recorded)\nAction: dig\nResponse: (No response recorded)"
-    )
-
-
-def test_a_repeated_action_shows_its_most_recent_response() -> None:
-    context = manager()
-    context.add_reasoning(turn=40, reasoning="again", action="pull lever")
-    context.game_state.action_history += [
-        PlayedAction("pull lever", "Click."),
-        PlayedAction("pull lever", "Clunk."),
-    ]
-    assert "Response: Clunk." in context.get_recent_reasoning_formatted()
-
-
-def test_an_entry_that_is_no_dict_is_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    context = manager(1)
-    history: list[Any] = context.game_state.action_reasoning_history
-    history.insert(0, "not a dict")
-    with caplog.at_level(logging.WARNING):
-        assert context.get_recent_reasoning_formatted().startswith("Turn 1:")
-    assert "not a dict" in caplog.text
-
-
-def test_an_entry_that_is_no_dict_takes_no_turns_place() -> None:
+def test_an_entry_that_is_no_dict_takes_no_turns_place_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     context = manager(2)
     history: list[Any] = context.game_state.action_reasoning_history
     history.append("not a dict")
-    assert context.get_recent_reasoning_formatted(1).startswith("Turn 2:")
+    with caplog.at_level(logging.WARNING):
+        assert context.get_recent_reasoning_formatted(1).startswith("Turn 2:")
+    assert "not a dict" in caplog.text
 
 
 def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
@@ -164,14 +137,6 @@ def test_a_rooms_description_is_shown_with_its_age_and_no_other_rooms() -> None:
     )
 
 
-def test_the_description_of_the_room_entered_last_may_be_given_alone() -> None:
-    context = manager(12)
-    state = context.game_state
-    state.last_room_description, state.last_room_description_location_id = "A mill by a brook.", 12
-    state.last_room_description_turn = 9
-    assert "## ROOM DESCRIPTION (3 turns ago):\nA mill by a brook." in context.get_agent_context(MILL).render()
-
-
 @pytest.mark.parametrize("told_in", [1, 7, 12])
 def test_a_description_that_the_history_has_is_not_said_twice(told_in: int) -> None:
     context = described(12, "Water Mill\nA mill by a brook.", told_in)
@@ -188,18 +153,6 @@ def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
         context = described(12, text, 12, prompt_budgets={"agent": budget})
         context.game_state.action_history[-1] = PlayedAction("act 12", text)
         assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
-
-
-def test_a_text_told_again_names_the_turn_that_has_it() -> None:
-    long = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."
-    context = manager(3)
-    played = context.game_state.action_history
-    played[0], played[2] = PlayedAction("act 1", f"Water Mill\n{long}"), PlayedAction("act 3", f"{long}\nIt rains.")
-    assert context.get_agent_context(MILL).render().count(long) == 1
-    assert (
-        "Action: act 3\nResponse: The wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains."
-        in context.get_agent_context(MILL).render()
-    )
 
 
 def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
@@ -257,54 +210,6 @@ def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
     assert context.get_agent_context(MILL).render().count(MILL.text) == 1
 
 
-def test_over_budget_the_least_wanted_goes_first_and_the_present_never() -> None:
-    long = "word " * 100
-    notes = said(knowledge=long, objectives=long, map_=long, memory=long)
-    titles = []
-    for budget in (2000, 500, 370, 80):
-        context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
-        titles.append([section.title for section in context.sections])
-    assert titles[0][0] == "What is known of this game"
-    assert titles[1] == ["Objectives", "Previous Reasoning and Actions", "Map", "Location Memory", "Present"]
-    assert titles[2] == ["Objectives", "Previous Reasoning and Actions", "Location Memory", "Present"]
-    assert titles[3] == ["Previous Reasoning and Actions", "Present"]
-
-
-def test_the_command_syntax_goes_after_knowledge_and_map() -> None:
-    notes = said(knowledge="word " * 100, syntax="word " * 50, objectives="O", map_="word " * 100)
-    titles = []
-    for budget in (240, 120):
-        context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
-        titles.append([section.title for section in context.sections])
-    assert titles[0] == ["COMMAND SYNTAX", "Objectives", "Previous Reasoning and Actions", "Present"]
-    assert titles[1] == ["Objectives", "Previous Reasoning and Actions", "Present"]
-
-
-def test_a_long_response_and_reasoning_are_cut_in_the_history() -> None:
-    context = manager()
-    context.add_reasoning(1, "so " * 1000, "read")
-    context.game_state.action_history.append(PlayedAction("read", "blah " * 4000))
-    assert len(context.get_recent_reasoning_formatted()) < 9000
-    assert context.get_recent_reasoning_formatted().count("[…]") == 2
-
-
-def test_a_long_action_story_and_inventory_are_cut_and_the_history_stays() -> None:
-    long = "xyzzy " * 10_000
-    carried = tuple(GameObject(number, "brass lantern") for number in range(2000))
-    hall = Observation(long, Location(12, long), carried, ())
-    context = manager(2).get_agent_context(hall, rejections=[Rejection(long, long)])
-    assert [section.title for section in context.sections] == [
-        "Previous Reasoning and Actions",
-        "Present",
-        "Not played this turn",
-    ]
-    present, rejected = context.sections[1:]
-    assert present.text.count("[…]") == 3
-    assert rejected.text.count("[…]") == 2
-    proposed = manager(2).get_critic_context(MILL, long).rpartition("## Proposed command\n")[2]
-    assert (len(proposed), proposed[-3:]) == (200, "[…]")
-
-
 LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
 
 
@@ -342,6 +247,31 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
     assert tokens.estimate(system + judged) <= budget
 
 
+LONG = "word " * 100
+
+
+@pytest.mark.parametrize(
+    ("budget", "notes", "kept"),
+    [
+        (2000, (LONG, "", LONG, LONG, LONG), ["known", "Objectives", "Map", "Memory"]),
+        (500, (LONG, "", LONG, LONG, LONG), ["Objectives", "Map", "Memory"]),
+        (370, (LONG, "", LONG, LONG, LONG), ["Objectives", "Memory"]),
+        (80, (LONG, "", LONG, LONG, LONG), []),
+        (240, (LONG, LONG[:250], "O", LONG), ["SYNTAX", "Objectives"]),
+        (120, (LONG, LONG[:250], "O", LONG), ["Objectives"]),
+    ],
+)
+def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
+    budget: int, notes: tuple[str, ...], kept: list[str]
+) -> None:
+    sections = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, said(*notes)).sections
+    titles = [section.title for section in sections]
+    names = ("known", "SYNTAX", "Objectives", "Map", "Memory")
+    assert [name for name in names if any(name in title for title in titles)] == kept
+    assert len(titles) == len(kept) + 2
+    assert {"Previous Reasoning and Actions", "Present"} <= {*titles}
+
+
 def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
     notes = said(circling="round and round")
     context = manager(prompt_budgets={"agent": 500})
@@ -350,16 +280,6 @@ def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
     assert (present.text.endswith(MILL.text), circling.text) == (True, "round and round")
     assert valid.text.startswith("- turn wheel number 0\n")
     assert " […]\n- turn wheel" in valid.text
-
-
-def test_the_count_of_tokens_follows_the_servers() -> None:
-    tokens = TokenCounter()
-    before = tokens.estimate("x" * 1000)
-    for _ in range(30):
-        tokens.learn(characters=1000, tokens=500)
-    assert (before, tokens.estimate("x" * 1000)) == (250, 500)
-    tokens.learn(1000, 0)
-    assert tokens.estimate("x" * 1000) == 500
 
 
 def test_the_history_can_be_shown_without_the_reasoning() -> None:
@@ -421,3 +341,141 @@ def test_where_the_history_has_no_room_the_storys_text_stands_in_the_present() -
     context = after(MILL.text, prompt_budgets={"agent": 50}).get_agent_context(MILL)
     assert [section.title for section in context.sections] == ["Present"]
     assert context.sections[0].text.endswith(f"The story says:\n{MILL.text}")
+
+
+HALL = Observation("It rains.", Location(4, "Hall"))
+
+
+def talkative(**state: Any) -> ContextManager:
+    """Two turns were played, the first of them at length; a prompt has room for 16,000 characters."""
+    played = GameState(turn_count=2, **state)
+    played.add_reasoning(1, "r" * 9000, "a" * 9000)
+    played.add_reasoning(2, "why not", "wait")
+    played.action_history += [PlayedAction("a" * 9000, "s" * 9000), PlayedAction("wait", "It rains.")]
+    configuration = GameConfiguration(prompt_budgets={"agent": 4000, "critic": 4000})
+    return ContextManager(logging.getLogger("test"), configuration, played)
+
+
+def letters(text: str, letter: str) -> int:
+    """The length of the longest run of the letter, on both sides of a cut."""
+    return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))))
+
+
+@pytest.mark.parametrize(
+    ("letter", "characters", "shown"),
+    [
+        ("r", 480, lambda: talkative().get_agent_context(HALL).render()),
+        ("a", 200, lambda: talkative().get_agent_context(HALL).render()),
+        ("s", 8000 - 9 * 400, lambda: talkative().get_agent_context(HALL).render()),
+        ("o", 2000, lambda: talkative(opening="o" * 9000).get_agent_context(HALL).render()),
+        ("x", 8000, lambda: talkative().get_agent_context(replace(HALL, text="x" * 9000)).render()),
+        (
+            *("x", 800),
+            lambda: talkative().get_agent_context(replace(HALL, inventory=(GameObject(7, "x" * 9000),))).render(),
+        ),
+        ("x", 200, lambda: talkative().get_agent_context(replace(HALL, location=Location(4, "x" * 9000))).render()),
+        (
+            *("x", 200),
+            lambda: talkative().get_agent_context(HALL, rejections=[Rejection("x" * 9000, "no")]).render(),
+        ),
+        ("y", 400, lambda: talkative().get_agent_context(HALL, rejections=[Rejection("x", "y" * 9000)]).render()),
+        (
+            *("x", 4000),
+            lambda: talkative(room_descriptions={4: RoomDescription("x" * 9000, 2)}).get_agent_context(HALL).render(),
+        ),
+        ("x", 200, lambda: talkative().get_critic_context(HALL, "x" * 9000)),
+    ],
+    ids=[
+        *("reasoning", "command", "response", "opening", "what the story says now", "what is carried", "location"),
+        *("rejected command", "reason of a rejection", "room description", "command that the critic judges"),
+    ],
+)
+def test_of_each_part_so_many_characters_are_shown_at_most(
+    letter: str, characters: int, shown: Callable[[], str]
+) -> None:
+    assert letters(shown(), letter) == characters - len(" […]")
+
+
+def test_the_critic_is_shown_three_turns_of_the_past() -> None:
+    shown = manager(5).get_critic_context(HALL, "wait")
+    assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
+
+
+def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
+    context = talkative(opening="o" * 9000)
+    context.config = GameConfiguration(prompt_budgets={"agent": 200})
+    shown = context.get_agent_context(HALL).sections
+    assert [section.title for section in shown] == ["Present"]
+    assert context.get_status()["metrics"] == {"turns": 2, "sections_dropped": 2}
+
+
+PLAYED = [("wait", " first\nline "), ("wait", "latest")]
+SHEET = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."
+
+
+def told(*entries: dict[str, Any], played: list[tuple[str, str]] = PLAYED, **style: Any) -> list[str]:
+    """The turns as text; there is much room unless ``style`` limits it."""
+    return [turn.text for turn in told_turns(entries, played, **{"characters": 9000, "most": 3, **style})]
+
+
+def entries(*actions: str) -> tuple[dict[str, Any], ...]:
+    return tuple({"turn": turn, "reasoning": "why not", "action": action} for turn, action in enumerate(actions, 1))
+
+
+def test_a_response_is_found_by_its_turn() -> None:
+    assert told({"turn": 1, "reasoning": "why\nnot", "action": "wait"}) == [
+        "Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"
+    ]
+
+
+@pytest.mark.parametrize("turn", [0, -1, 3, "1", None])
+def test_where_its_turn_is_not_known_the_latest_response_to_the_command_is_told(turn: Any) -> None:
+    assert told({"turn": turn, "action": "wait"})[0].endswith("Response: latest")
+
+
+def test_what_is_missing_is_said_to_be_missing() -> None:
+    assert told({}) == [
+        "Turn ?:\nReasoning: (No reasoning recorded)\nAction: (No action recorded)\nResponse: (No response recorded)"
+    ]
+
+
+def test_long_texts_are_cut_in_their_middle() -> None:
+    (text,) = told(
+        {"turn": 1, "reasoning": f"First. {'so ' * 500}Last.", "action": "x" * 500},
+        played=[("x" * 500, f"First. {'blah ' * 500}Last.")],
+        characters=600,
+        most=1,
+    )
+    assert text.count("[…]") == 3
+    assert len(text) < 480 + 200 + 600 + 50
+    assert text.endswith("Last.")
+
+
+def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None:
+    played = [("read", "x" * 450), ("read", "y" * 450), ("read", "z" * 450)]
+    texts = told(*entries("read", "read", "read"), played=played, characters=900)
+    assert ["x" * 450 in texts[0], "y" * 450 in texts[1], "z" * 450 in texts[2]] == [True, False, False]
+
+
+def test_a_turn_is_told_by_what_came_before_it_alone() -> None:
+    played = [("read", "x" * 450), ("wait", "y" * 450), ("wait", SHEET), ("wait", SHEET)]
+    whole = told(*entries("read", "wait", "wait", "wait"), played=played, characters=900, most=4)
+    for turns in (1, 2, 3):
+        assert told(*entries(*["read", "wait", "wait"][:turns]), played=played, characters=900, most=4) == whole[:turns]
+
+
+def test_the_latest_turn_leaves_to_the_present_what_has_no_room() -> None:
+    texts = told(*entries("wait", "wait"), played=[("wait", "x" * 900)] * 2, characters=900, precedes_present=True)
+    assert texts[0].endswith("xxx")
+    assert texts[1].endswith(f"Response: {STANDS_BELOW}")
+
+
+def test_of_a_long_line_later_turns_have_the_beginning_and_short_ones_are_whole() -> None:
+    played = [("look", f"Mill\n{SHEET}"), ("wait", "It rains."), ("look", f"Mill\n{SHEET}\nIt rains.")]
+    texts = told(*entries("look", "wait", "look"), played=played)
+    assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
+
+
+def test_a_line_that_was_cut_is_not_referred_to() -> None:
+    played = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
+    assert told(*entries("look", "look"), played=played, characters=400)[1].endswith(SHEET)

@@ -13,24 +13,14 @@ from hypothesis import strategies as st
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from managers.lexicon_manager import (
-    LEXICON_FILE,
-    MOST_ANSWERS,
-    MOST_ASKED,
-    MOST_FORMS,
-    REFRESH_INTERVAL,
-    SYNTAX_TOKENS,
-    FormTrial,
-    Lexicon,
-    LexiconManager,
-)
+from managers.lexicon_manager import LEXICON_FILE, REFRESH_INTERVAL, SYNTAX_TOKENS, FormTrial, Lexicon, LexiconManager
 from session.errors import StoreError
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.held_stores import held
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.unit.managers.lexicon_parts import LONG, changing, manager_in, moving, silent, unread
-from tests.unit.zorkgpt.players.dye_works import VATS
+from tests.unit.zorkgpt.players.dye_works import VATS, moment
 
 TOKENS = 150
 
@@ -76,26 +66,60 @@ class TestWhatIsShown:
             "Worked in this story: take basket; take banner and spool\nOne thing at a time: dip, light"
         )
 
-    def test_nothing_known_is_nothing_shown(self, tmp_path: Path) -> None:
-        assert shown(manager_in(tmp_path)) == ""
-
-    def test_nothing_is_said_of_what_failed_for_what_failed_here_may_have_worked_there(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("records", "text"),
+        [
+            ([], ""),
+            (
+                [
+                    silent("wake man", "After several attempts, you manage to shake the man awake."),
+                    silent("open vial", "There doesn't seem any way to open the vial."),
+                    unread("read labels", "You can't see any such thing."),
+                ],
+                "",
+            ),
+            ([moving("enter shadow"), changing("look", LONG), changing("x river", LONG), changing("wait")], ""),
+            (
+                [
+                    *(changing(action, "Taken.") for action in ("take basket", "take spool", "take loom")),
+                    *(silent(action, "Taken.") for action in ("take river", "take banner")),
+                ],
+                "take basket",
+            ),
+            (
+                [
+                    *(silent(f"dip {thing}", "It stays dry.") for thing in ("river", "loom", "spool", "river")),
+                    changing("dip banner", "It stays dry."),
+                ],
+                "",
+            ),
+            (
+                [
+                    *(silent(f"dip {thing}", "It stays dry.") for thing in ("river", "loom", "spool")),
+                    changing("dip banner", "It stays dry."),
+                    changing("dip basket", "It turns blue."),
+                ],
+                "dip basket",
+            ),
+            ([changing("ask loom", LONG), *[silent("ask loom", LONG)] * 5], ""),
+            ([changing("light loom", LONG), *[silent("light loom", LONG)] * 4], "light loom"),
+        ],
+        ids=[
+            "nothing known",
+            "what failed here may have worked there",
+            "moves are the map's, and what changes while one looks is somebody else's",
+            "an answer that mostly goes with a change is no refusal",
+            "a change that came with a refusal was somebody else's",
+            "a change with another answer",
+            "a form that seldom goes with a change did not make it",
+            "a form that goes with a change in a fifth of its turns made it",
+        ],
+    )
+    def test_a_form_is_shown_if_it_caused_a_change(self, tmp_path: Path, records: list[TurnRecord], text: str) -> None:
         manager = manager_in(tmp_path)
-        for record in (
-            silent("wake man", "After several attempts, you manage to shake the man awake."),
-            silent("open vial", "There doesn't seem any way to open the vial."),
-            unread("read labels", "You can't see any such thing."),
-        ):
+        for record in records:
             manager.learn(record)
-        assert shown(manager) == ""
-
-    def test_what_led_elsewhere_is_the_maps_and_what_changes_while_one_looks_is_somebody_elses(
-        self, tmp_path: Path
-    ) -> None:
-        manager = manager_in(tmp_path)
-        for record in (moving("enter shadow"), changing("look", LONG), changing("x river", LONG), changing("wait")):
-            manager.learn(record)
-        assert shown(manager) == ""
+        assert shown(manager) == (f"Worked in this story: {text}" if text else "")
 
     def test_what_won_points_is_shown_though_it_led_elsewhere(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -103,37 +127,6 @@ class TestWhatIsShown:
             record = moving(action)
             manager.learn(replace(record, before=replace(record.before, score=0), after=replace(record.after, score=9)))
         assert manager.latest_text() == "Worked in this story: enter shadow"
-
-    def test_an_answer_that_mostly_goes_with_a_change_is_no_refusal(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for action in ("take basket", "take spool", "take loom"):
-            manager.learn(changing(action, "Taken."))
-        for action in ("take river", "take banner"):
-            manager.learn(silent(action, "Taken."))
-        assert shown(manager) == "Worked in this story: take basket"
-
-    def test_a_change_that_came_with_a_refusal_was_somebody_elses(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for thing in ("river", "loom", "spool"):
-            manager.learn(silent(f"dip {thing}", "It stays dry."))
-        manager.learn(changing("dip banner", "It stays dry."))
-        assert shown(manager) == ""
-        manager.learn(changing("dip basket", "It turns blue."))
-        assert shown(manager) == "Worked in this story: dip basket"
-
-    def test_a_form_that_seldom_goes_with_a_change_did_not_make_it(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.learn(changing("ask loom", LONG))
-        for _ in range(5):
-            manager.learn(silent("ask loom", LONG))
-        assert shown(manager) == ""
-
-    def test_a_form_that_goes_with_a_change_in_a_fifth_of_its_turns_made_it(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.learn(changing("light loom", LONG))
-        for _ in range(4):
-            manager.learn(silent("light loom", LONG))
-        assert shown(manager) == "Worked in this story: light loom"
 
     def test_the_text_changes_with_the_first_form_and_then_at_refreshes_only(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -228,41 +221,62 @@ class TestTheFile:
         assert "\n" not in str(raised.value)
         assert (tmp_path / LEXICON_FILE).read_text() == content
 
-    def test_it_does_not_grow_without_end(self) -> None:
-        lexicon = Lexicon()
-        trial = FormTrial("take OBJECT", VATS, changed=False, words="No.", command="take loom", took_turn=True)
-        for number in range(MOST_FORMS + 200):
-            lexicon = replace(trial, form=f"take{number} OBJECT").apply_to(lexicon)
-        for number in range(MOST_ASKED + 5):
-            lexicon = replace(trial, form="take0 OBJECT", words=f"No {number}.").apply_to(lexicon)
-        assert len(lexicon.forms) == MOST_FORMS
-        tally = lexicon.forms["take0 OBJECT"][VATS]
-        assert len(tally.answers) == MOST_ANSWERS
-        assert tally.told + sum(answered.silent for answered in tally.answers.values()) == MOST_ASKED + 6
-        assert (len(lexicon.asked), "No 0." in lexicon.asked, "No 5." in lexicon.asked) == (MOST_ASKED, False, True)
-        new = replace(trial, form="dip OBJECT")
-        assert new.apply_to(lexicon) is lexicon
-
-
-RECORDS = st.builds(
-    lambda make, action, text: make(action, text),
-    st.sampled_from((changing, silent, unread)),
-    st.sampled_from(("take basket", "take loom", "dip banner in basket", "wait", "north", "frob")),
-    st.sampled_from(("Taken.", "No.", LONG)),
-)
-
-
-class TestKills:
     def test_committing_again_changes_nothing(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         held(tmp_path, manager)
         manager.learn(changing("take basket"))
         manager.show_all()
         assert not (tmp_path / LEXICON_FILE).exists()
-        manager.commit()
-        content = (tmp_path / LEXICON_FILE).read_bytes()
-        manager.commit()
-        assert (tmp_path / LEXICON_FILE).read_bytes() == content
+        for _ in range(2):
+            manager.commit()
+            assert (tmp_path / LEXICON_FILE).read_text() == manager.lexicon.render()
+
+
+def trial(number: int, *, words: str = "No.", form: str = "take OBJECT") -> FormTrial:
+    return FormTrial(form, VATS, changed=False, words=words, command=f"take loom {number}", took_turn=True)
+
+
+class TestBounds:
+    def test_three_hundred_forms_are_known_and_no_more(self) -> None:
+        lexicon = Lexicon()
+        for number in range(300):
+            lexicon = trial(number, form=f"take{number} OBJECT").apply_to(lexicon)
+        assert len(lexicon.forms) == 300
+        assert trial(300, form="take300 OBJECT").apply_to(lexicon) is lexicon
+
+    def test_eight_answers_are_kept_word_by_word_and_five_hundred_known_by_their_command_the_latest(self) -> None:
+        lexicon = Lexicon()
+        for number in range(502):
+            lexicon = trial(number, words=f"No {number}.").apply_to(lexicon)
+        tally = lexicon.forms["take OBJECT"][VATS]
+        assert ([*tally.answers], tally.told) == ([f"No {number}." for number in range(8)], 494)
+        assert [*lexicon.asked] == [f"No {number}." for number in range(2, 502)]
+
+    def test_models_are_shown_240_characters_of_commands(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for verb in range(100, 200):
+            manager.learn(changing(f"take{verb} basket"))
+        manager.show_all()
+        section = manager.section(moment())
+        assert section is not None
+        # commands of 14 characters with two between each, after "Worked in this story: "
+        assert section.text == f"Worked in this story: {'; '.join(f'take{verb} basket' for verb in range(100, 113))}"
+
+    def test_an_answer_is_cut_at_sixty_characters_and_a_form_of_more_than_fifty_is_none(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(unread("frob loom", "x" * 80))
+        (tally,) = manager.lexicon.forms["frob OBJECT"].values()
+        assert [*tally.answers] == [f"{'x' * 56} […]"]
+        for letters in (43, 44):
+            manager.learn(changing(f"{'x' * letters} basket"))
+        assert [len(form) for form in manager.lexicon.forms if form.startswith("x")] == [50]
+
+    def test_an_answer_of_more_than_a_hundred_characters_is_no_short_one(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for action, length in (("frob loom", 100), ("bend loom", 101)):
+            manager.learn(unread(action, "x" * length))
+        known = {form: bool(places[VATS].answers) for form, places in manager.lexicon.forms.items()}
+        assert known == {"frob OBJECT": True, "bend OBJECT": False}
 
 
 def test_the_status_says_how_much_is_known(tmp_path: Path) -> None:
