@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.episodes import EpisodeSummary
 from managers.knowledge_manager import KnowledgeManager
 from managers.state_manager import StateManager
 from session.knowledge import KnowledgeLine
@@ -75,6 +76,11 @@ class EpisodePlay(Play[EpisodeSynthesizer]):
         """Two turns into the fumes, the player died of them and came back at the gate."""
         self.turn("east", "Steam hangs over the vats.", location=VATS)
         self.turn("drink dye", "It tastes of tin. The fumes take you.", location=GATE, died=True)
+
+    def lose(self) -> EpisodeSummary:
+        """The player died, and the episode ended with it."""
+        self.die()
+        return self.manager.end("lost")
 
     @property
     def prompt(self) -> str:

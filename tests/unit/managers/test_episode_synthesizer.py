@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.episode_synthesizer import DEATH_ANALYSIS
-from managers.episodes import INSTRUCTIONS_SHARE, LONGEST_HANDOVER, SUMMARIES_FILE, EpisodeSummary, Scored
+from managers.episodes import INSTRUCTIONS_SHARE, SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
@@ -47,6 +49,7 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
     play.turn("east", "Steam hangs over the vats.", location=VATS)
     play.turn("dip banner", "It turns blue!", score=15)
     play.turn("tear banner", "You have died, says the banner.", score=10)
+    assert not play.manager.synthesize_inter_episode_wisdom()
     play.turn("west", "The gate creaks.", location=GATE)
     assert play.manager.end("turn_limit") == EpisodeSummary(
         episode=1,
@@ -59,6 +62,7 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
         scored=(Scored(2, VATS, "dip banner", 15), Scored(3, VATS, "tear banner", -5)),
     )
     assert play.llm.calls == []
+    assert json.loads((tmp_path / "current_state.json").read_text())["episode"] == 1
 
 
 def test_an_episode_without_a_turn_has_a_summary_too(tmp_path: Path) -> None:
@@ -92,22 +96,6 @@ def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
     assert second.last.response == "It tastes of tin. The fumes take you."
 
 
-def test_each_of_three_deaths_is_in_the_question_and_the_last_ends_the_episode(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
-    for _ in range(3):
-        play.die()
-    summary = play.manager.end("lost")
-    assert [death.last.turn for death in summary.deaths] == [2, 4, 6]
-    assert [f"Death in turn {turn}:" in play.prompt for turn in (2, 4, 6)] == [True] * 3
-    assert "Episode 1 was lost after 6 turns" in play.prompt
-
-
-def test_prose_about_death_is_no_death(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    play.turn("read stone", "You have died, it says. Rest in peace.")
-    assert play.manager.end("turn_limit").deaths == ()
-
-
 def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     sure, unsure = Verdict(accepted=True, confidence=0.9), Verdict(accepted=True, confidence=0.5)
@@ -117,12 +105,6 @@ def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: P
     play.turn(verdicts=(against,))
     play.turn(verdicts=(Verdict(accepted=True),))
     assert play.manager.end("turn_limit").critic_score == pytest.approx((0.9 + 0.5 - 0.8) / 3)
-
-
-def test_without_a_critic_that_says_how_sure_it_is_there_is_no_score(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    play.turn()
-    assert play.manager.end("turn_limit").critic_score is None
 
 
 def at_score(play: EpisodePlay, score: int) -> None:
@@ -140,6 +122,7 @@ def judged(play: EpisodePlay, confidence: float) -> None:
         (lambda play: play.die(), "turn_limit", 1),
         (lambda play: at_score(play, 50), "turn_limit", 1),
         (lambda play: at_score(play, 49), "won", 0),
+        (lambda play: [play.turn(score=score) for score in (60, 40)], "over", 0),
         (lambda play: play.wait_until(100), "turn_limit", 1),
         (lambda play: play.wait_until(20), "turn_limit", 1),
         (lambda play: play.wait_until(19), "turn_limit", 0),
@@ -188,44 +171,29 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
     assert play.prompt.endswith(latest)
 
 
-def test_a_score_that_was_lost_again_is_not_the_final_score(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    at_score(play, 60)
-    at_score(play, 40)
-    assert play.manager.end("over").best_score == 60
-    assert play.llm.calls == []
-
-
-def test_nothing_is_drawn_before_the_end(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    play.die()
-    assert not play.manager.synthesize_inter_episode_wisdom()
-    assert play.llm.calls == []
-
-
-def test_a_lesson_of_a_death_comes_from_the_turns_before_it(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [{"deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}]}], episode=4)
+def test_what_is_learnt_comes_from_the_turns_that_led_to_a_death_or_that_an_insight_names(tmp_path: Path) -> None:
+    answer = {
+        "deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}],
+        **insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2]),
+    }
+    play = EpisodePlay(tmp_path, [answer], episode=4)
     play.wait_until(3)
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert play.knowledge.lines == {DEATH_ANALYSIS: [KnowledgeLine("Fumes kill at the vats.", (Source(4, 1, 5),))]}
-
-
-def test_an_insight_comes_from_the_turns_that_it_names(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])])
-    play.die()
-    play.wait_until(4)
-    play.manager.end("turn_limit")
     assert play.knowledge.insight_lines[PATTERNS] == (
-        KnowledgeLine("Wear the hood", (Source(1, 1, 2), Source(1, 4, 4))),
+        KnowledgeLine("Wear the hood", (Source(4, 1, 2), Source(4, 4, 4))),
     )
+    assert [heading in play.llm.calls[-1].prompt.system for heading in INSIGHTS] == [True] * 4
+    play.begin(5)
+    assert not play.manager.synthesize_inter_episode_wisdom()
+    assert len(play.llm.calls) == 1
 
 
 def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
+    assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
     assert play.knowledge.insight_lines == {
         PATTERNS: (BY_HAND, HOOD),
         PLACES: (LAMP,),
@@ -238,8 +206,7 @@ def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> 
     merged = insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2])
     play = EpisodePlay(tmp_path, [merged], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert f"{PATTERNS}:\n1. Put the hood on first\n{PLACES}:\n2. Lamps burn out\n" in play.prompt
     new = KnowledgeLine("Hood and lamp first", (*HOOD.sources, *LAMP.sources, Source(3, 2, 2)))
     assert play.knowledge.insight_lines == {PATTERNS: (), PLACES: (), WAYS: (new,), DISCOVERIES: ()}
@@ -249,16 +216,14 @@ def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> 
 def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int]) -> None:
     play = EpisodePlay(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (HOOD,)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert [line.sources for line in play.knowledge.insight_lines[PATTERNS]] == [(Source(1, 3, 3), Source(3, 2, 2))]
 
 
 def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND,)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert play.knowledge.insight_lines == {PATTERNS: (BY_HAND,)}
     assert play.metrics["refused"] == 0
 
@@ -282,8 +247,7 @@ def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
 def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nonsense: dict[str, object]) -> None:
     play = EpisodePlay(tmp_path, [nonsense])
     known = play.knowledge.insight_lines = {PATTERNS: (HOOD, BY_HAND)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert (play.knowledge.lines, play.knowledge.insight_lines) == ({}, known)
     assert play.metrics["refused"] == 1
     assert play.metrics["failures"] == 0
@@ -292,8 +256,7 @@ def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nons
 def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
     answer = {**insight("From nowhere"), "deaths": [{"turn": 2, "text": "Fumes kill."}]}
     play = EpisodePlay(tmp_path, [answer])
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert [line.text for line in play.knowledge.lines[DEATH_ANALYSIS]] == ["Fumes kill."]
 
 
@@ -324,8 +287,7 @@ def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path)
 
 def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_all_the_same(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert play.llm.calls == []
     assert len(play.knowledge.lines[DEATH_ANALYSIS]) == 1
     assert play.metrics["failures"] == 0
@@ -369,33 +331,22 @@ def test_an_insight_that_there_was_no_room_for_stays_as_it_is(tmp_path: Path) ->
     play = EpisodePlay(tmp_path, [insight("Stir", turns=[1], replaces=[90])], prompt_budgets={"analysis": 4000})
     many = tuple(KnowledgeLine(f"{number} " + "stir " * 60, HOOD.sources) for number in range(90))
     play.knowledge.insight_lines = {PATTERNS: many}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert 0 < sum(f". {number} stir" in play.prompt for number in range(90)) < 20
     assert play.knowledge.insight_lines[PATTERNS] == (*many, KnowledgeLine("Stir", (Source(1, 1, 1),)))
-
-
-def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
-    play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD)}
-    play.die()
-    play.manager.end("lost")
-    assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
 
 
 def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_budget(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [NOTHING], prompt_budgets={"analysis": SMALLEST_BUDGET})
     play.knowledge.insight_lines = {PATTERNS: (KnowledgeLine("Mind the step. " * 1000),)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert play.prompt.count("Mind the step.") == 26
     assert TokenCounter().estimate(play.llm.calls[-1].prompt.system + play.prompt) <= SMALLEST_BUDGET
 
 
 def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, knowledge={"enabled": False})
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     play.begin(2)
     assert play.llm.calls == []
     assert play.knowledge.lines == {}
@@ -457,8 +408,7 @@ HOOD_LINE, LAMP_LINE = "- Put the hood on first *(Ep1, T3)*\n", "- Lamps burn ou
 def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
     knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="2")
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert (tmp_path / "knowledgebase.md").read_text(encoding="utf-8") == f"### {PATTERNS}\n{HOOD_LINE}"
     assert not (tmp_path / "knowledgebase.archive.md").exists()
     assert (knowledge.get_status()["metrics"]["ephemeral"], play.metrics["refused"]) == (1, 0)
@@ -467,8 +417,7 @@ def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces
 def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
     knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="1")
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert knowledge.insights()[PATTERNS] == (HOOD,)
     assert knowledge.get_status()["metrics"]["refused"] == 1
 
@@ -476,8 +425,7 @@ def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: 
 def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
     knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, ephemeral="1-2")
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     joined = KnowledgeLine("Hood and lamp first", (Source(1, 3, 3), Source(1, 40, 40)))
     assert knowledge.insights()[PATTERNS] == (joined,)
 
@@ -486,8 +434,7 @@ def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_
     first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
     play = EpisodePlay(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
     play.knowledge.insight_lines = {PATTERNS: (HOOD, LAMP)}
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert [line.text for line in play.knowledge.insight_lines[PATTERNS]] == ["Lamps burn out", "Hood on"]
     assert play.metrics["refused"] == 1
 
@@ -498,27 +445,15 @@ def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path
     play.manager.end("turn_limit")
     play.begin(2)
     play.knowledge.known = "Lamps burn out."
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert "Lamps burn out." in play.prompt
     assert "Episode 1 reached its turn limit after 1 turn, with 10 points out of 50 and 1 room seen." in play.prompt
-
-
-def test_whoever_watches_sees_how_an_episode_ended(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    play.manager.end("over")
-    assert json.loads((tmp_path / "current_state.json").read_text())["episode"] == 1
-
-
-def test_the_first_episode_is_told_nothing(tmp_path: Path) -> None:
-    assert EpisodePlay(tmp_path).manager.handover() == ""
 
 
 def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_before_a_death(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [NOTHING], episode=3)
     play.turn("dip banner", "It turns blue!", score=15)
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     play.begin(4)
     assert play.manager.handover() == (
         "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen. "
@@ -549,18 +484,30 @@ def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words:
     )
 
 
-def test_a_later_run_is_told_of_the_last_episode_of_the_run_before(tmp_path: Path) -> None:
-    first = EpisodePlay(tmp_path)
-    first.turn()
-    first.manager.end("turn_limit")
-    assert EpisodePlay(tmp_path, episode=2).manager.handover().startswith("Episode 1 ")
+def test_a_summary_waits_for_the_commit_and_for_one_that_can_be_made(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path)
+    held(tmp_path, play.manager)
+    play.manager.end("over")
+    play.begin(2)
+    assert play.manager.handover().startswith("Episode 1 ")
+    (tmp_path / SUMMARIES_FILE).mkdir()
+    with pytest.raises(StoreError):
+        play.manager.commit()
+    (tmp_path / SUMMARIES_FILE).rmdir()
+    for _ in range(2):
+        play.manager.commit()
+        assert len(summaries(tmp_path)) == 1
 
 
 def test_an_episode_is_told_of_those_before_it_alone_and_of_the_latest(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path)
     for episode in (2, 7, 5):
         EpisodePlay(tmp_path, episode=episode).manager.end("over")
-    assert EpisodePlay(tmp_path, episode=6).manager.handover().startswith("Episode 5 ")
-    assert EpisodePlay(tmp_path, episode=2).manager.handover() == ""
+    for now in (play, EpisodePlay(tmp_path)):  # also if another process has played meanwhile
+        now.begin(6)
+        assert now.manager.handover().startswith("Episode 5 ")
+        now.begin(2)
+        assert now.manager.handover() == ""
 
 
 def test_the_hand_over_is_the_same_all_through_an_episode(tmp_path: Path) -> None:
@@ -569,18 +516,8 @@ def test_the_hand_over_is_the_same_all_through_an_episode(tmp_path: Path) -> Non
     play.begin(3)
     told = play.manager.handover()
     EpisodePlay(tmp_path, episode=2).manager.end("over")
-    play.die()
-    play.manager.end("lost")
+    play.lose()
     assert play.manager.handover() == told
-
-
-def test_the_hand_over_is_short_whatever_happened(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
-    for number in range(60):
-        play.turn("dip " * 90, "The dye splashes. " * 90, score=number, died=number % 3 == 0)
-    play.manager.end("lost")
-    play.begin(2)
-    assert 500 < len(play.manager.handover()) <= LONGEST_HANDOVER
 
 
 def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
@@ -595,72 +532,133 @@ def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
 
 def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) -> None:
     file = tmp_path / SUMMARIES_FILE
-    file.write_text('# mine\n\n{"episode": "?"}', encoding="utf-8")
+    lines = ["# mine", "", '{"episode": 0, "end": "lost", "turns": 4, "deaths": [{"steps": []}]}']
+    file.write_text("\n".join(lines), encoding="utf-8")
     with capture_logs() as logs:
         play = EpisodePlay(tmp_path)
     assert [log["lines"] for log in logs] == [[1, 3]]
-    play.manager.end("over")
-    assert summaries(tmp_path)[:3] == ["# mine", "", '{"episode": "?"}']
-    play.begin(2)
-    assert play.manager.handover().startswith("Episode 1 ")
-
-
-def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) -> None:
-    line = '{"episode": 0, "end": "lost", "turns": 4, "deaths": [{"steps": []}]}'
-    (tmp_path / SUMMARIES_FILE).write_text(f"\n{line}\n", encoding="utf-8")
-    with capture_logs() as logs:
-        play = EpisodePlay(tmp_path)
-    assert [log["lines"] for log in logs] == [[2]]
     assert play.manager.handover() == ""
     play.manager.end("over")
-    assert summaries(tmp_path)[1] == line
-
-
-def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    held(tmp_path, play.manager)
-    play.manager.end("over")
+    assert summaries(tmp_path)[:3] == lines
     play.begin(2)
     assert play.manager.handover().startswith("Episode 1 ")
-    assert not (tmp_path / SUMMARIES_FILE).exists()
-    play.manager.commit()
-    written = summaries(tmp_path)
-    play.manager.commit()
-    assert summaries(tmp_path) == written
-    assert len(written) == 1
 
 
-def test_a_summary_that_cannot_be_written_is_written_with_the_next_commit(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    held(tmp_path, play.manager)
+KNOWN, WORDS = "fumes " * 500, "word " * 100
+
+
+def eventful(workdir: Path, budget: int = 30_000) -> EpisodePlay:
+    """The eighth episode, with 45 points and then seven deaths; the seven before were ended after a turn."""
+    play = EpisodePlay(workdir, lambda *_: NOTHING, prompt_budgets={"analysis": budget})
+    play.knowledge.known = KNOWN
+    lines = (KnowledgeLine(f"{number} {WORDS}", (Source(1, number, number),)) for number in range(1, 20))
+    play.knowledge.insight_lines = {"Environmental Knowledge": tuple(lines)}
+    for episode in range(1, 8):
+        play.begin(episode)
+        play.turn()
+        play.manager.end("over")
+    play.begin(8)
+    for score in range(1, 46):
+        play.turn(f"stir vat {score} {WORDS}", score=score)
+    for _ in range(7):
+        for step in range(8):
+            play.turn(f"step {step} {WORDS}", WORDS)
+        play.turn(f"drink {WORDS}", WORDS, died=True)
+    return play
+
+
+def told(prompt: str) -> dict[str, list[str]]:
+    """What the prompt has of each kind of thing."""
+    deaths = prompt[prompt.index("Death in turn") :].split("Death in turn ")[1:]
+    return {
+        "earlier": re.findall(r"Episode (\d) came to", prompt[: prompt.index("Episode 8")]),
+        "points": re.findall(r"`stir vat (\d+) ", prompt),
+        "deaths": [death.split(":")[0] for death in deaths],
+        "steps": [str(death.count("Response: ")) for death in deaths],
+        "known": ["fumes"] * ("fumes " * 20 in prompt),
+    }
+
+
+def test_the_model_is_told_of_the_latest_five_episodes_and_deaths_and_of_forty_points(tmp_path: Path) -> None:
+    play = eventful(tmp_path)
     play.manager.end("over")
-    (tmp_path / SUMMARIES_FILE).mkdir()
-    with pytest.raises(StoreError):
-        play.manager.commit()
-    (tmp_path / SUMMARIES_FILE).rmdir()
-    play.manager.commit()
-    assert len(summaries(tmp_path)) == 1
+    assert told(play.prompt) == {
+        "earlier": ["3", "4", "5", "6", "7"],
+        "points": [str(score) for score in range(6, 46)],
+        "deaths": ["72", "81", "90", "99", "108"],
+        "steps": ["6"] * 5,
+        "known": ["fumes"],
+    }
 
 
-def test_what_another_process_has_played_meanwhile_is_handed_over(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path)
-    EpisodePlay(tmp_path, episode=2).manager.end("over")
-    play.begin(3)
-    assert play.manager.handover().startswith("Episode 2 ")
+def test_for_want_of_room_all_lists_get_shorter_and_the_last_death_never_goes(tmp_path: Path) -> None:
+    seen: list[dict[str, int]] = []
+    for budget in range(9000, 1200, -300):
+        play = eventful(tmp_path / str(budget), budget)
+        play.manager.end("over")
+        if not play.llm.calls:
+            break
+        prompt = play.prompt
+        part = {name: len(found) for name, found in told(prompt).items()} | {"steps": int(told(prompt)["steps"][-1])}
+        if part not in seen:
+            seen.append(part)
+    everything = {"earlier": 5, "points": 40, "deaths": 5, "steps": 6, "known": 1}
+    assert seen[0] == everything
+    assert len(seen) > 4
+    for fuller, shorter in pairwise(seen):
+        assert all(shorter[name] <= fuller[name] for name in ("earlier", "points", "deaths", "known"))
+    assert all(part["deaths"] and part["steps"] for part in seen)
 
 
-def test_an_episode_teaches_nothing_in_the_next(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
-    play.die()
-    play.manager.end("lost")
+def test_the_next_player_is_told_of_three_deaths_and_the_first_eight_gains(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    for score in range(1, 11):
+        play.turn(f"stir {score}", score=score)
+    for _ in range(4):
+        play.die()
+    play.manager.end("over")
     play.begin(2)
-    assert not play.manager.synthesize_inter_episode_wisdom()
-    assert len(play.llm.calls) == 1
+    handover = play.manager.handover()
+    assert re.findall(r"In turn (\d+) of episode 1", handover) == ["14", "16", "18"]
+    assert re.findall(r"`stir (\d+)`", handover.split("Points came")[1]) == [str(score) for score in range(1, 9)]
 
 
-def test_the_instructions_name_every_heading(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
+def test_a_death_is_told_with_the_three_commands_before_it(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    for step in range(1, 6):
+        play.turn(f"step {step}")
     play.die()
-    play.manager.end("lost")
-    prompt = play.llm.calls[-1].prompt
-    assert [heading in prompt.system for heading in INSIGHTS] == [True] * 4
+    play.manager.end("over")
+    play.begin(2)
+    assert "on `drink dye` after `step 4`, `step 5`, `east`: " in play.manager.handover()
+
+
+def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    for score in range(1, 9):
+        play.turn(f"{score}{'x' * 75}", score=score)
+    for _ in range(3):
+        play.turn("drink dye", "y" * 400, died=True)
+    play.manager.end("over")
+    play.begin(2)
+    handover = play.manager.handover()
+    assert (len(handover), handover[-4:]) == (1200, " […]")
+
+
+def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play.turn("x" * 900, f"It {'y' * 9000} bites.", died=True)
+    play.manager.end("over")
+    play.begin(2)
+    handover = play.manager.handover()
+    assert max(map(len, re.findall("x+", handover))) == 80 - len(" […]")
+    assert handover.endswith(' bites."')
+    assert 1150 < len(handover) <= 1200
+
+
+def test_the_cause_of_a_death_is_told_whole(tmp_path: Path) -> None:
+    cause = f"You read the chant aloud. {'The sand glows. ' * 60}The monster bites your throat."
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play.turn("read writing", cause, died=True)
+    play.manager.end("over")
+    assert f"Response: {cause}\n" in f"{play.prompt}\n"
