@@ -9,10 +9,11 @@ from itertools import chain, islice, permutations, product
 from jericho.util import verb_usage_count
 
 from game_interface.core.commands import refusal
-from game_interface.core.machine.dictionary import Dictionary
+from game_interface.core.machine.attribute_tables import numbers_of
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import DynamicMemory, Story
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import Dictionary
 from session.values import GameObject, Observation
 
 _MOST_TRIES = {True: 500, False: 320}
@@ -79,57 +80,55 @@ class Affordances:
         table: ObjectTable,
         attribute_names: Mapping[str, int],
     ) -> None:
-        self._scenery = _numbers(attribute_names, _SCENERY)
-        self._receivers = {template: _numbers(attribute_names, names) for template, names in _RECEIVERS.items()}
+        self._scenery = numbers_of(attribute_names, _SCENERY)
+        self._receivers = {template: numbers_of(attribute_names, names) for template, names in _RECEIVERS.items()}
         self._most_tries = _MOST_TRIES[story.version <= _LAST_QUICK_VERSION]
         self._dictionary = dictionary
         self._interpreter = interpreter
         self._table = table
+        known = {_HOLE, *dictionary.words}
+        self._around, self._carried, self._pairs = (
+            [each for each in templates if known.issuperset(word[: dictionary.letters] for word in each.split())]
+            for templates in (_AROUND, _CARRIED, _PAIRS)
+        )
         own = interpreter.templates or tuple(f"{verb} {_HOLE}" for verb in dictionary.verbs) + dictionary.verbs
-        self._templates = _by_usage(own, dictionary.letters)
-        self._around, self._carried, self._pairs = map(self._understood, (_AROUND, _CARRIED, _PAIRS))
+        usage = {template: int(verb_usage_count(template, dictionary.letters)) for template in own}
+        self._templates = sorted(usage, key=lambda template: -usage[template])
 
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
         """Return one command for each distinct change of the world: first moves, then by frequency of the verb."""
-        start = self._interpreter.snapshot()
-        try:
+        with self._interpreter.trying() as start:
             trial = _Trial(self._interpreter, self._table, start)
-            visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
-            objects = chain(observation.inventory or (), visible)
-            names = [" ".join(reversed(each.name.split())) for each in objects]
-            texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
-            things: dict[str, str] = {}
-            here = self._dictionary.known_words(texts)
-            elsewhere = (noun for noun in sorted(self._dictionary.nouns) if noun not in here and noun.isalpha())
-            answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
-            ways = (trial.answer(f"examine {way}") for way in ("north", "up", "down"))
-            absent = {answer for answer in answers if answers.count(answer) > 1} | set(ways)
-            for cut, full in self._dictionary.known_words(texts).items():
-                if cut not in self._dictionary.nouns or full in self._dictionary.directions or full in _GRAMMAR_WORDS:
-                    continue
-                answer = trial.idle_answer(f"examine {full}")
-                if answer not in absent and answer.replace(full, "") not in absent:
-                    things.setdefault(answer, full)
-            nouns = tuple(islice(things.values(), _MOST_NOUNS))
             effects: dict[_Effect, str] = {}
+            nouns = self._nouns(trial, observation)
             for command in islice(self._candidates(nouns, observation), self._most_tries):
                 effect = trial.effect(command)
                 if effect:
                     effects.setdefault(effect, command)
             return tuple(effects.values())
-        finally:
-            self._interpreter.restore(start)
 
-    def _understood(self, templates: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of ``templates`` of which the story's parser knows every word."""
-        words, letters = self._dictionary.words, self._dictionary.letters
-        return tuple(
-            template
-            for template in templates
-            if all(word == _HOLE or word[:letters] in words for word in template.split())
-        )
+    def _nouns(self, trial: _Trial, observation: Observation) -> list[str]:
+        """Return one noun for each object that the story describes when it is examined."""
+        dictionary = self._dictionary
+        visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
+        objects = chain(observation.inventory or (), visible)
+        names = [" ".join(reversed(each.name.split())) for each in objects]
+        texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
+        here = dictionary.known_words(texts)
+        elsewhere = (noun for noun in sorted(dictionary.nouns) if noun not in here and noun.isalpha())
+        answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
+        absent = {answer for answer in answers if answers.count(answer) > 1}
+        absent.update(trial.answer(f"examine {way}") for way in ("north", "up", "down"))
+        things: dict[str, str] = {}
+        for cut, full in here.items():
+            if cut not in dictionary.nouns or full in dictionary.directions or full in _GRAMMAR_WORDS:
+                continue
+            answer = trial.idle_answer(f"examine {full}")
+            if answer not in absent and answer.replace(full, "") not in absent:
+                things.setdefault(answer, full)
+        return list(islice(things.values(), _MOST_NOUNS))
 
-    def _candidates(self, nouns: tuple[str, ...], observation: Observation) -> Iterator[str]:
+    def _candidates(self, nouns: list[str], observation: Observation) -> Iterator[str]:
         """Yield the commands worth trying, likeliest first: moves, usual commands, then all that the story knows."""
         yield from self._dictionary.moves
         held = _attributes_by_word(observation.inventory)
@@ -154,11 +153,16 @@ class _Trial:
         self._interpreter = interpreter
         self._table = table
         self._start = start
-        self._before = self._world(start.memory)
+        self._before = int.from_bytes(table.world(start.memory), "little")
         self._score = interpreter.score()
         self._noise = 0
         for command in _IDLE:
             self.idle_answer(command)
+
+    def answer(self, command: str) -> str:
+        """Return the story's answer to ``command``."""
+        self._interpreter.restore(self._start)
+        return self._interpreter.send(command)
 
     def idle_answer(self, command: str) -> str:
         """Return the answer to a command without an effect of its own. Any change after it counts as noise."""
@@ -178,20 +182,8 @@ class _Trial:
         effect = _Effect(bits, interpreter.score(), over=interpreter.stop is not None)
         return effect if bits or effect.over or effect.score != self._score else None
 
-    def answer(self, command: str) -> str:
-        """Return the story's answer to ``command``."""
-        self._interpreter.restore(self._start)
-        return self._interpreter.send(command.encode("ascii"))
-
     def _changed_bits(self) -> int:
-        return self._world(self._interpreter.memory) ^ self._before
-
-    def _world(self, memory: DynamicMemory) -> int:
-        return int.from_bytes(self._table.world(memory), "little")
-
-
-def _numbers(attribute_names: Mapping[str, int], names: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(attribute_names[name] for name in names if name in attribute_names)
+        return int.from_bytes(self._table.world(self._interpreter.memory), "little") ^ self._before
 
 
 def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
@@ -203,8 +195,3 @@ def _filled(template: str, *things: str) -> str:
     for thing in things:
         template = template.replace(_HOLE, thing, 1)
     return template
-
-
-def _by_usage(templates: tuple[str, ...], letters: int) -> tuple[str, ...]:
-    """Return the distinct ``templates``, sorted by how often players use their verbs, descending."""
-    return tuple(sorted(dict.fromkeys(templates), key=lambda template: -int(verb_usage_count(template, letters))))

@@ -31,7 +31,6 @@ _PLAIN = str.maketrans(
         "\u00e6": "ae",
         "\u0153": "oe",
         "\u00f8": "o",
-        "\t": " ",
     }
 )
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
@@ -51,14 +50,13 @@ _FILLERS = frozenset(
 
 def normalised(command: str) -> str:
     """Return ``command`` in ASCII if possible, with single spaces between words and none at the ends."""
-    if command.isascii():
-        return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
-    decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
-    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return re.sub(" {2,}", " ", letters.strip())
+    if not command.isascii():
+        decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
+        command = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the valid actions of every turn are chosen from the same few hundred commands
 def refusal(command: str, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
     """Return why ``command`` must not reach the story's parser, as a message to the player; ``None`` if it may.
 
@@ -66,20 +64,6 @@ def refusal(command: str, letters: int = DICTIONARY_LETTERS, longest: int = LONG
     longest: size of the story's text buffer in bytes
     """
     line = normalised(command)
-    return _unreadable(line, longest) or _leaves_the_story(line.lower(), letters)
-
-
-def keypress(command: str) -> bytes:
-    """Return the single key to send for ``command`` if the story waits for a key: its first character, or Enter."""
-    word = command.strip().lower()
-    if word in {"space", "enter", "return"}:
-        return b" " if word == "space" else b""
-    line = normalised(command) or (" " if command.startswith(" ") else "")
-    key = line[:1].encode("ascii", "ignore")
-    return key if key.isascii() and key not in {b"\\", b""} and key >= b" " and key != b"\x7f" else b""
-
-
-def _unreadable(line: str, longest: int) -> str | None:
     foreign = next((letter for letter in line if not letter.isascii()), "")
     faults = {
         "An empty command does nothing.": not line,
@@ -91,7 +75,18 @@ def _unreadable(line: str, longest: int) -> str | None:
         or "/.." in line,
         f"The command is too long: {len(line)} letters, and the story has room for {longest}.": len(line) > longest,
     }
-    return next((reason for reason, holds in faults.items() if holds), None)
+    fault = next((reason for reason, holds in faults.items() if holds), None)
+    return fault or _leaves_the_story(line.lower(), letters)
+
+
+def keypress(command: str) -> bytes:
+    """Return the single key to send for ``command`` if the story waits for a key: its first character, or Enter."""
+    word = command.strip().lower()
+    if word in {"space", "enter", "return"}:
+        return b" " if word == "space" else b""
+    line = normalised(command) or (" " if command.startswith(" ") else "")
+    key = line[:1].encode("ascii", "ignore")
+    return key if key.isascii() and key not in {b"\\", b""} and key >= b" " and key != b"\x7f" else b""
 
 
 def _leaves_the_story(line: str, letters: int) -> str | None:

@@ -18,17 +18,13 @@ class Game(Protocol):
     """A story that is being played, ready to use once constructed. Only one thread may use it at a time.
 
     As a context manager it closes itself on exit.
+
+    facts: what is fixed for the story file
+    observation: the latest observation, after the opening, the last step or the last restore
     """
 
-    @property
-    def facts(self) -> StoryFacts:
-        """The facts that are fixed for the story file."""
-        ...
-
-    @property
-    def observation(self) -> Observation:
-        """The latest observation, after the opening, the last step or the last restore."""
-        ...
+    facts: StoryFacts
+    observation: Observation
 
     def reset(self, seed: Seed) -> Observation:
         """Restart the story with random numbers drawn from ``seed``.

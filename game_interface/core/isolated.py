@@ -7,15 +7,16 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from game_interface.core.fork_helper import GameProcess
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
 from game_interface.core.machine.interpreter import private_folder
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
-from game_interface.core.process.fork_helper import GameProcess
-from game_interface.core.process.served_game import ERRORS, opening_request
-from game_interface.core.process.trial import OPENING_LIMIT
 from session.errors import GameError, StoryError
 from session.values import Observation, Seed, StoryFacts
+
+OPENING_LIMIT = 20.0
+"""Seconds within which a story must open, including the search for the status of an unknown story."""
 
 
 class IsolatedGame(Game):
@@ -57,31 +58,30 @@ class IsolatedGame(Game):
             self.close()
             raise
 
-    @property
-    @override
-    def facts(self) -> StoryFacts:
-        return self._facts
-
-    @property
-    @override
-    def observation(self) -> Observation:
-        return self._latest.observation
-
     def restart(self) -> Observation:
         """Open the story again in a fresh process."""
-        self._open()
-        return self._observe(b"o")
+        self._require_open()
+        if self._process:
+            self._process.kill()
+        if not Path(self._folder.name).is_dir():  # removed by another process
+            self._folder.cleanup()
+            self._folder = private_folder()
+        self._process = GameProcess(self._folder.name)
+        request = json.dumps([str(self._path), self._seed, self._use_profile]).encode()
+        line, _, state = self._process.request(request, self._opening_limit).partition(b"\n")
+        facts = json.loads(line)
+        self.facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})
+        return self._keep(state)
 
     @override
     def reset(self, seed: Seed) -> Observation:
         require_seed(seed)
-        self._revive()
-        return self._observe(b"n" + str(seed).encode())
+        return self._revived(b"n" + str(seed).encode())
 
     @override
     def step(self, command: str) -> Observation:
         require_command(command)
-        return self._observe(b"s" + command.encode("utf-8", "surrogatepass"))
+        return self._keep(self._request(b"s" + command.encode("utf-8", "surrogatepass")))
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
@@ -95,8 +95,7 @@ class IsolatedGame(Game):
     @override
     def restore(self, state: SavedState) -> Observation:
         require_saved_state(state)
-        self._revive()
-        return self._observe(b"r" + state.packed())
+        return self._revived(b"r" + state.packed())
 
     @override
     def close(self) -> None:
@@ -106,40 +105,23 @@ class IsolatedGame(Game):
             self._process = None
         self._folder.cleanup()
 
-    def _open(self) -> None:
-        self._require_open()
-        if self._process:
-            self._process.kill()
-        if not Path(self._folder.name).is_dir():  # removed by another process
-            self._folder.cleanup()
-            self._folder = private_folder()
-        self._process = GameProcess(self._folder.name)
-        request = opening_request(self._path, self._seed, use_profile=self._use_profile)
-        facts = json.loads(self._request(request, self._opening_limit))
-        self._facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})
-
     def _require_open(self) -> None:
         if self._closed:
             raise GameError("The story is closed.")
 
-    def _revive(self) -> None:
-        if self._process is None:
-            self._open()
+    def _revived(self, request: bytes) -> Observation:
+        """Send ``request``, to a fresh process if the last one has died."""
+        if self._process and not self._process.is_alive:
+            self.restart()
+        return self._keep(self._request(request))
 
-    def _observe(self, request: bytes) -> Observation:
-        self._latest = SavedState.unpacked(self._request(request))
-        return self._latest.observation
-
-    def _request(self, message: bytes, limit: float | None = None) -> bytes:
+    def _request(self, message: bytes) -> bytes:
         self._require_open()
-        if self._process is None:
+        if self._process is None or not self._process.is_alive:
             raise GameError("The interpreter's process is gone: restore a saved state or restart.")
-        try:
-            answer = self._process.request(message, limit or self._time_limit)
-        except GameError:
-            self._process = None
-            raise
-        kind, value = answer[:1], answer[1:]
-        if kind in ERRORS:
-            raise ERRORS[kind](value.decode())
-        return value
+        return self._process.request(message, self._time_limit)
+
+    def _keep(self, packed: bytes) -> Observation:
+        self._latest = SavedState.unpacked(packed)
+        self.observation = self._latest.observation
+        return self.observation

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
+from collections.abc import Collection
 from dataclasses import replace
 
 from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
-from game_interface.core.commands import ENDED, keypress, leaving, normalised, refusal
-from game_interface.core.endings import NO_QUESTION, PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
+from game_interface.core.commands import ENDED, leaving, normalised, refusal
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
-from game_interface.core.locked_in import is_locked_in, reads_commands
-from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import Dictionary
 from game_interface.core.observer import Observer
-from game_interface.core.story_text import told_text
+from game_interface.core.story_text import (
+    StoryQuestion,
+    asks_to_leave,
+    judge_ending,
+    offers_a_new_game,
+    sounds_like_an_end,
+    told_text,
+)
 from session.errors import ConfigurationError, GameError
 from session.values import Observation, Seed, StoryFacts
 
@@ -27,6 +35,19 @@ _MOST_TITLE_PAGES = 10
 _ASKED_IN_VAIN = 3
 """Repetitions of the same question after which the game checks whether any answer is accepted."""
 _CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
+
+_COMMANDS = ("look", "inventory")
+"""Two commands that every story answers differently during play."""
+_ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
+_KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
+_ECHO = re.compile(r"\b(?:look|inventory|wait|yes|no|y|n)\b", re.IGNORECASE)
+"""Words of the tried answers that a story may echo."""
+_PATIENCE = 12
+"""Turns for which a scene may ignore commands before it ends by itself."""
+_MOST_ANSWERS = 12
+"""Distinct texts after which the search stops: a story that prints so many is still running."""
+_LONG = {"line": 120, "key": 0}
+"""Longest answer, in characters, that only rejects input, by kind of prompt; a rejected key has no answer."""
 
 
 class JerichoGame(Game):
@@ -51,7 +72,7 @@ class JerichoGame(Game):
         self._affordances = Affordances(
             story, self._dictionary, self._interpreter, self._table, self._observer.attribute_names
         )
-        self._facts = StoryFacts(
+        self.facts = StoryFacts(
             path=str(story.path),
             name=story.path.stem,
             sha256=story.sha256,
@@ -63,43 +84,29 @@ class JerichoGame(Game):
             directions=self._dictionary.directions,
             attribute_names=dict(self._observer.attribute_names),
         )
-        self._command_places: tuple[int, ...] = ()
-        self._question = NO_QUESTION
-        self._observation: Observation
-        self._begin(self._opening)
-
-    @property
-    @override
-    def facts(self) -> StoryFacts:
-        return self._facts
-
-    @property
-    @override
-    def observation(self) -> Observation:
-        return self._observation
+        self._command_places: tuple[int, ...]
+        self._question: StoryQuestion
+        self._begin()
 
     @override
     def reset(self, seed: Seed) -> Observation:
         require_seed(seed)
         self._opening = self._read_opening(seed)
-        return self._begin(self._opening)
+        return self._begin()
 
     @override
     def step(self, command: str) -> Observation:
         self._interpreter.require_open()
         require_command(command)
-        if self._observation.ending:
+        if self.observation.ending:
             return self._refuse(ENDED)
-        if self._observation.awaits_key:
-            line = keypress(command)
-        else:
+        if not self.observation.awaits_key:
             longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
             reason = refusal(command, self._dictionary.letters, longest)
             if reason:
                 return self._refuse(reason)
-            line = normalised(command).encode("ascii")
         before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
-        text = self._interpreter.send(line)
+        text = self._interpreter.send(command if self.observation.awaits_key else normalised(command))
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
@@ -108,16 +115,16 @@ class JerichoGame(Game):
     @override
     def valid_actions(self) -> tuple[str, ...]:
         self._interpreter.require_open()
-        if self._observation.ending or self._interpreter.prompt_place not in self._command_places:
+        if self.observation.ending or self._interpreter.prompt_place not in self._command_places:
             return ()
-        return self._affordances.valid_actions(self._observation)
+        return self._affordances.valid_actions(self.observation)
 
     @override
     def save(self) -> SavedState:
         return SavedState(
             self._story.sha256,
             self._interpreter.snapshot(),
-            self._observation,
+            self.observation,
             self._command_places,
             self._question,
             self._observer.reader.learned,
@@ -133,8 +140,8 @@ class JerichoGame(Game):
         self._question = state.question
         self._observer.reader.learned = state.learned
         self._observer.location = state.observation.location
-        self._observation = state.observation
-        return self._observation
+        self.observation = state.observation
+        return state.observation
 
     @override
     def close(self) -> None:
@@ -150,51 +157,99 @@ class JerichoGame(Game):
             seed = self._interpreter.walkthrough_seed
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
-            pages.append(self._interpreter.send(b""))
+            pages.append(self._interpreter.send(""))
         return "\n\n".join(told_text(page, self._story.version) for page in pages)
 
-    def _begin(self, opening: str) -> Observation:
+    def _begin(self) -> Observation:
         self._command_places = ()
-        self._question = NO_QUESTION
-        self._observer.reader.begin()
-        self._observer.location = None
-        return self._observe(opening)
+        self._question = StoryQuestion()
+        self._observer.begin()
+        return self._observe(self._opening)
 
     def _refuse(self, reason: str) -> Observation:
-        self._observation = replace(self._observation, text=reason, died=False, refusal=reason)
-        return self._observation
+        self.observation = replace(self.observation, text=reason, died=False, refusal=reason)
+        return self.observation
 
     def _observe(self, text: str) -> Observation:
+        """Read the observation after a step that printed ``text``, and judge whether the story ended in it."""
         interpreter = self._interpreter
-        place = interpreter.prompt_place
-        is_usual = place in self._command_places
-        if not is_usual and interpreter.prompt == "line" and not interpreter.stop and reads_commands(interpreter):
+        place, stop = interpreter.prompt_place, interpreter.stop
+        if place not in self._command_places and interpreter.listens and reads_commands(interpreter):
             self._command_places += (place,)
-            is_usual = True
-        question = self._question
-        if "?" in text or question.times or not is_usual:
-            self._question = question = question.after(text)
+        is_usual = place in self._command_places
+        if "?" in text or self._question.times or not is_usual:
+            self._question = self._question.after(text)
         observation = self._observer.observe(text)
         victory = interpreter.known and interpreter.victory() > 0
         defeat = interpreter.known and interpreter.defeat() > 0
-        in_vain = question.times >= _ASKED_IN_VAIN
-        if victory or defeat or in_vain or not is_usual or "***" in text or "RESTART" in text or interpreter.stop:
-            observation = self._with_ending(observation, victory=victory, defeat=defeat)
-        self._observation = observation
+        in_vain = self._question.times >= _ASKED_IN_VAIN
+        if stop == "crash":
+            observation = replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
+        elif victory or defeat or in_vain or not is_usual or "***" in text or "RESTART" in text or stop:
+            in_doubt = stop is None and (in_vain or sounds_like_an_end(text))
+            result = judge_ending(
+                text,
+                stopped=stop is not None,
+                victory=victory,
+                defeat=defeat,
+                locked_in=in_doubt and is_locked_in(interpreter, self._command_places),
+                all_points=bool(observation.max_score) and observation.score == observation.max_score,
+            )
+            observation = replace(observation, died=result.died, ending=result.ending)
+        self.observation = observation
         return observation
 
-    def _with_ending(self, observation: Observation, *, victory: bool, defeat: bool) -> Observation:
-        """Return ``observation`` with ``died`` and ``ending`` set for the latest step."""
-        stop, text = self._interpreter.stop, observation.text
-        in_doubt = self._question.times >= _ASKED_IN_VAIN or sounds_like_an_end(text)
-        if stop == "crash":
-            return replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
-        result = judge_ending(
-            text,
-            stopped=stop is not None,
-            victory=victory,
-            defeat=defeat,
-            locked_in=stop is None and in_doubt and is_locked_in(self._interpreter, self._command_places),
-            all_points=bool(observation.max_score) and observation.score == observation.max_score,
-        )
-        return replace(observation, died=result.died, ending=result.ending) if result != PLAYS_ON else observation
+
+def reads_commands(interpreter: Interpreter) -> bool:
+    """Return whether the story, which waits for a line, gives different answers to different commands."""
+    answers = set()
+    for command in _COMMANDS:
+        with interpreter.trying():
+            answers.add(_answer(interpreter, command))
+            if interpreter.stop:
+                return False
+    return len(answers) > 1 and not all(map(offers_a_new_game, answers))
+
+
+def is_locked_in(interpreter: Interpreter, command_places: Collection[int]) -> bool:
+    """Return whether no possible answer leads back into the story. The interpreter is restored afterwards.
+
+    If an answer leads to another question, answers to that question are tried too.
+
+    command_places: the known values of ``Interpreter.prompt_place`` at which the story reads commands. Reaching one of
+        them from a question counts as back in the story, even if the next turn is deadly.
+    """
+    asked, seen = interpreter.prompt_place not in command_places, set[str]()
+
+    def is_back() -> bool:
+        if interpreter.stop or interpreter.prompt == "key":
+            return False
+        return (interpreter.prompt_place in command_places) is asked or reads_commands(interpreter)
+
+    if interpreter.prompt == "line" and reads_commands(interpreter):
+        return False
+    with interpreter.trying() as start:
+        states = deque([start])
+        while states:
+            state = states.popleft()
+            interpreter.restore(state)
+            for reply in (*_COMMANDS, *_ANSWERS) if interpreter.prompt == "line" else _KEYS:
+                interpreter.restore(state)
+                text = _answer(interpreter, reply)
+                if interpreter.stop or text in seen:
+                    continue
+                if is_back() or (len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text)):
+                    return False
+                seen.add(text)
+                if len(seen) > _MOST_ANSWERS:
+                    return False
+                states.append(interpreter.snapshot())
+        interpreter.restore(start)
+        for _ in range(_PATIENCE):
+            _answer(interpreter, "wait")
+        return not is_back()
+
+
+def _answer(interpreter: Interpreter, reply: str) -> str:
+    """Return what the story prints after ``reply``, without echoes of the tried answers."""
+    return _ECHO.sub("", told_text(interpreter.send(reply), interpreter.version))

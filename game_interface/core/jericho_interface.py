@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from jericho.defines import BINDINGS_DICT
+
+from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.attribute_tables import named_attributes
-from game_interface.core.machine.dictionary import whole_verb
 from game_interface.core.machine.story import Story
-from game_interface.core.process.trial import require_loadable
+from game_interface.core.machine.vocabulary_reader import whole_verbs
 from session.values import GameObject, Location, Observation, Seed
+
+_loadable: set[str] = set()
+"""SHA-256 of the files that opened in a child process; a bad one could crash this process."""
 
 
 class JerichoInterface(JerichoGame):
-    """A ``JerichoGame`` with getters for single values. Its story file is first tried in another process.
+    """A ``JerichoGame`` with getters for single values. An unknown story is first tried in another process.
 
     rom_path: the story file; a bad one raises ``StoryError``
     seed: the seed of the story's random numbers
@@ -24,7 +29,9 @@ class JerichoInterface(JerichoGame):
 
     def __init__(self, rom_path: str | Path, *, seed: Seed = 1, use_profile: bool = True) -> None:
         story = Story.load(Path(rom_path))
-        require_loadable(story)
+        if story.md5 not in BINDINGS_DICT and story.sha256 not in _loadable:
+            IsolatedGame(rom_path).close()
+            _loadable.add(story.sha256)
         super().__init__(story, seed=seed, use_profile=use_profile)
 
     def start(self) -> str:
@@ -57,7 +64,7 @@ class JerichoInterface(JerichoGame):
         names = self._observer.attribute_names
         if obj is None or not names:
             return {}
-        return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num))
+        return named_attributes(names, self._table.entry(self._interpreter.memory, obj.num).attributes)
 
     def get_valid_verbs(self) -> list[str]:
         """Return the verbs of the story's dictionary, without those for testing the story.
@@ -65,7 +72,8 @@ class JerichoInterface(JerichoGame):
         A verb that the dictionary truncates is completed if a full word is known.
         """
         self._interpreter.require_open()
-        return [whole_verb(verb, self._dictionary.letters) for verb in self._dictionary.verbs if verb.isalpha()]
+        verbs = [verb for verb in self._dictionary.verbs if verb.isalpha()]
+        return whole_verbs(verbs, self._dictionary.letters)
 
     def is_dead(self) -> bool:
         """Return whether the player died in the latest step."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from game_interface.core.commands import keypress
-from game_interface.core.machine.attribute_tables import attribute_table
-from game_interface.core.machine.interpreter import Interpreter, Snapshot
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from game_interface.core.machine.attribute_tables import attribute_table, numbers_of
+from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import DynamicMemory, Story
-from game_interface.core.status.learning_reader import LearningReader
-from game_interface.core.status.profile_reader import ProfileReader
-from game_interface.core.status.status_reader import StatusReader
+from game_interface.core.machine.story import Story
+from game_interface.core.status.status_reader import LearningReader, ProfileReader
 from game_interface.core.story_text import heading_of, headings_in, told_text
-from game_interface.core.visibility import Objects, Sight
-from session.values import Location, Observation
+from session.values import GameObject, Location, Observation
+
+Objects: TypeAlias = tuple[GameObject, ...]
+
+_MOST_NODES = 20_000
+"""Cached states of all objects; most objects have a few dozen in a long session."""
 
 
 class Observer:
@@ -28,40 +34,29 @@ class Observer:
         self._table = table
         self._interpreter = interpreter
         self._version = story.version
-        self._emulator = _ExploringEmulator(interpreter)
         memory = bytes(interpreter.memory)
-        self.reader: StatusReader = (
-            ProfileReader(story, table, interpreter)
-            if interpreter.known
-            else LearningReader(story, table, self._emulator)
+        self.reader: ProfileReader | LearningReader = (
+            ProfileReader(story, table, interpreter) if interpreter.known else LearningReader(story, table, interpreter)
         )
+        self._learned_at_opening = self.reader.learned
         status = self.reader.read(memory, opening)
         self.max_score = status.max_score
-        self.attribute_names = attribute_table(story, opening, table.attributes(memory, status.player or 0))
-        self._sight = Sight(table, self.attribute_names)
-        self._view: tuple[Objects | None, Objects | None] = (None, None)
-        self._parents: tuple[int, ...] = ()
-        self._attributes_hash = ""
-        self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
+        self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
+        self._sight = _Sight(table, self.attribute_names)
         self.location: Location | None = None
-        self._seen: tuple[str, int | None, int | None] | None = None
+
+    def begin(self) -> None:
+        """Forget what was learned and seen in play, because the story restarts."""
+        self.reader.learned = self._learned_at_opening
+        self.location = None
 
     def observe(self, text: str) -> Observation:
         """Return the observation after a step that printed ``text``, without judging the story's end."""
-        interpreter, before = self._interpreter, self.location
-        memory = interpreter.memory
+        before = self.location
+        memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
-        world_hash = self._table.world_hash(memory)
-        location = status.location
-        seen = (world_hash, location, status.player)
-        if seen != self._seen:  # most commands do not change the objects
-            self._seen = seen
-            tree = self._table.tree(memory)
-            self._view = self._sight.look(tree, location, status.player)
-            self._parents = self._table.parents(tree)
-            self._attributes_hash = self._table.attributes_hash(tree)
-        inventory, visible = self._view
-        self.location = self._locations.get(location) if location else None
+        inventory, visible = self._sight.look(memory, status.location, status.player)
+        self.location = Location(status.location, self._table.name(status.location)) if status.location else None
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
         return Observation(
@@ -72,10 +67,10 @@ class Observer:
             score=status.score,
             max_score=status.max_score,
             moves=status.moves,
-            world_hash=world_hash,
-            parents=self._parents,
-            awaits_key=interpreter.prompt == "key",
-            attributes_hash=self._attributes_hash,
+            world_hash=self._table.world_hash(memory),
+            parents=self._table.parents(memory),
+            awaits_key=self._interpreter.prompt == "key",
+            attributes_hash=self._table.attributes_hash(memory),
         )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
@@ -83,31 +78,110 @@ class Observer:
 
         If ``text`` has no heading, the name of ``before`` is kept as long as the player is in the same room.
         """
-        if headings_in(text) and self._emulator.listens():
-            heading = heading_of(text, told_text(self._interpreter.answer_to(b"look"), self._version))
+        if headings_in(text) and self._interpreter.listens:
+            with self._interpreter.trying():
+                looked = told_text(self._interpreter.send("look"), self._version)
+            heading = heading_of(text, looked)
             if heading:
                 return Location(location.num, f"{heading} (#{location.num})")
         return before if before and before.num == location.num else location
 
 
-class _ExploringEmulator:
-    """Adapts an interpreter to the ``Emulator`` protocol of the status readers."""
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """An object in one state, with its links in the tree and the meaning of its attributes."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
-        self._interpreter = interpreter
+    object: GameObject
+    child: int
+    sibling: int
+    hidden: bool
+    shows_contents: bool
+    lit: bool
 
-    def step(self, command: str) -> str:
-        interpreter = self._interpreter
-        return interpreter.send(keypress(command) if interpreter.prompt == "key" else command.encode("ascii"))
 
-    def listens(self) -> bool:
-        return self._interpreter.prompt == "line" and self._interpreter.stop is None
+class _Sight:
+    """Finds the objects that the player carries and can see, from the story's object tree.
 
-    def memory(self) -> DynamicMemory:
-        return bytes(self._interpreter.memory)
+    attributes: the numbers of the story's attributes by name; empty if unknown
+    """
 
-    def save(self) -> Snapshot:
-        return self._interpreter.snapshot()
+    def __init__(self, table: ObjectTable, attributes: Mapping[str, int]) -> None:
+        self._table = table
+        self._places = table.places
+        self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
+        self._see_through = numbers_of(attributes, ("surface", "transparent"))
+        self._holders, self._open = numbers_of(attributes, ("container", "actor")), numbers_of(attributes, ("open",))
+        self._lit = numbers_of(attributes, ("lit",))
+        self._node_of = lru_cache(_MOST_NODES)(self._parsed_node)
 
-    def restore(self, state: Snapshot) -> None:
-        self._interpreter.restore(state)
+    def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
+        """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
+
+        Each is ``None`` if there is no player or no room respectively. Objects in the vehicles and containers around
+        the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
+        objects directly in the room and in the player's vehicle are visible.
+        """
+        bearer = self._node(memory, player) if player else None
+        inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
+        if not room:
+            return inventory, None
+        holders = [room]
+        if bearer and bearer.object.parent != room:
+            around = self._table.ancestors(memory, bearer.object.num)
+            holders = around[: around.index(room) + 1] if room in around else holders
+        seen: list[_Node] = []
+        for num in holders:
+            seen += self._openly_within(memory, self._node(memory, num), (player, *holders))
+        lights = [self._node(memory, room), *seen]
+        if self._lit and not any(node.lit for node in lights):
+            lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
+            if not any(node.lit for node in lights):
+                return inventory, ()
+        return inventory, tuple([node.object for node in seen])
+
+    def _openly_within(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
+        """Return the visible objects in ``holder``, each before its contents. A cycle in the tree ends the list."""
+        found: list[_Node] = []
+        behind: list[int] = []
+        places, node_of, num = self._places, self._node_of, holder.child
+        for _ in places:
+            while behind and not num:
+                num = behind.pop()
+            if not num:
+                break
+            node = node_of(num, memory[places[num]])
+            if node.hidden or num in left_out:
+                num = node.sibling
+                continue
+            found.append(node)
+            num = node.sibling
+            if node.child and node.shows_contents:
+                behind.append(num)
+                num = node.child
+        return found
+
+    def _row(self, memory: bytes, num: int) -> list[_Node]:
+        """Return the object ``num`` and its later siblings, in the machine's order. A cycle ends the row."""
+        found: list[_Node] = []
+        places, node_of = self._places, self._node_of
+        while num and len(found) < len(places):
+            node = node_of(num, memory[places[num]])
+            found.append(node)
+            num = node.sibling
+        return found
+
+    def _node(self, memory: bytes, num: int) -> _Node:
+        return self._node_of(num, memory[self._places[num]])
+
+    def _parsed_node(self, num: int, content: bytes) -> _Node:
+        entry = self._table.parsed(content)
+        attributes = entry.attributes
+        opened = bool(attributes & self._holders and attributes & self._open)
+        return _Node(
+            object=GameObject(num, self._table.name(num), entry.parent, attributes),
+            child=entry.child,
+            sibling=entry.sibling,
+            hidden=bool(attributes & self._hidden),
+            shows_contents=opened or bool(attributes & self._see_through),
+            lit=bool(attributes & self._lit),
+        )

@@ -1,8 +1,11 @@
-"""The text that a story prints, without padding, and its headings."""
+"""What a story prints: its text without padding, its headings and questions, and how it announces its end."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from session.values import Ending
 
 _STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
 _BOX_BELOW = re.compile(r"\n> {20,}(\S.*)\Z", re.DOTALL)
@@ -40,3 +43,107 @@ def heading_of(text: str, looked: str) -> str | None:
     """Return the heading of the room in ``text``: one that also starts ``looked``, the answer to ``look``."""
     headings = headings_in(looked)
     return headings[0] if headings and looked.startswith(headings[0]) and headings[0] in headings_in(text) else None
+
+
+_BANNER = re.compile(r"\*\*\*+\s*(.{1,80}?)\s*\*\*\*+", re.DOTALL)
+_DEATH = re.compile(r"\byou(?:'ve| have| are|'re)?\s+(?:just\s+)?(?:died?|dead|killed|been killed)\b", re.IGNORECASE)
+_VICTORY = re.compile(r"\b(?:won|win|victor\w*|triumph\w*|congratulations)\b", re.IGNORECASE)
+_DENIAL = re.compile(r"\b(?:not|never|nobody|almost|nearly|fail\w*|los[et])\b|n['\u2019]t\b", re.IGNORECASE)
+_LAST_QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}$", re.DOTALL)
+_END = re.compile(
+    r"\b(?:restart|restore|quit|(?:play|start) again|try again\b[^.!\n]*\?|start over|(?:another|new) (?:game|try)"
+    r"|the end|end of (?:the )?(?:session|game|story)|game over"
+    r"|you(?:'ve| have| are|'re)? (?:\w+ )?(?:dead|die|died|killed))(?!\w)",
+    re.IGNORECASE,
+)
+_NEW_GAME = re.compile(
+    r"\b(?:restart|undo|(?:play|start) again|again\b[^.!]*\?|start over|(?:another|new) (?:game|try)"
+    r"|restore\b.*\bquit|quit\b.*\brestore)(?!\w)",
+    re.IGNORECASE,
+)
+"""Excludes a bare "quit" (every menu has it) and a bare "try again" (also a hint to the player)."""
+_QUESTION = re.compile(r"\?|\b(?:yes or no|y/n|please (?:answer|choose|enter|press|type))\b", re.IGNORECASE)
+_TO_LEAVE = re.compile(
+    r"\b(?:quit|restart|stop playing|give up"
+    r"|(?:leave|end|abandon) (?:the|this|your) (?:game|session|story))\b[^.?!]*\?",
+    re.IGNORECASE,
+)
+_TAIL = 800
+"""Characters at the end of a text in which a story announces its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryEnding:
+    """Whether the player died in a step, and how the story ended in it; ``None`` if it goes on."""
+
+    died: bool
+    ending: Ending | None
+
+
+def judge_ending(
+    text: str, *, stopped: bool, victory: bool, defeat: bool, locked_in: bool = False, all_points: bool = False
+) -> StoryEnding:
+    """Judge the step that printed ``text``.
+
+    stopped: the machine has stopped, or the story restarted
+    victory, defeat: whether Jericho's profile recognises the text as such. A defeat may be a death that the player
+        survives. The story's banner takes precedence: a victory in it excludes a death, and a death excludes a
+        victory unless the player has all points
+    locked_in: the story no longer accepts commands
+    all_points: the player has the maximum score
+    """
+    banner = " ".join(_BANNER.findall(text))
+    killed = bool(_DEATH.search(banner))
+    won = bool(_VICTORY.search(banner)) and not killed and not _DENIAL.search(banner)
+    if victory and (all_points or not killed):
+        return StoryEnding(died=False, ending="won")
+    died = killed or (defeat and not won)
+    if not (stopped or locked_in or _LAST_QUESTION.search(text[-400:])):
+        return StoryEnding(died=died, ending=None)
+    if died or (not won and _DEATH.search(text[-_TAIL:])):
+        return StoryEnding(died=True, ending="lost")
+    return StoryEnding(died=False, ending="won" if won or all_points else "over")
+
+
+def sounds_like_an_end(text: str) -> bool:
+    """Return whether ``text`` contains words that are common at a story's end. They also occur elsewhere."""
+    return "***" in text or bool(_END.search(text[-_TAIL:]))
+
+
+def offers_a_new_game(text: str) -> bool:
+    """Return whether the last line of ``text`` offers a new game or a return to an earlier state."""
+    return bool(_NEW_GAME.search(last_line(text)))
+
+
+def asks_to_leave(text: str) -> bool:
+    """Return whether ``text`` ends by requesting confirmation to end or restart the session."""
+    return bool(_TO_LEAVE.search(text[-_TAIL:]))
+
+
+def last_line(text: str) -> str:
+    """Return the last line of ``text`` that is not blank."""
+    return text.rstrip().rpartition("\n")[2].strip()
+
+
+_INSISTING = re.compile("please (?:answer|give)", re.IGNORECASE)
+"""How stories repeat the previous question."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryQuestion:
+    """The question at the end of the story's latest text, and the number of consecutive texts that ended with it.
+
+    text: empty if the text did not end with a question
+    """
+
+    text: str = ""
+    times: int = 0
+
+    def after(self, text: str) -> StoryQuestion:
+        """Return the question after the story has printed ``text``."""
+        line = last_line(text)
+        if not _QUESTION.search(line):
+            return StoryQuestion()
+        if self.text and _INSISTING.match(line):
+            return StoryQuestion(self.text, self.times + 1)
+        return StoryQuestion(line, self.times + 1 if line == self.text else 1)

@@ -17,7 +17,7 @@ from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
-from game_interface.core.status.profile_reader import ProfileReader
+from game_interface.core.status.status_reader import ProfileReader
 from session.errors import ConfigurationError
 from session.values import GameObject, Observation
 from tests.fixtures.walkthrough import (
@@ -187,11 +187,12 @@ def test_a_score_that_jericho_reads_in_the_status_line_is_saved_and_restored(sto
 
 def test_a_clock_whose_minutes_jericho_takes_for_moves_is_not_claimed_as_moves(zork1: Path) -> None:
     story = Story.load(zork1)
-    shows_time = replace(story, content=story.content[:1] + bytes([story.content[1] | 2]) + story.content[2:])
     interpreter = Interpreter(story)
     try:
         interpreter.reset(1)
-        counted, timed = (ProfileReader(each, ObjectTable(story), interpreter) for each in (story, shows_time))
+        counted, timed = (
+            ProfileReader(each, ObjectTable(story), interpreter) for each in (story, replace(story, shows_time=True))
+        )
         assert counted.read(interpreter.memory, "").moves == 0
         assert timed.read(interpreter.memory, "").moves is None
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from game_interface.core.machine.story import Story
@@ -57,6 +57,11 @@ def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mappi
     if _INFORM_6_BANNER.search(opening) and player.issuperset(INFORM_6[name] for name in _PLAYER_OF_INFORM_6):
         return INFORM_6
     return MappingProxyType({})
+
+
+def numbers_of(table: Mapping[str, int], names: Iterable[str]) -> frozenset[int]:
+    """Return the numbers of those ``names`` that ``table`` contains."""
+    return frozenset(table[name] for name in names if name in table)
 
 
 def named_attributes(table: Mapping[str, int], attributes: frozenset[int]) -> dict[str, bool]:

@@ -10,7 +10,7 @@ concerned by its own (Z-Machine Standard 1.1 §14, §15).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 Stop = Literal["quit", "restart"]
@@ -18,9 +18,8 @@ Stop = Literal["quit", "restart"]
 _Opcode = ctypes.CFUNCTYPE(None)
 _SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
 _EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO = 0x00, 0x01, 0x09, 0x0A  # EXT
-_EXT_OPCODES = 0x1D
+_PLAIN_OPCODES, _EXT_OPCODES, _VAR_OPCODES = 0x10, 0x1D, 0x40
 _SPLIT_WINDOW, _SET_WINDOW = 0x2A, 0x2B  # VAR
-_VAR_OPCODES = 0x40
 _UPPER_WINDOW = 1
 _MOST_STATUS_LINES = 5
 """Greatest height of an upper window with a status line. Menus and quotations have seven lines or more."""
@@ -56,30 +55,36 @@ class Containment:
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
         self.stop: Stop | None = None
         self._library = library
-        self._version = version
         self.halted = ctypes.c_int.in_dll(library, "emulator_halted")
-        library.store.argtypes = [ctypes.c_ushort]
-        library.branch.argtypes = [ctypes.c_bool]
-        self._kept_alive: list[object] = []
-        plain = (ctypes.c_void_p * 16).in_dll(library, "op0_opcodes")
-        self._replace(plain, _SAVE, self._fail)
-        self._replace(plain, _RESTORE, self._fail)
-        self._replace(plain, _RESTART, lambda: self._halt("restart"))
-        self._replace(plain, _QUIT, lambda: self._halt("quit"))
-        extended = (ctypes.c_void_p * _EXT_OPCODES).in_dll(library, "ext_opcodes")
-        self._replace(extended, _EXT_SAVE, lambda: library.store(0))
-        self._replace(extended, _EXT_RESTORE, lambda: library.store(0))
-        # Undo is kept outside the state that Jericho saves: after a restore it would undo another game.
-        self._replace(extended, _EXT_SAVE_UNDO, lambda: library.store(_UNAVAILABLE))
-        self._replace(extended, _EXT_RESTORE_UNDO, lambda: library.store(0))
-        variable = (ctypes.c_void_p * _VAR_OPCODES).in_dll(library, "var_opcodes")
-        self._operand = ctypes.c_ushort.in_dll(library, "zargs")
-        self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
         self.upper_text: int | None = None
         self.upper_lines = 0
         self.status_line = b""
-        self._replace(variable, _SPLIT_WINDOW, self._split_window)
-        self._replace(variable, _SET_WINDOW, self._set_window)
+        self._operand = ctypes.c_ushort.in_dll(library, "zargs")
+        self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
+        library.store.argtypes = [ctypes.c_ushort]
+        library.branch.argtypes = [ctypes.c_bool]
+        fail = partial(library.branch, False) if version <= _LAST_BRANCHING_VERSION else partial(library.store, 0)
+        plain = {
+            _SAVE: fail,
+            _RESTORE: fail,
+            _RESTART: partial(self._halt, "restart"),
+            _QUIT: partial(self._halt, "quit"),
+        }
+        # Undo is kept outside the state that Jericho saves: after a restore it would undo another game.
+        extended = dict.fromkeys((_EXT_SAVE, _EXT_RESTORE, _EXT_RESTORE_UNDO), partial(library.store, 0))
+        extended[_EXT_SAVE_UNDO] = partial(library.store, _UNAVAILABLE)
+        variable = {_SPLIT_WINDOW: self._split_window, _SET_WINDOW: self._set_window}
+        self._kept_alive: list[object] = []
+        for name, size, actions in (
+            ("op0_opcodes", _PLAIN_OPCODES, plain),
+            ("ext_opcodes", _EXT_OPCODES, extended),
+            ("var_opcodes", _VAR_OPCODES, variable),
+        ):
+            table = (ctypes.c_void_p * size).in_dll(library, name)
+            for number, action in actions.items():
+                entry = _Opcode(action)
+                self._kept_alive.append(entry)
+                table[number] = ctypes.cast(entry, ctypes.c_void_p).value
 
     def resume(self) -> None:
         """Let the machine run again after a running state was restored."""
@@ -99,14 +104,6 @@ class Containment:
         duplicate.argtypes, duplicate.restype = [ctypes.c_char_p], ctypes.c_void_p
         setup.restricted_path = duplicate(b"\x7f")
 
-    def _replace(self, table: ctypes.Array[ctypes.c_void_p], number: int, action: Callable[[], object]) -> None:
-        def opcode() -> None:
-            action()
-
-        entry = _Opcode(opcode)
-        self._kept_alive.append(entry)
-        table[number] = ctypes.cast(entry, ctypes.c_void_p).value
-
     def _split_window(self) -> None:
         self.upper_lines = self._operand.value
         self._library.z_split_window()
@@ -119,12 +116,6 @@ class Containment:
             self.status_line = ctypes.string_at(begin, end - begin)
             self._text_end.value = end = begin
         self.upper_text = end if self._operand.value == _UPPER_WINDOW else None
-
-    def _fail(self) -> None:
-        if self._version <= _LAST_BRANCHING_VERSION:
-            self._library.branch(False)
-        else:
-            self._library.store(0)
 
     def _halt(self, stop: Stop) -> None:
         self._library.flush_buffer()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,10 +15,10 @@ from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 from jericho.template_action_generator import TemplateActionGenerator
 
-from game_interface.core.commands import LONGEST_LINE
+from game_interface.core.commands import LONGEST_LINE, keypress
 from game_interface.core.machine.containment import Containment
-from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
+from game_interface.core.machine.vocabulary_reader import Dictionary
 from session.errors import GameError
 
 Prompt = Literal["line", "key"]
@@ -97,7 +98,7 @@ class Interpreter:
 
     version: the story's version of the Z-machine
     known: whether a profile of the story exists in Jericho and is used
-    max_score: the maximum score in the profile; ``None`` without a profile
+    max_score, player: the maximum score and the player's object in the profile; ``None`` without a profile
     walkthrough_seed: the seed of Jericho's walkthrough of the story; ``None`` without one
     score, moves: functions that return the profile's values; 0 without a profile
     victory, defeat: functions that return above 0 if the profile recognises the last text as such. A defeat may be
@@ -111,7 +112,9 @@ class Interpreter:
         self.version = story.version
         self._folder = private_folder()
         # A copy with a safe name: the interpreter crashes on a name without a dot, and the original may change.
-        self._file = Path(self._folder.name) / ("tw-story.z8" if _is_textworld(story) else "story.z8")
+        # Jericho recognises TextWorld's stories by name alone and then uses special commands.
+        by_textworld = story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words
+        self._file = Path(self._folder.name) / ("tw-story.z8" if by_textworld else "story.z8")
         try:
             self._file.write_bytes(story.content)
         except OSError as error:
@@ -134,6 +137,7 @@ class Interpreter:
         )
         self.walkthrough_seed: int | None = self._environment.bindings.get("seed") if self.known else None
         self.max_score: int | None = None
+        self.player: int | None = None
         self.score: Callable[[], int] = library.get_score
         self.moves: Callable[[], int] = library.get_moves
         self.victory: Callable[[], int] = library.victory
@@ -153,25 +157,32 @@ class Interpreter:
         self._containment.close_files(len(content))
         self._open = True
         self._show_status_line()
-        self.max_score = int(self._library.get_max_score()) if self.known else None
+        if self.known:
+            self.max_score, self.player = int(self._library.get_max_score()), int(self._library.get_self_object_num())
         address = ctypes.c_void_p.in_dll(self._library, "zmp").value or 0
         self._bytes = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
         self.memory = memoryview(self._bytes).cast("B").toreadonly()
-        return _decoded(text)
+        return text.decode("ascii" if text.isascii() else "cp1252", "replace")
 
-    def send(self, line: bytes) -> str:
-        """Send ``line`` (without line break) to the story, run to its next prompt and return the printed text."""
+    def send(self, line: str) -> str:
+        """Send ``line`` to the story, run to its next prompt and return the printed text.
+
+        If the story waits for a key, that is the key which ``keypress`` selects from ``line``, which otherwise must be
+        ASCII without a line break.
+        """
         self.require_open()
         self._containment.upper_text = None
-        text = _decoded(self._library.step(line + b"\n"))
+        typed = keypress(line) if self.prompt == "key" else line.encode("ascii")
+        text: bytes = self._library.step(typed + b"\n")
         self._show_status_line()
-        return text
+        return text.decode("ascii" if text.isascii() else "cp1252", "replace")
 
-    def answer_to(self, line: bytes) -> str:
-        """Return the story's answer to ``line``, and restore the machine."""
+    @contextmanager
+    def trying(self) -> Iterator[Snapshot]:
+        """Restore the machine on exit to its present state, which is also the context's value."""
         start = self.snapshot()
         try:
-            return self.send(line)
+            yield start
         finally:
             self.restore(start)
 
@@ -195,11 +206,21 @@ class Interpreter:
         return Snapshot(bytes(self.memory), self._stack.raw, registers, text, self._containment.status_line)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore ``snapshot``, including the random number generator. Raises ``GameError`` if it does not fit."""
+        """Restore ``snapshot``, including the random number generator.
+
+        Raises ``GameError`` if it does not fit the story; the C library does not check it.
+        """
         self.require_open()
-        if not self._fits(snapshot):
+        library, registers, stack = self._library, snapshot.registers, len(self._stack) // 2
+        if not (
+            len(snapshot.memory) == len(self.memory)
+            and len(snapshot.stack) == len(self._stack)
+            and len(snapshot.text) < _LONGEST_TEXT
+            and 0 <= registers.pc < len(self._story.content)
+            and 0 <= registers.sp <= stack
+            and 0 <= registers.fp <= stack
+        ):
             raise GameError("The saved state does not fit the story.")
-        library, registers = self._library, snapshot.registers
         self._containment.resume()
         self._containment.upper_lines = registers.upper_lines
         library.setRAM(snapshot.memory)
@@ -224,22 +245,15 @@ class Interpreter:
         if self.known and self._containment.status_line:
             self._library.clean_observation(ctypes.create_string_buffer(b"\n\n" + self._containment.status_line))
 
-    def _fits(self, snapshot: Snapshot) -> bool:
-        """Return whether ``snapshot`` is safe to pass to the C library, which does not check it."""
-        registers, stack = snapshot.registers, len(self._stack) // 2
-        return (
-            len(snapshot.memory) == len(self.memory)
-            and len(snapshot.stack) == len(self._stack)
-            and len(snapshot.text) < _LONGEST_TEXT
-            and 0 <= registers.pc < len(self._story.content)
-            and 0 <= registers.sp <= stack
-            and 0 <= registers.fp <= stack
-        )
-
     @property
     def prompt(self) -> Prompt:
         """The input that the story waits for: a line of text or a single key."""
         return "key" if self._opcode.value == READ_KEY else "line"
+
+    @property
+    def listens(self) -> bool:
+        """Whether the story waits for a line and has not stopped."""
+        return self.prompt == "line" and self.stop is None
 
     @property
     def prompt_place(self) -> int:
@@ -249,31 +263,26 @@ class Interpreter:
     def line_room(self) -> int:
         """Return the size of the story's text buffer in letters. The interpreter does not check for overflow.
 
-        Z-Machine Standard 1.1 §15, read.
-        """
-        address = self._first_operand()
-        if not 0 < address < len(self.memory):
-            return LONGEST_LINE
-        room = self.memory[address]
-        return min(room - 1 if self.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
-
-    def _first_operand(self) -> int:
-        """Return the first operand of the waiting read instruction; the operand types precede it.
-
-        Z-Machine Standard 1.1 §4.4.
+        The buffer's address is the first operand of the waiting read instruction, whose types of operands the program
+        counter points to (Z-Machine Standard 1.1 §4.4, and §15, read).
         """
         at = int(self._library.getPC())
         code = self.memory if at < len(self.memory) else self._story.content
         kind, operand = code[at] >> 6, code[at + 1]
         if kind == _LARGE_CONSTANT:
-            return read_word(code, at + 1)
-        if kind == _SMALL_CONSTANT:
-            return operand
-        if operand >= _FIRST_GLOBAL:
-            return read_word(self.memory, self._story.globals + 2 * (operand - _FIRST_GLOBAL))
-        self._library.getStack(self._stack)
-        place = self._library.getFP() - operand if operand else self._library.getSP()
-        return int.from_bytes(self._stack.raw[2 * place : 2 * place + 2], sys.byteorder)
+            address = read_word(code, at + 1)
+        elif kind == _SMALL_CONSTANT:
+            address = operand
+        elif operand >= _FIRST_GLOBAL:
+            address = read_word(self.memory, self._story.globals + 2 * (operand - _FIRST_GLOBAL))
+        else:
+            self._library.getStack(self._stack)
+            place = self._library.getFP() - operand if operand else self._library.getSP()
+            address = int.from_bytes(self._stack.raw[2 * place : 2 * place + 2], sys.byteorder)
+        if not 0 < address < len(self.memory):
+            return LONGEST_LINE
+        room = self.memory[address]
+        return min(room - 1 if self.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
 
     def counts_moves_at(self, address: int) -> bool:
         """Return whether the profile reads the number of moves from the word at ``address`` of dynamic memory."""
@@ -289,11 +298,6 @@ class Interpreter:
         """The reason why the machine stopped; ``None`` while it runs."""
         return (self._containment.stop or "crash") if self._halted.value > 0 else None
 
-    @property
-    def player(self) -> int | None:
-        """The player's object in Jericho's profile; ``None`` without a profile."""
-        return int(self._library.get_self_object_num()) if self.known else None
-
     def close(self) -> None:
         """Shut the machine down and remove its files."""
         self._shut_down()
@@ -305,12 +309,3 @@ class Interpreter:
             self.memory = bytes(self.memory)
             self._library.shutdown()
             self._open = False
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("ascii") if text.isascii() else text.decode("cp1252", "replace")
-
-
-def _is_textworld(story: Story) -> bool:
-    """Return whether TextWorld made the story. Jericho checks only the name and then uses special commands."""
-    return story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zlib import crc32
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
-from game_interface.core.endings import NO_QUESTION, StoryQuestion
 from game_interface.core.machine.interpreter import Registers, Snapshot
+from game_interface.core.story_text import StoryQuestion
 from session.errors import GameError
 from session.values import Observation
 
 _FORMAT = b"zorkgpt-state-1 "
+_SEAL_SIZE = len(_FORMAT) + 9
+"""Bytes of the format's name and the CRC-32 of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,6 @@ class Learned:
 
     clues: Clues = Clues()
     missed: int = 0
-
-
-NO_CLUES = Clues()
-NOTHING_LEARNED = Learned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +86,21 @@ class SavedState:
     snapshot: Snapshot
     observation: Observation
     command_places: tuple[int, ...] = ()
-    question: StoryQuestion = NO_QUESTION
-    learned: Learned = NOTHING_LEARNED
+    question: StoryQuestion = field(default_factory=StoryQuestion)
+    learned: Learned = Learned()
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes for storage, which :meth:`from_bytes` reads on any machine."""
         content = self.packed()
-        return _seal(content) + content
+        return _FORMAT + b"%08x\n" % crc32(content) + content
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` for any other ``content``."""
-        seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
-        if seal != _seal(content):
+        packed = content[_SEAL_SIZE:]
+        if content != _FORMAT + b"%08x\n" % crc32(packed) + packed:
             raise GameError("This is not a saved state of a story, or it is damaged.")
-        return cls.unpacked(content)
+        return cls.unpacked(packed)
 
     def packed(self) -> bytes:
         """Return the state as bytes without a seal, for reliable transport to :meth:`unpacked`."""
@@ -133,11 +131,3 @@ class SavedState:
         memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
         snapshot = Snapshot(memory, stack, header.registers, text, status_line)
         return cls(header.story, snapshot, header.observation, header.command_places, header.question, header.learned)
-
-
-def _seal(content: bytes) -> bytes:
-    """Return the name of the format and the CRC-32 of ``content``."""
-    return _FORMAT + f"{crc32(content):08x}\n".encode()
-
-
-_SEAL_SIZE = len(_seal(b""))

@@ -1,10 +1,10 @@
-"""Story files: their header and memory, plain or inside a Blorb archive."""
+"""Story files, plain or inside a Blorb archive: their header, memory and text."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -55,6 +55,7 @@ class Story:
     sha256, md5: hashes of ``content``
     dynamic_size: bytes of dynamic memory, which static memory follows
     object_table, globals, abbreviations, dictionary: byte addresses; 0 for no abbreviations
+    shows_time: whether the second and third global contain hours and minutes instead of score and moves
     """
 
     path: Path
@@ -69,6 +70,7 @@ class Story:
     globals: int
     abbreviations: int
     dictionary: int
+    shows_time: bool
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -78,12 +80,19 @@ class Story:
         if fault:
             raise StoryError(f"{path} is not a story file: {fault}.")
         length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
-        content = next((each for each in _as_filled_up(content, length) if _md5(each) in BINDINGS_DICT), content)
+        content = next(
+            (
+                each
+                for each in _as_filled_up(content, length)
+                if hashlib.md5(each, usedforsecurity=False).hexdigest() in BINDINGS_DICT
+            ),
+            content,
+        )
         story = cls(
             path=path,
             content=content,
             sha256=hashlib.sha256(content).hexdigest(),
-            md5=_md5(content),
+            md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
             version=content[0],
             release=read_word(content, 0x02),
             serial=content[0x12:0x18].decode("ascii", "replace"),
@@ -92,16 +101,12 @@ class Story:
             globals=read_word(content, 0x0C),
             abbreviations=read_word(content, 0x18),
             dictionary=read_word(content, 0x08),
+            shows_time=content[0] == _CLOCK_VERSION and bool(content[1] & _CLOCK_FLAG),
         )
-        fault = _damage(content) or _misplaced_table(story)
+        fault = _damage(story)
         if fault:
             raise StoryError(f"{path} is a damaged story file: {fault}.")
         return story
-
-    @property
-    def shows_time(self) -> bool:
-        """Whether the second and third global contain hours and minutes instead of score and moves."""
-        return self.version == _CLOCK_VERSION and bool(self.content[1] & _CLOCK_FLAG)
 
 
 def read_word(content: DynamicMemory, address: int) -> int:
@@ -140,10 +145,6 @@ def _as_filled_up(content: bytes, length: int) -> Iterator[bytes]:
         yield from (content[:end] for end in range(length + -length % _BLOCK, len(content), _BLOCK))
 
 
-def _md5(content: bytes) -> str:
-    return hashlib.md5(content, usedforsecurity=False).hexdigest()
-
-
 def _not_a_story(content: bytes) -> str:
     """Return why ``content`` cannot be a story, or ``""`` if it may be one."""
     version = content[0] if content else 0
@@ -159,17 +160,22 @@ def _not_a_story(content: bytes) -> str:
     return next((fault for fault, holds in faults.items() if holds), "")
 
 
-def _misplaced_table(story: Story) -> str:
-    """Return the fault of the first table with an impossible address in the header, or ``""``."""
-    size = len(story.content)
+def _damage(story: Story) -> str:
+    """Return how the header contradicts the file, or ``""``. A length or checksum of 0 means that it is not set."""
+    content, size = story.content, len(story.content)
+    length = read_word(content, 0x1A) * _LENGTH_UNIT[story.version]
+    if length > size:
+        return f"it is cut off, {size} bytes of the {length} that its header names"
+    checksum = read_word(content, 0x1C)
+    if length and checksum and sum(content[HEADER_SIZE:length]) % 0x10000 != checksum:
+        return "its checksum is wrong"
     if not HEADER_SIZE <= story.dynamic_size <= size:
         return f"static memory cannot start at {story.dynamic_size} in a file of {size} bytes"
-    first_instruction = read_word(story.content, 0x06)
     places = {
         "the object table": (story.object_table, story.dynamic_size - _SMALLEST_OBJECT_TABLE),
         "the table of globals": (story.globals, story.dynamic_size - _STATUS_GLOBALS),
         "the dictionary": (story.dictionary, size - 1),
-        "the first instruction": (first_instruction, size - 1),
+        "the first instruction": (read_word(content, 0x06), size - 1),
         "the table of abbreviations": (story.abbreviations or HEADER_SIZE, size - 1),
     }
     for name, (address, last) in places.items():
@@ -178,12 +184,105 @@ def _misplaced_table(story: Story) -> str:
     return ""
 
 
-def _damage(content: bytes) -> str:
-    """Return how the header's length or checksum contradicts the file, or ``""``; 0 means not set."""
-    length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
-    if length > len(content):
-        return f"it is cut off, {len(content)} bytes of the {length} that its header names"
-    checksum = read_word(content, 0x1C)
-    if length and checksum and sum(content[HEADER_SIZE:length]) % 0x10000 != checksum:
-        return "its checksum is wrong"
-    return ""
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_PUNCTUATION = "\n0123456789.,!?_#'\"/\\-:()"
+_PUNCTUATION_VERSION_1 = "0123456789.,!?_#'\"/\\<-:()"
+_FIRST_EXTRA_CODE = 155
+_EXTRA_CHARACTERS = "äöüÄÖÜß»«ëïÿËÏáéíóúýÁÉÍÓÚÝàèìòùÀÈÌÒÙâêîôûÂÊÎÔÛåÅøØãñõÃÑÕæÆçÇþðÞÐ£œŒ¡¿"
+
+_ALPHABET_ADDRESS = 0x34
+_EXTENSION_ADDRESS = 0x36
+_UNICODE_TABLE_WORD = 3
+_FIRST_EXTENSIBLE_VERSION = 5
+_NEWLINE_CODE = 13
+_FIRST_LETTER_CHAR = 6
+_ESCAPE_CHAR = 6
+_FIRST_LOCK_CHAR = 4
+_PUNCTUATION_ALPHABET = 2
+_STRING_END = 0x8000
+_LONGEST_ABBREVIATION = 128
+"""Bytes after which an abbreviation is considered corrupt and cut off."""
+
+
+class TextDecoder:
+    """Decodes the strings of one story (Z-Machine Standard 1.1 §3).
+
+    Corrupt strings are decoded as well as possible, without an exception.
+    """
+
+    def __init__(self, story: Story) -> None:
+        self._content = story.content
+        self._abbreviations = story.abbreviations
+        self._abbreviation_chars = range(1, {1: 1, 2: 2}.get(story.version, 4))
+        self._has_locks = story.version in (1, 2)
+        self._extra = _EXTRA_CHARACTERS
+        extension = read_word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
+        if extension and read_word(story.content, extension) >= _UNICODE_TABLE_WORD:
+            table = read_word(story.content, extension + 2 * _UNICODE_TABLE_WORD)
+            if 0 < table < len(story.content):
+                end = table + 1 + 2 * story.content[table]
+                self._extra = story.content[table + 1 : end].decode("utf-16-be", "replace")
+        self._alphabets = self._alphabets_of(story)
+
+    def decode(self, address: int, length: int) -> str:
+        """Return the string of at most ``length`` bytes at ``address``, with abbreviations expanded."""
+        return "".join(self._letters(self._characters(address, length), abbreviated=True))
+
+    def _characters(self, address: int, length: int) -> Iterator[int]:
+        """Yield the 5-bit Z-characters of a string."""
+        for at in range(address, min(address + length, len(self._content) - 1), 2):
+            triple = read_word(self._content, at)
+            yield triple >> 10 & 31
+            yield triple >> 5 & 31
+            yield triple & 31
+            if triple & _STRING_END:
+                return
+
+    def _letters(self, characters: Iterator[int], *, abbreviated: bool) -> Iterator[str]:
+        """Yield the text of Z-characters. An abbreviation cannot contain other abbreviations."""
+        alphabet = locked = 0
+        for char in characters:
+            current, alphabet = alphabet, locked
+            if char >= _FIRST_LETTER_CHAR:
+                if current == _PUNCTUATION_ALPHABET and char == _ESCAPE_CHAR:
+                    yield self._from_zscii(next(characters, 0) << 5 | next(characters, 0))
+                else:
+                    yield self._alphabets[current][char - _FIRST_LETTER_CHAR]
+            elif char == 0:
+                yield " "
+            elif char in self._abbreviation_chars:
+                number = 32 * (char - 1) + next(characters, 0)
+                if abbreviated and self._abbreviations:
+                    address = 2 * read_word(self._content, self._abbreviations + 2 * number)
+                    yield from self._letters(self._characters(address, _LONGEST_ABBREVIATION), abbreviated=False)
+            elif char == 1:
+                yield "\n"
+            elif self._has_locks:
+                alphabet = (locked + (char - 1 if char < _FIRST_LOCK_CHAR else char - 3)) % 3
+                locked = alphabet if char >= _FIRST_LOCK_CHAR else locked
+            else:
+                alphabet = char - 3
+
+    def _alphabets_of(self, story: Story) -> list[Sequence[str]]:
+        """Return the three alphabets for Z-characters 6 to 31: the story's own (Z-Machine Standard 1.1 §3.5.5), if any.
+
+        The first place of the third alphabet is the escape.
+        """
+        address = read_word(self._content, _ALPHABET_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
+        if not 0 < address <= len(self._content) - 3 * len(_LETTERS):
+            punctuation = _PUNCTUATION_VERSION_1 if story.version == 1 else _PUNCTUATION
+            return [_LETTERS, _LETTERS.upper(), " " + punctuation]
+        starts = range(address, address + 3 * len(_LETTERS), len(_LETTERS))
+        letters, capitals, others = (
+            [self._from_zscii(code) for code in self._content[start : start + len(_LETTERS)]] for start in starts
+        )
+        others[1] = "\n"
+        return [letters, capitals, others]
+
+    def _from_zscii(self, code: int) -> str:
+        if code == _NEWLINE_CODE:
+            return "\n"
+        if 32 <= code <= 126:  # noqa: PLR2004 - printable ASCII
+            return chr(code)
+        index = code - _FIRST_EXTRA_CODE
+        return self._extra[index] if 0 <= index < len(self._extra) else ""

@@ -1,15 +1,198 @@
-"""Reads a story's vocabulary from its tables: parts of speech, and the objects named by each word."""
+"""Reads a story's vocabulary from its tables: dictionary, grammar, and the objects named by each word.
+
+The grammar table of an Inform story is at the start of static memory. It has one word for each verb, numbered from 255
+downwards, with the address of the verb's lines (Inform Technical Manual §8.6).
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from itertools import pairwise
+from typing import NamedTuple
 
-from game_interface.core.machine.dictionary import Dictionary, free_verbs, read_entries
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import Story, read_word
+from game_interface.core.machine.story import Story, TextDecoder, read_word
 from session.commands import ParserFamily, Vocabulary
+
+_FIRST_LONG_VERSION = 4
+_COMPILER_ADDRESS = 0x3C
+_COMPASS = (
+    *("north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest"),
+    *("up", "down", "in", "out", "fore", "aft", "port", "starboard", "inside", "outside"),
+)
+_COMPASS_ABBREVIATED = ("n", "s", "e", "w", "ne", "nw", "se", "sw", "u", "d")
+_WORD = re.compile(r"[a-z][a-z'-]*")
+
+
+class DictionaryEntry(NamedTuple):
+    """A word of the dictionary: its address, its truncated text, and the bytes after the text, flags first."""
+
+    address: int
+    text: str
+    marks: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """The flags for parts of speech in the byte after a word, for one family of compilers."""
+
+    noun: int
+    verb: int
+    preposition: int
+    direction: int
+    meta: int
+
+
+_INFORM = _Flags(noun=0x80, verb=0x01, preposition=0x08, direction=0, meta=0x02)
+_INFOCOM = _Flags(noun=0x80, verb=0x40, preposition=0x08, direction=0x10, meta=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The words of a story in the dictionary's order, truncated to ``letters``.
+
+    directions: untruncated; the words marked as directions, or the known compass words if none are marked
+    moves: the directions without their abbreviations
+    verbs: verbs without ``session_verbs``
+    session_verbs: verbs marked as concerning only the session, such as ``save``
+    by_infocom: whether the flags are those of Infocom's compiler
+    """
+
+    letters: int
+    words: frozenset[str]
+    verbs: tuple[str, ...]
+    nouns: frozenset[str]
+    prepositions: tuple[str, ...]
+    directions: tuple[str, ...]
+    moves: tuple[str, ...]
+    session_verbs: tuple[str, ...]
+    by_infocom: bool
+
+    @classmethod
+    def of(cls, story: Story) -> Dictionary:
+        """Read the dictionary of ``story``; empty if its table is corrupt."""
+        letters = 9 if story.version >= _FIRST_LONG_VERSION else 6
+        entries = [(entry.text, entry.marks[0]) for entry in read_entries(story)]
+        signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
+        flags = _INFOCOM if not signed and dict(entries).get("take", 0) & _INFOCOM.verb else _INFORM
+
+        def having(bit: int, *, without: int = 0) -> tuple[str, ...]:
+            return tuple(text for text, mark in entries if mark & bit and not mark & without)
+
+        marked = having(flags.direction)
+        words = frozenset(text for text, _ in entries)
+        usual = tuple(word for word in _COMPASS + _COMPASS_ABBREVIATED if word[:letters] in (marked or words))
+        known = {word[:letters] for word in usual}
+        directions = usual + tuple(word for word in marked if word not in known)
+        return cls(
+            letters=letters,
+            words=words,
+            verbs=having(flags.verb, without=flags.meta),
+            nouns=frozenset(having(flags.noun)),
+            prepositions=having(flags.preposition),
+            directions=directions,
+            moves=tuple(word for word in directions if word not in _COMPASS_ABBREVIATED),
+            session_verbs=having(flags.meta),
+            by_infocom=flags is _INFOCOM,
+        )
+
+    def known_words(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the words of ``texts`` that the parser knows, untruncated, keyed by their truncated form.
+
+        A hyphenated word is followed by its parts from last (the noun) to first.
+        """
+        seen: dict[str, str] = {}
+        for found in (found for text in texts for found in _WORD.findall(text.lower())):
+            for full in (found, *reversed(found.split("-"))):
+                if full[: self.letters] in self.words:
+                    seen.setdefault(full[: self.letters], full)
+        return seen
+
+
+def read_entries(story: Story) -> Iterator[DictionaryEntry]:
+    """Yield the words of the dictionary in order; none if the table is corrupt."""
+    content, text = story.content, TextDecoder(story)
+    size = 6 if story.version >= _FIRST_LONG_VERSION else 4
+    at = story.dictionary + 1 + content[story.dictionary]
+    length = content[at] if at + 3 < len(content) else 0
+    if length <= size:
+        return
+    count = abs(int.from_bytes(content[at + 1 : at + 3], "big", signed=True))
+    at += 3
+    for entry in range(at, min(at + count * length, len(content) - length), length):
+        yield DictionaryEntry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
+
+
+_VERB = 0x01
+_HIGHEST_VERB = 255
+_OLD_LINE = 8
+"""Bytes of a line in format 1: the number of tokens, six tokens, the action."""
+_OLD_FREE = frozenset({7, 8, *range(48, 112)})
+"""Special, number, and tokens whose parsing or scope is up to a routine of the story."""
+_NEW_TOKEN, _NEW_LINE_END = 3, b"\x0f"
+_NEW_ELEMENTARY, _NEW_FREE = 1, frozenset({5, 6})
+_NEW_FIRST_FREE_ELEMENTARY = 7
+"""Special, number, topic; lower numbers are kinds of objects in scope."""
+
+
+def free_verbs(story: Story, entries: Sequence[DictionaryEntry]) -> frozenset[str] | None:
+    """Return the verbs that accept words for objects out of scope; ``None`` if there is no grammar table."""
+    verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
+    numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
+    count = 1 + max(numbers.values(), default=0)
+    addresses = [read_word(story.content, story.dynamic_size + 2 * number) for number in range(count)]
+    if addresses[0] != story.dynamic_size + 2 * count or max(addresses) >= len(story.content):
+        return None
+    for read in (_new_lines, _old_lines):
+        lines = [read(story.content, address) for address in addresses]
+        ends = dict(zip(addresses, (end for _, end in lines), strict=True))
+        if all(ends[address] == following for address, following in pairwise(sorted(ends))):
+            return frozenset(verb for verb, number in numbers.items() if lines[number][0])
+    return None
+
+
+def _new_lines(content: bytes, address: int) -> tuple[bool, int]:
+    """Read a verb's lines in format 2: return whether any accepts words for objects out of scope, and their end."""
+    at, free = address + 1, False
+    for _ in range(content[address]):
+        at += 2
+        while content[at : at + 1] not in (_NEW_LINE_END, b""):
+            kind = content[at] & 0x0F
+            free |= kind in _NEW_FREE
+            free |= kind == _NEW_ELEMENTARY and read_word(content, at + 1) >= _NEW_FIRST_FREE_ELEMENTARY
+            at += _NEW_TOKEN
+        at += 1
+    return free, at
+
+
+def _old_lines(content: bytes, address: int) -> tuple[bool, int]:
+    """Read a verb's lines in format 1."""
+    starts = range(address + 1, address + 1 + content[address] * _OLD_LINE, _OLD_LINE)
+    return any(not _OLD_FREE.isdisjoint(content[at + 1 : at + _OLD_LINE - 1]) for at in starts), starts.stop
+
+
+_USED_AT_LEAST = 2
+"""Minimum uses of a word; a word that was typed only once is often a typing error."""
+
+
+def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
+    """Complete the verbs that the dictionary truncates to ``letters`` to the most common word with that prefix.
+
+    A verb stays as it is if players use no word with that prefix. The counts are Jericho's, of the first words of
+    commands in transcripts of many games.
+    """
+    usage: dict[str, int] = json.loads(files("jericho").joinpath("clubfloyd_verb_counts.json").read_text("utf-8"))
+    common = sorted((word for word in usage if usage[word] >= _USED_AT_LEAST), key=lambda word: -usage[word])
+    return [
+        verb if len(verb) < letters else next((word for word in common if word.startswith(verb)), verb)
+        for verb in verbs
+    ]
+
 
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
@@ -34,15 +217,20 @@ def read_vocabulary(story: Story) -> Vocabulary:
     table = ObjectTable(story)
     properties = {num: table.properties(num) for num in range(1, table.count + 1)}
     texts = {entry.address: entry.text for entry in entries}
-    reader = _WordReader(story, properties, texts)
+    compared = _compared_words(story, properties, texts)
     free = free_verbs(story, entries)
     names = _property_of_names(properties, texts)
-    named = {num: values.get(names or 0, b"") for num, values in properties.items()}
     family: ParserFamily = "unknown"
     if names == _INFORM_NAMES and free is not None:
         family = "inform"
     elif names and dictionary.by_infocom:
         family = "infocom"
+    listed: dict[int, list[str]] = {}
+    mentioned: dict[int, list[str]] = {}
+    for num, values in properties.items():
+        listed[num] = [texts[each] for each in _addresses(values.get(names or 0, b"")) if each in texts]
+        addresses = [each for value in values.values() for each in _addresses(value)]
+        mentioned[num] = [text for each in addresses for text in (texts.get(each), *compared.get(each, ())) if text]
     return Vocabulary(
         letters=dictionary.letters,
         words=dictionary.words,
@@ -53,8 +241,8 @@ def read_vocabulary(story: Story) -> Vocabulary:
         nouns=dictionary.nouns,
         prepositions=frozenset(dictionary.prepositions),
         directions=frozenset(direction[: dictionary.letters] for direction in dictionary.directions),
-        objects={} if family == "unknown" else _by_word({num: reader.listed(value) for num, value in named.items()}),
-        mentions=_by_word({num: reader.mentioned(values.values()) for num, values in properties.items()}),
+        objects={} if family == "unknown" else _by_word(listed),
+        mentions=_by_word(mentioned),
         family=family,
     )
 
@@ -84,47 +272,33 @@ def _addresses(value: bytes) -> list[int]:
     return [read_word(value, at) for at in range(0, len(value) - 1, 2)]
 
 
-class _WordReader:
-    """Finds the words that a property lists, and the words that an object's routines compare with.
+def _compared_words(
+    story: Story, properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]
+) -> dict[int, frozenset[str]]:
+    """Return the words that the routines named by properties compare with, by the routine's packed address.
 
-    A room may list words for things without an object of their own. An object of Inform may parse its name in a
-    routine.
+    An object of Inform may parse its name in a routine. The words are operands of long ``je`` instructions.
     """
-
-    def __init__(self, story: Story, properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> None:
-        self._content, self._texts = story.content, texts
-        unit = _PACKING.get(story.version, 0)
-        self._compared: dict[int, frozenset[str]] = {}
-        packed = {each for values in properties.values() for value in values.values() for each in _addresses(value)}
-        starts = sorted(each * unit for each in packed if story.dynamic_size < each * unit < len(story.content))
-        for start, following in pairwise([*starts, len(story.content)]):
-            end = min(following, start + _LONGEST_ROUTINE)
-            self._compared[start // unit] = frozenset(self._compared_words(start, end))
-
-    def listed(self, value: bytes) -> Iterator[str]:
-        """Yield the words whose addresses are in the ``value`` of a property."""
-        return (self._texts[address] for address in _addresses(value) if address in self._texts)
-
-    def mentioned(self, values: Iterable[bytes]) -> Iterator[str]:
-        """Yield all words that the ``values`` list, and those that routines at these addresses compare with."""
-        for value in values:
-            yield from self.listed(value)
-            for address in _addresses(value):
-                yield from self._compared.get(address, ())
-
-    def _compared_words(self, start: int, end: int) -> Iterator[str]:
-        """Yield the dictionary words in the operands of long ``je`` instructions from ``start`` to ``end``."""
-        at = self._content.find(_JE, start, end)
+    content, unit = story.content, _PACKING.get(story.version, 0)
+    packed = {each for values in properties.values() for value in values.values() for each in _addresses(value)}
+    starts = sorted(each * unit for each in packed if story.dynamic_size < each * unit < len(content))
+    compared: dict[int, frozenset[str]] = {}
+    for start, following in pairwise([*starts, len(content)]):
+        end, found = min(following, start + _LONGEST_ROUTINE), set[str]()
+        at = content.find(_JE, start, end)
         while at != -1:
-            yield from (self._texts[each] for each in self._large_constants(at + 1) if each in self._texts)
-            at = self._content.find(_JE, at + 1, end)
+            found |= {texts[each] for each in _large_constants(content, at + 1) if each in texts}
+            at = content.find(_JE, at + 1, end)
+        compared[start // unit] = frozenset(found)
+    return compared
 
-    def _large_constants(self, types: int) -> Iterator[int]:
-        """Yield the large constants among the operands with types at ``types`` (Z-Machine Standard 1.1 §4.4)."""
-        kinds, at = self._content[types : types + 1].hex(), types + 1
-        for kind in (int(kinds or "ff", 16) >> shift & 3 for shift in (6, 4, 2, 0)):
-            if kind == _OMITTED:
-                return
-            if kind == _LARGE:
-                yield read_word(self._content, at)
-            at += 2 if kind == _LARGE else 1
+
+def _large_constants(content: bytes, types: int) -> Iterator[int]:
+    """Yield the large constants among the operands with types at ``types`` (Z-Machine Standard 1.1 §4.4)."""
+    kinds, at = content[types : types + 1].hex(), types + 1
+    for kind in (int(kinds or "ff", 16) >> shift & 3 for shift in (6, 4, 2, 0)):
+        if kind == _OMITTED:
+            return
+        if kind == _LARGE:
+            yield read_word(content, at)
+        at += 2 if kind == _LARGE else 1

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.core.commands import keypress, normalised, refusal
-from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import Dictionary
 from tests.fixtures.walkthrough import get_zork1_walkthrough
 
 

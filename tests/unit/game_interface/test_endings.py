@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.endings import StoryEnding, judge_ending, offers_a_new_game, sounds_like_an_end
+from game_interface.core.story_text import StoryEnding, judge_ending, offers_a_new_game, sounds_like_an_end
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
 ON = StoryEnding(died=False, ending=None)

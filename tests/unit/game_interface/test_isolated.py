@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from game_interface.core import fork_helper
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.process import fork_helper
 from session.errors import GameError, StoryError
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
@@ -114,7 +114,7 @@ def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story:
 def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story: Path) -> None:
     script = (
         "import os, signal, sys\n"
-        "from game_interface.core.process import fork_helper\n"
+        "from game_interface.core import fork_helper\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "with IsolatedGame(sys.argv[1]):\n"
         "    (helper,) = fork_helper._helpers.values()\n"

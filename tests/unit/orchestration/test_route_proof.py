@@ -24,12 +24,12 @@ class DangerousYard(ScriptedGame):
     @override
     def reset(self, seed: Seed) -> Observation:
         super().reset(seed)
-        self._observation = replace(YARD, moves=int(seed))
-        return self._observation
+        self.observation = replace(YARD, moves=int(seed))
+        return self.observation
 
     @override
     def step(self, command: str) -> Observation:
-        is_deadly = command == "wait" and self._observation.moves == 2
+        is_deadly = command == "wait" and self.observation.moves == 2
         after = super().step(command)
         return replace(after, died=True) if is_deadly else after
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import Dictionary
 
 
 @pytest.fixture

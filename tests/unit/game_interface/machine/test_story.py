@@ -193,6 +193,6 @@ def test_a_mangled_story_is_refused_or_read_without_an_exception(
         assert isinstance(table.name(num), str)
         assert len(table.children(memory, num)) <= table.count
         assert len(table.ancestors(memory, num)) <= table.count
-        table.attributes(memory, num)
+        table.entry(memory, num)
     assert len(table.parents(memory)) == table.count + 1
     assert len(table.world_hash(memory)) == 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.object_table import ObjectEntry, ObjectTable
 from game_interface.core.machine.story import Story
 from tests.fixtures.story_image import MadeUpObject, StoryImage, link, move, packed, set_global, spelt, words
 
@@ -34,7 +34,7 @@ def test_the_tree_is_read_from_memory(version: int, tmp_path: Path) -> None:
     table, memory = load(image, tmp_path), memory_of(image)
     assert table.count == 4
     assert table.children(memory, HALL) == [BOX, LAMP]
-    assert (table.child(memory, HALL), table.sibling(memory, BOX), table.parent(memory, COIN)) == (BOX, LAMP, BOX)
+    assert table.entry(memory, BOX) == ObjectEntry(frozenset({0, 9, 31}), HALL, LAMP, COIN)
     assert table.ancestors(memory, COIN) == [BOX, HALL]
     assert table.parents(memory) == (0, 0, HALL, HALL, BOX)
     move(image, memory, COIN, HALL)
@@ -48,7 +48,7 @@ def test_any_kind_of_buffer_is_memory(version: int, tmp_path: Path) -> None:
     table, memory = load(image, tmp_path), memory_of(image)
     for buffer in (bytes(memory), memory, memoryview(memory)):
         assert table.children(buffer, HALL) == [BOX, LAMP]
-        assert table.attributes(buffer, BOX) == {0, 9, 31}
+        assert table.entry(buffer, BOX).attributes == {0, 9, 31}
         assert table.parents(buffer) == (0, 0, HALL, HALL, BOX)
         assert table.world_hash(buffer) == table.world_hash(memory)
 
@@ -59,9 +59,8 @@ def test_numbers_outside_the_table_are_nothing(version: int, tmp_path: Path) -> 
     table, memory = load(image, tmp_path), memory_of(image)
     for num in (-1, 0, 5, 70000):
         assert table.name(num) == ""
-        assert table.parent(memory, num) == 0
+        assert table.entry(memory, num) == ObjectEntry()
         assert table.children(memory, num) == []
-        assert table.attributes(memory, num) == frozenset()
 
 
 @WIDTHS
@@ -96,14 +95,15 @@ def test_the_world_hash_is_of_tree_attributes_and_properties_but_not_of_globals(
 def test_the_hash_of_attributes_is_of_nothing_else(version: int, tmp_path: Path) -> None:
     image = StoryImage(version, OBJECTS)
     table, memory = load(image, tmp_path), memory_of(image)
-    start = table.attributes_hash(table.tree(memory))
+    start = table.attributes_hash(memory)
     move(image, memory, COIN, HALL)
     memory[memory.rindex(b"\4\0", 0, image.globals)] = 77
-    assert table.attributes_hash(table.tree(memory)) == start
+    assert table.attributes_hash(memory) == start
     hashes = {start}
-    for at in range(table.place(COIN).start, table.place(COIN).start + 4):
+    coin = image.entries + (COIN - 1) * image.entry_size
+    for at in range(coin, coin + 4):
         memory[at] ^= 1
-        hashes.add(table.attributes_hash(table.tree(memory)))
+        hashes.add(table.attributes_hash(memory))
     assert len(hashes) == 5
 
 
@@ -120,7 +120,7 @@ def test_a_link_to_an_object_that_there_is_not_leads_nowhere(tmp_path: Path) -> 
     image = StoryImage(5, OBJECTS)
     table, memory = load(image, tmp_path), memory_of(image)
     memory[link(image, COIN, 0)] = words(99)
-    assert table.parent(memory, COIN) == 0
+    assert table.entry(memory, COIN).parent == 0
 
 
 def test_individual_properties_of_inform_6_count_in_the_world_hash(tmp_path: Path) -> None:

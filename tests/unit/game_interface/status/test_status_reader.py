@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from game_interface.core.machine.interpreter import Interpreter, Registers, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import DynamicMemory, Story
-from game_interface.core.status.exploration import explore
-from game_interface.core.status.learning_reader import LearningReader
-from game_interface.core.status.status_reader import Status
+from game_interface.core.machine.story import Story
+from game_interface.core.status.inference import explore
+from game_interface.core.status.status_reader import LearningReader, Status
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 
 HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)
@@ -68,19 +68,10 @@ INFOCOM = Plan(location=40, score=41, turns=42, body=77)
 STATUS_LINE = Plan(version=3, location=0, score=1, turns=2)
 
 
-class Reader:
-    """What a reader has learned at the opening, read without asking the story anything later."""
+class ToyStory(Interpreter):
+    """A story of three rooms played by Python in a story's memory."""
 
-    def __init__(self, story: Story, table: ObjectTable, toy: ToyStory) -> None:
-        self.learning = LearningReader(story, table, toy)
-
-    def read(self, memory: DynamicMemory) -> Status:
-        """The status without the maximum, which has tests of its own."""
-        return self.learning.read(memory, "")._replace(max_score=None)
-
-
-class ToyStory:
-    """A story of three rooms played by Python in a story's memory: an ``Emulator``."""
+    memory: bytearray
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan = plan
@@ -89,39 +80,41 @@ class ToyStory:
         self.image = StoryImage(plan.version, objects)
         self.story = Story.load(self.image.write(folder / "toy.z5"))
         self.table = ObjectTable(self.story)
-        self.content = self.image.content[: self.image.dynamic_size]
-        self.turns = self.score = self.steps = 0
+        self.memory = self.image.content[: self.image.dynamic_size]
+        self.turns = self.points = self.steps = 0
         self.question = plan.question
         self.closed = plan.closed
         self.visited = plan.visited
         self.draw()
 
-    def memory(self) -> bytearray:
-        return self.content
-
+    @property
     def listens(self) -> bool:
         """No command is sent for what the story's memory does not show."""
         return False
 
-    def save(self) -> tuple[bytes, int, str, bool, bool]:
-        return bytes(self.content), self.turns, self.question, self.closed, self.visited
+    def snapshot(self) -> Snapshot:
+        registers = Registers(self.turns, self.closed, self.visited, 0, 0, 0, 0, 0)
+        return Snapshot(bytes(self.memory), b"", registers, self.question.encode())
 
-    def restore(self, state: tuple[bytes, int, str, bool, bool]) -> None:
-        self.content[:], self.turns, self.question, self.closed, self.visited = state
+    def restore(self, snapshot: Snapshot) -> None:
+        registers = snapshot.registers
+        self.memory[:], self.question = snapshot.memory, snapshot.text.decode()
+        self.turns, self.closed, self.visited = registers.pc, bool(registers.sp), bool(registers.fp)
 
-    def read(self) -> Status:
-        return self.reader().read(self.content)
+    def reader(self) -> LearningReader:
+        return LearningReader(self.story, self.table, self)
 
-    def reader(self) -> Reader:
-        return Reader(self.story, self.table, self)
+    def read(self, reader: LearningReader | None = None) -> Status:
+        """The status without the maximum, which has tests of its own."""
+        return (reader or self.reader()).read(self.memory, "")._replace(max_score=None)
 
-    def step(self, command: str) -> str:
+    def send(self, command: str) -> str:
         self.steps += 1
         if self.question:
             self.question = "" if command == self.question else self.question
             return "Please answer the question."
         if command == "score":
-            return self.plan.score_answer.format(score=self.score, turns=self.turns)
+            return self.plan.score_answer.format(score=self.points, turns=self.turns)
         self.turns += 1
         self.closed = self.closed and command != "open door"
         room = self.room
@@ -138,7 +131,7 @@ class ToyStory:
 
     @property
     def room(self) -> int:
-        return self.table.ancestors(self.content, PLAYER)[-1]
+        return self.table.ancestors(self.memory, PLAYER)[-1]
 
     def go(self, room: int) -> None:
         self.put(PLAYER, room)
@@ -148,11 +141,11 @@ class ToyStory:
             self.put(CART, room)
 
     def put(self, num: int, parent: int) -> None:
-        move(self.image, self.content, num, parent)
+        move(self.image, self.memory, num, parent)
 
     def set(self, num: int | None, value: int) -> None:
         if num is not None:
-            set_global(self.image, self.content, num, value)
+            set_global(self.image, self.memory, num, value)
 
     def count(self) -> None:
         """The globals are up to date, but for the status line."""
@@ -160,7 +153,7 @@ class ToyStory:
         room = self.room
         self.set(plan.location, DARKNESS if room in plan.dark else room)
         self.set(plan.real_location, room)
-        self.set(plan.score, self.score)
+        self.set(plan.score, self.points)
         self.set(plan.turns, self.turns)
         self.set(plan.body, PLAYER)
         self.set(plan.rambling, room if self.turns % 2 else 20 + self.turns)
@@ -168,7 +161,7 @@ class ToyStory:
     def draw(self) -> None:
         """The globals are up to date, and the status line is drawn."""
         self.count()
-        self.set(self.plan.shown_score, self.score if self.plan.clock is None else self.plan.hour)
+        self.set(self.plan.shown_score, self.points if self.plan.clock is None else self.plan.hour)
         self.set(self.plan.shown_turns, self.turns + (self.plan.clock or 0))
 
 
@@ -181,33 +174,33 @@ EVERY_PLAN = pytest.mark.parametrize(
 def test_location_player_score_and_moves_are_claimed_in_every_layout(plan: Plan, tmp_path: Path) -> None:
     toy = ToyStory(plan, tmp_path)
     reader = toy.reader()
-    assert reader.read(toy.memory()) == Status(location=HALL, player=PLAYER, score=0, moves=0)
-    toy.score = -5
-    toy.step("north")
-    assert reader.read(toy.memory()) == Status(location=KITCHEN, player=PLAYER, score=-5, moves=1)
+    assert toy.read(reader) == Status(location=HALL, player=PLAYER, score=0, moves=0)
+    toy.points = -5
+    toy.send("north")
+    assert toy.read(reader) == Status(location=KITCHEN, player=PLAYER, score=-5, moves=1)
 
 
 @EVERY_PLAN
 def test_learning_leaves_the_story_as_it_was(plan: Plan, tmp_path: Path) -> None:
     toy = ToyStory(plan, tmp_path)
-    toy.step("north")
-    before = toy.save()
+    toy.send("north")
+    before = toy.snapshot()
     toy.reader()
-    assert toy.save() == before
+    assert toy.snapshot() == before
 
 
 def test_an_interpreter_that_fails_while_learning_stands_as_before(tmp_path: Path) -> None:
     class Failing(ToyStory):
-        def step(self, command: str) -> str:
+        def send(self, command: str) -> str:
             if command == "up":
                 raise EOFError
-            return super().step(command)
+            return super().send(command)
 
     toy = Failing(INFOCOM, tmp_path)
-    before = toy.save()
+    before = toy.snapshot()
     with pytest.raises(EOFError):
         toy.reader()
-    assert toy.save() == before
+    assert toy.snapshot() == before
 
 
 @EVERY_PLAN
@@ -216,7 +209,7 @@ def test_in_a_vehicle_the_location_is_the_room_around_it(plan: Plan, tmp_path: P
     reader = toy.reader()
     toy.put(PLAYER, CART)
     toy.count()
-    assert reader.read(toy.memory()).location == HALL
+    assert toy.read(reader).location == HALL
 
 
 def test_a_story_of_version_3_that_shows_the_time_has_no_score(tmp_path: Path) -> None:
@@ -233,22 +226,22 @@ def test_a_visitor_who_stops_the_first_move_is_not_taken_for_the_player(tmp_path
 
 def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_path: Path) -> None:
     toy = ToyStory(replace(STATUS_LINE, location=9), tmp_path)
-    set_global(toy.image, toy.content, 0, 200)
+    set_global(toy.image, toy.memory, 0, 200)
     assert toy.read() == Status(score=0, moves=0)
 
 
 def test_dark_rooms_are_known_by_the_global_that_darkness_does_not_touch(tmp_path: Path) -> None:
     toy = ToyStory(replace(INFORM_6, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
-    toy.step("down")
-    assert reader.read(toy.memory()).location == CELLAR
+    toy.send("down")
+    assert toy.read(reader).location == CELLAR
 
 
 def test_dark_rooms_are_not_claimed_where_no_global_names_them(tmp_path: Path) -> None:
     toy = ToyStory(replace(INFOCOM, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
-    toy.step("down")
-    assert reader.read(toy.memory()) == Status(player=PLAYER, score=0, moves=1)
+    toy.send("down")
+    assert toy.read(reader) == Status(player=PLAYER, score=0, moves=1)
 
 
 @pytest.mark.parametrize("plan", [replace(INFOCOM, body=None), replace(INFOCOM, nothing_to_take=True)])
@@ -277,24 +270,24 @@ def test_another_body_than_the_one_at_the_start_is_not_claimed(tmp_path: Path) -
     toy.set(INFORM_6.body, DOG)
     toy.set(INFORM_6.location, CELLAR)
     toy.set(INFORM_6.real_location, CELLAR)
-    assert reader.read(toy.memory()) == Status(score=0, moves=0)
+    assert toy.read(reader) == Status(score=0, moves=0)
 
 
 def test_the_score_is_the_storys_own_where_the_status_line_is_late(tmp_path: Path) -> None:
     """At its end a story does not draw the status line again."""
     toy = ToyStory(INFORM_7, tmp_path)
     reader = toy.reader()
-    toy.score, toy.turns = 50, 12
+    toy.points, toy.turns = 50, 12
     toy.count()
-    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (50, None)
+    assert (toy.read(reader).score, toy.read(reader).moves) == (50, None)
 
 
 def test_no_score_is_claimed_where_a_status_line_of_the_same_turn_shows_another(tmp_path: Path) -> None:
     toy = ToyStory(INFORM_7, tmp_path)
     reader = toy.reader()
-    toy.score = 5
+    toy.points = 5
     toy.count()
-    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (None, 0)
+    assert (toy.read(reader).score, toy.read(reader).moves) == (None, 0)
 
 
 @pytest.mark.parametrize("clock", [0, 30])
@@ -325,18 +318,18 @@ def test_without_a_library_a_late_status_line_is_not_believed(tmp_path: Path) ->
     plan = replace(INFOCOM, score=None, turns=60, shown_score=41, shown_turns=42)
     toy = ToyStory(plan, tmp_path)
     reader = toy.reader()
-    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (0, 0)
+    assert (toy.read(reader).score, toy.read(reader).moves) == (0, 0)
     toy.turns = 7
     toy.count()
-    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (None, None)
+    assert (toy.read(reader).score, toy.read(reader).moves) == (None, None)
 
 
 @pytest.mark.parametrize("answer", ["yes", "no", "1"])
 def test_a_question_before_the_first_turn_is_answered_to_learn(answer: str, tmp_path: Path) -> None:
     toy = ToyStory(replace(INFOCOM, question=answer), tmp_path)
-    before = toy.save()
+    before = toy.snapshot()
     assert toy.read().location == HALL
-    assert toy.save() == before
+    assert toy.snapshot() == before
 
 
 def test_in_a_closed_room_a_known_library_and_its_status_line_are_evidence_enough(tmp_path: Path) -> None:
@@ -350,9 +343,9 @@ def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
     """Only a player who moves around shows that another global names the room in the dark."""
     toy = ToyStory(replace(INFORM_6, closed=True, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
-    toy.step("open door")
-    toy.step("down")
-    assert reader.read(toy.memory()).location == CELLAR
+    toy.send("open door")
+    toy.send("down")
+    assert toy.read(reader).location == CELLAR
 
 
 def test_the_number_of_the_last_object_beside_the_status_line_is_no_player(tmp_path: Path) -> None:
@@ -373,18 +366,18 @@ def test_learning_at_an_opening_takes_some_hundred_steps_at_most(tmp_path: Path)
 def test_an_exploration_goes_on_from_where_a_motion_led(tmp_path: Path) -> None:
     toy = ToyStory(replace(INFOCOM, start=KITCHEN), tmp_path)
     exploration = explore(toy.table, toy)
-    rooms = {toy.table.parent(memory, PLAYER) for memory in exploration.places}
+    rooms = {toy.table.entry(memory, PLAYER).parent for memory in exploration.places}
     assert rooms == {HALL, KITCHEN, CELLAR}
 
 
 def test_the_same_memory_always_gives_the_same_status(tmp_path: Path) -> None:
     toy = ToyStory(INFORM_6, tmp_path)
     reader = toy.reader()
-    first = bytes(toy.memory())
-    expected = reader.read(first)
-    toy.step("down")
-    reader.read(toy.memory())
-    assert reader.read(first) == expected
+    first = bytes(toy.memory)
+    expected = reader.read(first, "")
+    toy.send("down")
+    toy.read(reader)
+    assert reader.read(first, "") == expected
 
 
 @settings(deadline=None, max_examples=40)
@@ -393,6 +386,6 @@ def test_the_same_memory_always_gives_the_same_status(tmp_path: Path) -> None:
 def test_any_memory_can_be_read(plan: Plan, noise: bytes, at: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     toy = ToyStory(plan, tmp_path_factory.getbasetemp())
     reader = toy.reader()
-    memory = bytearray(toy.memory())
+    memory = bytearray(toy.memory)
     memory[at : at + len(noise)] = noise
-    assert isinstance(reader.read(memory[: len(toy.memory())].ljust(len(toy.memory()))), Status)
+    assert isinstance(reader.read(memory[: len(toy.memory)].ljust(len(toy.memory)), ""), Status)

@@ -6,12 +6,18 @@ would run the caller's main module again in every child.)
 The helper exits when this process does, because its socket closes, and the kernel then kills the children. The helper
 removes their folders, because a killed process cannot. It has its own session, so that an interrupt from the terminal
 reaches this process only.
+
+A child answers requests in bytes, without pickle. The first request opens a story; its answer is the story's facts, a
+line break and the packed state. Each later request is one letter followed by its argument: ``s`` step, ``r`` restore,
+``n`` new seed, ``a`` valid actions. An answer is ``+`` followed by the packed state or the valid actions, or the letter
+of an error followed by its message.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import json
 import os
 import resource
 import shutil
@@ -21,11 +27,17 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
 
-from game_interface.core.process.served_game import receive_message, send_message, serve
-from session.errors import GameError
+from game_interface.core.jericho_game import JerichoGame
+from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
+from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
 from session.processes import child_environment, python_command
 
+_ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 _HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
 _END_LIMIT = 5.0  # seconds; the helper removes folders first
 _LONGEST_FOLDER = 4096
@@ -36,39 +48,49 @@ _helpers: dict[int, _ForkHelper] = {}  # by process ID: a forked copy of this pr
 
 
 class GameProcess:
-    """A fresh process that has loaded the interpreter and answers requests (see ``served_game``).
+    """A fresh process that has loaded the interpreter and answers requests.
 
     folder: its working folder, reserved for such processes and removed after this process ends
     """
 
     def __init__(self, folder: str) -> None:
         ours, theirs = socket.socketpair()
+        self._connection = Connection(ours.detach())
+        self._pid = 0
         with theirs:
             try:
                 socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
             except OSError as error:
-                ours.close()
+                self._connection.close()
                 _helpers.pop(os.getpid(), None)
                 raise GameError(f"no process can be started for it: {error.strerror or error}") from error
-        self._connection = ours
-        self._pid = 0
         self._pid = int(self._receive(_HELLO_LIMIT))
 
     def request(self, message: bytes, limit: float) -> bytes:
-        """Return the answer to ``message``.
+        """Return the answer to ``message``, or raise the error that it names.
 
-        Raises ``GameError`` if the process dies or does not answer within ``limit`` seconds; it is killed then.
+        Raises ``GameError`` if the process dies or does not answer within ``limit`` seconds. It is killed then, and
+        this object is of no further use.
         """
         try:
-            send_message(self._connection, message)
+            self._connection.send_bytes(message)
         except OSError as error:
             self.kill()
             raise GameError("The interpreter's process is gone.") from error
-        return self._receive(limit)
+        answer = self._receive(limit)
+        kind, value = answer[:1], answer[1:]
+        if kind in _ERRORS:
+            raise _ERRORS[kind](value.decode())
+        return value
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has neither been killed nor found to be dead."""
+        return not self._connection.closed
 
     def kill(self) -> None:
         """Kill the process."""
-        if self._pid and self._connection.fileno() >= 0:
+        if self._pid and self.is_alive:
             try:
                 os.kill(self._pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -77,13 +99,13 @@ class GameProcess:
 
     def _receive(self, limit: float) -> bytes:
         try:
-            return receive_message(self._connection, limit)
-        except TimeoutError as error:
-            self.kill()
-            raise GameError(f"The interpreter gave no answer within {limit:g} seconds.") from error
+            if self._connection.poll(limit):
+                return self._connection.recv_bytes()
         except (OSError, EOFError) as error:
             self.kill()
             raise GameError("The interpreter crashed.") from error
+        self.kill()
+        raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
 
 
 def _running_helper() -> _ForkHelper:
@@ -123,7 +145,10 @@ class _ForkHelper:
 
 
 def _fork_on_request(requests: socket.socket) -> None:
-    """Run in the helper: fork a child for every socket that arrives, until the parent's socket closes."""
+    """Run in the helper: fork a child for every socket that arrives, until the parent's socket closes.
+
+    The child works in its folder, must not write to files once the story is open, and dies with its parent.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     folders: set[bytes] = set()
     while True:
@@ -135,20 +160,51 @@ def _fork_on_request(requests: socket.socket) -> None:
         folders.add(folder)
         if os.fork() == 0:
             requests.close()
-            _confine(os.fsdecode(folder))
-            with socket.socket(fileno=sockets[0]) as connection:
-                send_message(connection, str(os.getpid()).encode())
-                serve(connection)
-            os._exit(0)
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            os.chdir(folder)
+            tempfile.tempdir = os.fsdecode(folder)
+            connection = Connection(sockets[0])
+            connection.send_bytes(str(os.getpid()).encode())
+            try:
+                _serve(connection)
+            except (EOFError, OSError):  # the parent is gone
+                os._exit(0)
         os.close(sockets[0])
 
 
-def _confine(folder: str) -> None:
-    """Make this child process work in ``folder`` and die with its parent."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.chdir(folder)
-    tempfile.tempdir = folder
+def _serve(connection: Connection) -> None:
+    """Answer every request on ``connection``. Raises ``EOFError`` or ``OSError`` when the peer is gone."""
+    game: JerichoGame | None = None
+    while True:
+        message = connection.recv_bytes()
+        try:
+            if game is None:
+                path, seed, use_profile = json.loads(message)
+                game = JerichoGame(Story.load(Path(path)), seed=seed, use_profile=use_profile)
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+                answer = json.dumps(asdict(game.facts)).encode() + b"\n" + game.save().packed()
+            else:
+                answer = _answer(game, message[:1], message[1:])
+        except ZorkGPTError as error:
+            letter = next(letter for letter, kind in _ERRORS.items() if isinstance(error, kind))
+            connection.send_bytes(letter + str(error).encode())
+        else:
+            connection.send_bytes(b"+" + answer)
+
+
+def _answer(game: JerichoGame, request: bytes, argument: bytes) -> bytes:
+    """Return the valid actions as JSON, or the packed state after the request."""
+    if request == b"a":
+        return json.dumps(game.valid_actions()).encode()
+    if request == b"s":
+        game.step(argument.decode("utf-8", "surrogatepass"))
+    elif request == b"r":
+        game.restore(SavedState.unpacked(argument))
+    elif request == b"n":
+        game.reset("jericho" if argument == b"jericho" else int(argument))
+    return game.save().packed()
 
 
 if __name__ == "__main__":
