@@ -180,11 +180,8 @@ class DocumentStore(SharedStore, Generic[D, E]):
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
         known = self._saved
-        if self.inputs is not None:
-            if self.inputs.is_of_earlier_version:
-                self._look()
-        elif self._stat() != self._signature:
-            self._read()
+        if self.inputs is None or self.inputs.is_of_earlier_version:
+            self._look()
         return self._saved is not known
 
     @override
@@ -244,8 +241,8 @@ class DocumentStore(SharedStore, Generic[D, E]):
             if self._versions is None:
                 self._replace(content)
             else:
-                self._versions.append((_sha256(content), tuple(self._unsaved)))
-            self._content, self._saved, self._unsaved = content, self.document, []
+                self._versions.append((_sha256(content or None), tuple(self._unsaved)))
+            self._content, self._saved, self._unsaved = content or None, self.document, []
         self._is_due = False
         if self._versions is not None and not self._is_repeating:
             self.look()
@@ -274,7 +271,7 @@ class DocumentStore(SharedStore, Generic[D, E]):
         if signature == self._signature:
             return None
         content = read_shared(self.path) or None
-        if content == (self._content or None):
+        if content == self._content:
             self._versions, self._signature = None, signature
             return None
         lacks = 0
@@ -311,19 +308,12 @@ class DocumentStore(SharedStore, Generic[D, E]):
     def _save(self) -> list[E]:
         """Write the unsaved edits, outside a run, and return those that had something to do."""
         with locked(self.path):
-            self._read()
+            self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
+            self._look()
+            self._replay()
             saved = self._unsaved
             self.write()
         return saved
-
-    def _read(self) -> None:
-        """Read the file, parse it if its bytes are not those known, and apply the unsaved edits to it."""
-        signature, content = self._stat(), read_shared(self.path)
-        if content != self._content:
-            self._saved = self._parse(self._decoded(content or b""))
-            self._content = content
-        self._signature = signature
-        self._replay()
 
     def _replay(self) -> None:
         """Apply the unsaved edits to what the file contains, and drop those that have nothing left to do."""
