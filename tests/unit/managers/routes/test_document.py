@@ -16,6 +16,9 @@ from managers.routes.document import (
     RouteBook,
     TriedRoute,
     parse_routes,
+    route_aim,
+    route_line,
+    route_record,
 )
 from session.errors import StoreError
 from session.route import Goal, KnownRoute, Proof, RouteStep, Tries, Waypoint
@@ -197,3 +200,29 @@ def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | Remo
 def test_what_is_no_file_of_routes_is_named(text: str) -> None:
     with pytest.raises(StoreError, match=r"^routes\.json contains no routes that this version reads"):
         parse_routes(text, FILE)
+
+
+@pytest.mark.parametrize(
+    ("shown", "done", "line"),
+    [
+        (route("abcde"), 0, "+5 in 5 turns, worked in 1 of 1 episode: 1. a, …, 3. c, 4. d, 5. e"),
+        (route("abcde"), 1, "+0 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
+        (
+            route("ab", Goal("room", 9, "Loft"), stops={2: 1}, followed=2, worked=1),
+            0,
+            "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 2 (b): 1. a, 2. b",
+        ),
+        (
+            route("a", Goal("thing", 4, "rope"), proof=Proof(4, 5)),
+            0,
+            "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a",
+        ),
+        (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a"),
+    ],
+)
+def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: KnownRoute, done: int, line: str) -> None:
+    assert route_line(shown, done) == f"0: {line}"
+    if not done:
+        assert line.startswith(f"{route_aim(shown)} in ")
+        assert f", {route_record(shown)}: " in line
+        assert route_line(shown) == f"0: {line}"
