@@ -51,7 +51,7 @@ def is_safe(
     assert not [each for each in environments.values() if KEY in each or SECRET in each]
 
 
-def test_commands_that_play_take_no_code_from_the_current_folder_and_give_no_key_to_a_child(
+def test_commands_take_no_code_from_the_current_folder_and_give_no_key_to_a_child(
     hostile: HostileFolder, launcher: tuple[str, ...], own_story: Path
 ) -> None:
     with MisbehavingServer(Answers()) as server:
@@ -59,6 +59,7 @@ def test_commands_that_play_take_no_code_from_the_current_folder_and_give_no_key
         is_safe(hostile, launcher, "run", *there, "--max-turns", "2", "--workdir", "work")
         (run,) = (hostile.path / "work" / RUNS).iterdir()
         is_safe(hostile, launcher, "replay", run.name, "--workdir", "work")
+        is_safe(hostile, launcher, "doctor", *there)
 
 
 @pytest.mark.slow
@@ -72,28 +73,12 @@ def test_an_ablation_takes_no_code_from_the_current_folder_and_gives_its_key_to_
         assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
 
 
-def test_a_doctor_takes_no_code_from_the_current_folder_and_gives_no_key_to_a_child(
-    hostile: HostileFolder, launcher: tuple[str, ...], own_story: Path
-) -> None:
-    with MisbehavingServer(Answers()) as server:
-        is_safe(hostile, launcher, "doctor", "--base-url", server.base_url, "--game", str(own_story))
-
-
-def test_the_trial_load_of_a_model_takes_no_code_from_the_current_folder_and_is_given_no_key(
-    hostile: HostileFolder, launcher: tuple[str, ...], own_story: Path
+def test_a_model_is_fetched_and_tried_without_code_from_the_current_folder_or_a_key(
+    hostile: HostileFolder, launcher: tuple[str, ...], own_story: Path, tmp_path: Path
 ) -> None:
     model = hostile.path / "model.gguf"
     model.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 1, 0) + b"\0" * 100)
     run = ("run", "--game", str(own_story), "--model", model.name, "--workdir", "work")
     is_safe(hostile, launcher, *run, status=2, says="llama.cpp cannot load it", OPENAI_API_KEY="")
-
-
-def test_the_download_of_a_model_takes_no_code_from_the_current_folder_and_is_given_no_key(
-    hostile: HostileFolder, launcher: tuple[str, ...], tmp_path: Path
-) -> None:
-    nowhere = {
-        "PIP_INDEX_URL": "http://127.0.0.1:1/",
-        "PIP_RETRIES": "0",
-        "ZORKGPT_MODEL_DIR": str(tmp_path / "models"),
-    }
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:1/", "PIP_RETRIES": "0", "ZORKGPT_MODEL_DIR": str(tmp_path / "m")}
     is_safe(hostile, launcher, "model", "pull", status=1, says="pip", **nowhere)

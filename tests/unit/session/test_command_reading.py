@@ -38,29 +38,20 @@ def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "first"),
+    ("line", "commands"),
     [
-        ("up. north", "up"),
-        ("wait. wait then take loom", "wait"),
-        ("Take banner and then UP", "Take banner"),
-        ("take banner, then dip it.", "take banner"),
-        ("up.north.up", "up"),
-        (". up. north", "up"),
+        ("up. take banner, loom then wait. 7.5", ["up", "take banner, loom", "wait. 7.5"]),
+        ("wait. wait then take loom", ["wait", "wait", "take loom"]),
+        ("Take banner and then UP", ["Take banner", "UP"]),
+        ("take banner, then dip it.", ["take banner", "dip it."]),
+        ("up.north.up", ["up", "north", "up"]),
+        (". up. north", ["up", "north"]),
+        *((line, [line]) for line in ("ask mrs. smith", "take banner, loom", 'light "up. north"', "up.", "", "7.5")),
+        ("wait then", ["wait then"]),
     ],
 )
-def test_the_first_of_several_commands_ends_where_another_verb_or_direction_begins(line: str, first: str) -> None:
-    assert commands_of(line, vocabulary())[0] == first
-
-
-def test_the_commands_of_a_line_come_in_their_order() -> None:
-    assert commands_of("up. take banner, loom then wait. 7.5", vocabulary()) == ["up", "take banner, loom", "wait. 7.5"]
-
-
-@pytest.mark.parametrize(
-    "line", ["ask mrs. smith", "take banner, loom", 'light "up. north"', "up.", "wait then", "", "7.5"]
-)
-def test_a_line_of_one_command_is_left_whole(line: str) -> None:
-    assert commands_of(line, vocabulary()) == [line]
+def test_another_command_begins_where_a_verb_or_a_direction_follows_a_stop(line: str, commands: list[str]) -> None:
+    assert commands_of(line, vocabulary()) == commands
 
 
 def test_a_line_is_parted_at_every_stop_where_no_vocabulary_is_known() -> None:

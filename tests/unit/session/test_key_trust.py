@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,13 +32,15 @@ def clone(tmp_path: Path) -> Path:
 
 
 def test_a_key_from_the_environment_is_not_sent_to_an_address_that_came_with_the_folder(clone: Path) -> None:
-    with pytest.raises(ConfigurationError) as error:
-        load_configuration({}, IN_ENVIRONMENT, clone)
-    assert str(error.value) == (
+    message = (
         f"{clone / 'zorkgpt.toml'} gives llm.base_url, and llm.api_key comes from elsewhere: no key is sent to an "
         f"address that may have come with a folder; zorkgpt config trust {clone / 'zorkgpt.toml'} allows it"
     )
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(message)}$"):
+        load_configuration({}, IN_ENVIRONMENT, clone)
     assert load_configuration({}, {}, clone).configuration.llm.base_url == THEIRS
+    with pytest.raises(ConfigurationError, match=r"cannot read .*none\.toml"):
+        trust(clone / "none.toml")
 
 
 def test_nor_to_one_of_a_role_or_of_a_parent_folder_or_of_an_env_file(clone: Path) -> None:
@@ -77,11 +80,6 @@ def test_trust_lasts_as_long_as_the_file_stays_the_same(clone: Path, clean_envir
     clean_environment.setenv("OPENAI_API_KEY", KEY)
     shown = typed("config", "show")
     assert (shown.status, shown.err.decode().count("\n")) == (2, 1)
-
-
-def test_a_file_that_is_not_there_cannot_be_trusted(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"cannot read .*none\.toml"):
-        trust(tmp_path / "none.toml")
 
 
 def test_a_run_gets_a_key_only_for_an_address_that_is_named_now(tmp_path: Path) -> None:

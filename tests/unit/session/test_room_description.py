@@ -48,6 +48,7 @@ def test_the_description_begins_with_the_rooms_name() -> None:
     assert description_in("Studying it tells you nothing.", "Study") is None
     assert description_in("Dust.", "") is None
     assert description_in(FULL, "Study (#48)") == FULL
+    assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")
 
 
 def test_the_first_visit_describes_each_room() -> None:
@@ -69,13 +70,10 @@ def test_coming_back_to_a_text_told_again_renews_it() -> None:
 def test_looking_about_renews_it_and_so_does_light() -> None:
     changed = "Study\nThe surfaces have been dusted, and there is a doorway, which leads to the south."
     assert Play().turn(changed).known() == (changed, 1)
+    assert Play().turn("Study").known() == (FULL, 0), "the name alone is no description"
     dark = Play(STORE, STORAGE).turn("It is pitch dark.", STUDY)
     assert dark.known() == ("It is pitch dark.", 1)
     assert dark.turn(f"The lamp is on now.\n\n{FULL}").known() == (FULL, 2)
-
-
-def test_walking_in_a_circle_in_brief_does_not_renew_it() -> None:
-    assert Play().turn("Study").known() == (FULL, 0)
 
 
 def test_a_model_is_believed_only_where_no_name_stands_over_what_is_known() -> None:
@@ -116,7 +114,3 @@ def test_the_prologue_is_what_is_told_before_the_first_room_without_the_banner(
     opening: str, room: str, prologue: str
 ) -> None:
     assert prologue_of(opening, room) == prologue
-
-
-def test_a_name_alone_is_repeated_nowhere() -> None:
-    assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 from session.text import TokenCounter, counted, cut_at, cut_middle, gist, one_line, shared_room, text_key
 
 
-def test_white_space_of_every_kind_becomes_one_space() -> None:
+def test_a_text_is_on_one_line_and_has_one_key_whatever_its_case_and_white_space() -> None:
     assert one_line("  a\tb\r\n\n c ") == "a b c"
-
-
-def test_texts_have_one_key_whatever_their_case_and_white_space() -> None:
-    assert text_key(" GATE\topens  inwards") == text_key("Gate opens inwards")
-    assert text_key("Gate") != text_key("Gate opens inwards")
+    assert text_key(" GATE\topens  inwards") == text_key("Gate opens inwards") != text_key("Gate")
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "0 turns"), (1, "1 turn"), (2, "2 turns"), (-1, "-1 turns")])
@@ -47,12 +43,9 @@ def test_it_keeps_its_beginning_and_no_space_before_the_mark(characters: int, sh
     assert cut_at(text, characters) == shown
 
 
-def test_a_character_is_a_quarter_of_a_token_until_a_server_has_counted() -> None:
-    assert TokenCounter().characters(100) == 400
-
-
 def test_a_count_moves_the_estimate_a_fifth_of_the_way() -> None:
     counter = TokenCounter()
+    assert counter.characters(100) == 400, "until a server has counted"
     counter.learn(characters=1000, tokens=500)
     assert counter.tokens_per_character == pytest.approx(0.30)
     counter.learn(characters=1000, tokens=0)

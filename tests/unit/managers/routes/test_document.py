@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,9 +28,9 @@ EMPTY = '{"routes": [{"number": 1, "goal": {"kind": "room", "number": 2}, "start
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
-def route(commands: str, goal: Goal | None = None, *, carried: int = 0, **more: object) -> KnownRoute:
-    """A route with a command for each letter, which ends with that many objects and 5 points."""
-    end = Waypoint(9, "Loft", 5, tuple(range(carried)))
+def route(commands: str, goal: Goal | None = None, *, carried: int = 0, points: int = 5, **more: object) -> KnownRoute:
+    """A route with a command for each letter, which ends with that many objects and points."""
+    end = Waypoint(9, "Loft", points, tuple(range(carried)))
     steps = tuple(RouteStep(letter, end) for letter in commands)
     return KnownRoute(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]
 
@@ -136,8 +135,7 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
 
 def test_a_route_that_wins_no_points_is_no_route_to_a_score() -> None:
     for points, kept in ((0, []), (1, ["a"])):
-        won = replace(route("a"), steps=(RouteStep("a", Waypoint(9, "Loft", points)),))
-        assert commands_of(book(won)) == kept
+        assert commands_of(book(route("a", points=points))) == kept
 
 
 def test_a_form_that_stopped_at_its_first_command_is_not_learnt_again() -> None:
@@ -217,6 +215,7 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
             0,
             "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a",
         ),
+        (route("a", Goal("thing", 4, "rope"), points=1), 0, "take rope, +1 in 1 turn, worked in 1 of 1 episode: 1. a"),
         (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a"),
     ],
 )

@@ -29,11 +29,13 @@ for letter in cycle(b"abcdefgh"):
 
 
 def test_the_file_is_created_and_replaced_with_nothing_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
     path = tmp_path / "state.json"
     write_atomically(path, b"old")
+    assert mode_of_file(path) == mode_of_file(tmp_path / "usual")
     write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
-    assert [each.name for each in tmp_path.iterdir()] == ["state.json"]
+    assert {each.name for each in tmp_path.iterdir()} == {"state.json", "usual"}
 
 
 def test_a_kill_at_any_instant_leaves_one_whole_version(tmp_path: Path) -> None:
@@ -76,14 +78,10 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not
     assert {*tmp_path.iterdir()} == {own, written}
 
 
-def test_a_file_that_cannot_be_written_is_a_store_error_that_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "no such folder" / "state.json"
-    with pytest.raises(StoreError, match=r"state\.json cannot be written: No such file"):
-        write_atomically(path, b"new")
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_write_that_fails_is_named_and_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
     """A folder in the file's place: everything works but the last step."""
+    with pytest.raises(StoreError, match=r"state\.json cannot be written: No such file"):
+        write_atomically(tmp_path / "no such folder" / "state.json", b"new")
     path = tmp_path / "state.json"
     (path / "full").mkdir(parents=True)
     with pytest.raises(StoreError):
@@ -96,27 +94,14 @@ def mode_of_file(path: Path) -> int:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666, 0o755])
-def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
-    path = tmp_path / "state.json"
-    path.write_bytes(b"old")
-    path.chmod(mode)
+def test_a_file_that_is_replaced_and_a_copy_of_it_have_its_permissions(tmp_path: Path, mode: int) -> None:
+    path, copy = tmp_path / "state.json", tmp_path / "copy.json"
+    for each, before in ((path, mode), (copy, 0o644)):
+        each.write_bytes(b"old")
+        each.chmod(before)
     write_atomically(path, b"new")
-    assert (mode_of_file(path), path.read_bytes()) == (mode, b"new")
-
-
-def test_a_new_file_has_the_permissions_that_new_files_have_here(tmp_path: Path) -> None:
-    (tmp_path / "usual").touch()
-    write_atomically(tmp_path / "state.json", b"new")
-    assert mode_of_file(tmp_path / "state.json") == mode_of_file(tmp_path / "usual")
-
-
-def test_a_copy_can_have_the_permissions_of_its_original(tmp_path: Path) -> None:
-    original, copy = tmp_path / "state.json", tmp_path / "state.json.backup"
-    for path, mode in ((original, 0o600), (copy, 0o644)):
-        path.write_bytes(b"old")
-        path.chmod(mode)
-    write_atomically(copy, b"new", mode=permissions(original))
-    assert mode_of_file(copy) == 0o600
+    write_atomically(copy, b"new", mode=permissions(path))
+    assert (mode_of_file(path), path.read_bytes(), mode_of_file(copy)) == (mode, b"new", mode)
     assert permissions(tmp_path / "not there") is None
 
 

@@ -193,10 +193,12 @@ def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_run_folder_that_cannot_be_made_or_read_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="cannot make the run folder"):
         Journal.create(tmp_path / "runs", manifest(new_run_id()))
+    with pytest.raises(StoreError, match=f"^cannot read {tmp_path / 'journal.jsonl'}: No such file or directory$"):
+        list(read_journal(tmp_path))
 
 
 def test_run_ids_are_the_time_to_the_second_and_four_digits_and_do_not_repeat() -> None:
@@ -252,11 +254,6 @@ def test_a_new_run_is_for_its_user_alone(tmp_path: Path) -> None:
     journal.close()
     modes = {path.name: path.stat().st_mode & 0o777 for path in (journal.folder, journal.folder / "manifest.json")}
     assert modes == {journal.folder.name: 0o700, "manifest.json": 0o600}
-
-
-def test_one_that_is_missing_is_named_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=f"^cannot read {tmp_path / 'journal.jsonl'}: No such file or directory$"):
-        list(read_journal(tmp_path))
 
 
 def test_each_whole_line_is_read_once(tmp_path: Path) -> None:

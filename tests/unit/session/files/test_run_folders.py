@@ -42,10 +42,12 @@ def workdir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path) -> None:
+def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = workdir / "runs" / RUN
     assert find_run(workdir, RUN) == folder
     assert find_run(workdir / "elsewhere", str(folder)) == folder
+    monkeypatch.chdir(folder)
+    assert find_run(workdir, ".") == folder
 
 
 @pytest.mark.parametrize(
@@ -76,11 +78,6 @@ def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(workdir / "runs" / "deep")
     with pytest.raises(StoreError, match="no run"):
         find_run(workdir / "runs" / RUN, f"../../{RUN}")
-
-
-def test_a_folder_that_is_named_by_a_dot_has_its_name(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(workdir / "runs" / RUN)
-    assert find_run(workdir, ".") == workdir / "runs" / RUN
 
 
 def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
