@@ -1,11 +1,13 @@
 """What a guide shows is what happens: its files are written, its commands typed, in the order of the page.
 
 A ``markdown`` block is the whole ``Memories.md`` from there on; a ``console`` block has commands and what they print.
-Pages for developers name files that exist.
+Pages for developers name files that exist, the pages of commands and options agree with the program, and every message
+that the page on trouble explains is one that the program can print.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,10 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
+from tests.generated_docs import COMMANDS, CONFIGURATION, MODELS, pages
 from zorkgpt.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 BLOCK = re.compile(r"^```(markdown|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ zorkgpt (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 NAMED_FILE = re.compile(r"`((?:benchmarks|docs|game_interface|managers|orchestration|session|tests|zorkgpt)/[\w/.]*)`")
@@ -39,15 +43,11 @@ def test_every_command_of_a_guide_prints_what_the_guide_shows(
         if kind == "markdown":
             memories.write_text(content, encoding="utf-8")
             continue
-        for command, shown in commands_of(content):
+        commands = COMMAND.findall(content)
+        assert "".join(f"$ zorkgpt {command}\n{shown}" for command, shown in commands) == content
+        for command, shown in commands:
             result = CliRunner().invoke(app, shlex.split(command))
             assert (command, result.output) == (command, shown)
-
-
-def commands_of(block: str) -> Iterator[tuple[str, str]]:
-    commands = COMMAND.findall(block)
-    assert "".join(f"$ zorkgpt {command}\n{shown}" for command, shown in commands) == block
-    yield from commands
 
 
 @pytest.mark.parametrize("page", FOR_DEVELOPERS, ids=lambda path: path.stem)
@@ -69,3 +69,27 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     contents = (DOCS / "README.md").read_text(encoding="utf-8")
     pages = sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md")
     assert [name for name in pages if f"]({name})" not in contents] == []
+
+
+@pytest.mark.parametrize("page", [COMMANDS, CONFIGURATION, MODELS], ids=lambda page: page.stem)
+def test_a_generated_page_is_what_the_program_says(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == pages()[page], "run `make docs` and commit what it writes"
+
+
+def texts_in(tree: ast.AST) -> Iterator[str]:
+    """Every text in the code, with ``…`` for what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_the_program_says_every_message_that_the_page_on_trouble_explains() -> None:
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    said = "\n".join(text for path in files for text in texts_in(ast.parse(path.read_text(encoding="utf-8"))))
+    explained = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert explained
+    # The system's reason is appended in one place for all.
+    assert [message for message in explained if message.removesuffix(": …") not in said] == []

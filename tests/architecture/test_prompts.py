@@ -119,12 +119,6 @@ def examples_in(told: str) -> Iterator[dict[str, Any]]:
         yield from nodes_of(example)
 
 
-def test_every_prompt_without_fields_of_the_moment_is_asked_for() -> None:
-    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective", "agent_note"}
-    asked = {*ANSWERS, *parts, "agent_valid_actions"}
-    assert sorted(path.stem for path in PROMPTS if path.stem not in asked and not prompt_fields(path.stem)) == []
-
-
 @pytest.mark.parametrize(("told", "answer"), QUESTIONS)
 def test_no_prompt_and_no_schema_holds_a_number_of_ours_or_a_path(told: str, answer: type[BaseModel]) -> None:
     described = [str(node["description"]) for node in nodes_of(sent(answer)) if "description" in node]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -61,14 +60,11 @@ def waits(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
     return decided_by_prompt(role, prompt, schema)
 
 
-def turns_in(events: Iterable[Event]) -> list[tuple[int, int]]:
-    return [(event.record.episode, event.record.turn) for event in events if isinstance(event, TurnPlayed)]
-
-
 def up_to(events: list[Event], branch: Branch) -> list[Event]:
     """The events to the branch's turn, without the run's own start."""
-    turns = [index for index, event in enumerate(events) if turns_in([event]) == [(branch.episode, branch.turn)]]
-    return events[1 : turns[0] + 1]
+    records = {index: event.record for index, event in enumerate(events) if isinstance(event, TurnPlayed)}
+    (end,) = [index for index, turn in records.items() if (turn.episode, turn.turn) == (branch.episode, branch.turn)]
+    return events[1 : end + 1]
 
 
 def agent_prompts(model: ScriptedLLM) -> list[str]:
@@ -104,6 +100,7 @@ def test_a_fork_is_repeated_exactly_with_a_memory_gone_too(original: Path, branc
     fork = fork_of(STORY, original, without, prompted(waits))
     replayed = verify_run(STORY, fork.folder)
     assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(fork.played.turns), True, None)
+    assert [event.episode for event in journal_of(fork.folder) if isinstance(event, EpisodeStarted)] == [1, 2]
 
 
 def test_a_fork_of_a_fork_is_a_run_as_any_other(original: Path) -> None:
@@ -127,7 +124,10 @@ def test_a_memory_taken_out_is_in_no_later_prompt_and_in_no_later_file_of_the_fo
     for folder in (original, control.folder):
         assert LOST in (folder / "Memories.md").read_text()
     events = journal_of(fork.folder)
-    assert turns_in(events[: events.index(MemoryRemoved(LOST.upper()))]) == [(1, turn) for turn in range(1, 7)]
+    before = [
+        event.record for event in events[: events.index(MemoryRemoved(LOST.upper()))] if isinstance(event, TurnPlayed)
+    ]
+    assert [(record.episode, record.turn) for record in before] == [(1, turn) for turn in range(1, 7)]
 
 
 def remembers_for_now(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -178,9 +178,3 @@ def test_a_fork_that_was_paused_is_resumed_like_any_run(original: Path) -> None:
     assert resume_with(STORY, paused.folder, prompted(waits)).end == "done"
     assert journal_of(paused.folder)[1:] == journal_of(whole.folder)[1:]
     assert verify_run(STORY, paused.folder).difference is None
-
-
-def test_an_episode_begins_once_where_a_fork_leaves_at_the_end_of_one(original: Path) -> None:
-    fork = fork_of(STORY, original, Branch(1, TURNS, (LOST,)), prompted(waits))
-    starts = [event.episode for event in journal_of(fork.folder) if isinstance(event, EpisodeStarted)]
-    assert starts == [1, 2]

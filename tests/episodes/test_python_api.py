@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -30,11 +30,11 @@ def folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
 
 
 class Player:
-    """Plays commands over and over; ``seen`` holds what it was shown, and after ``last`` commands it gives up."""
+    """Plays commands over and over; ``seen`` holds what it was shown."""
 
-    def __init__(self, last: int = 100) -> None:
+    def __init__(self) -> None:
         self.seen: list[Situation] = []
-        self._commands: Iterator[str] = islice(cycle(COMMANDS), last)
+        self._commands = cycle(COMMANDS)
 
     def __call__(self, situation: Situation) -> str:
         self.seen.append(situation)
@@ -105,13 +105,17 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
     return agent
 
 
-def test_a_function_that_returns_no_text_is_told_so() -> None:
-    with pytest.raises(TypeError, match="returned None; expected a string"):
-        play(agent=lambda _: None, max_turns=1)  # type: ignore[arg-type, return-value]  # what a type checker refuses
-    with pytest.raises(ValueError, match="''"):
-        play(agent=lambda _: "", max_turns=1)
-    with pytest.raises(ValueError, match=r"'take \\udcff', which contains half"):
-        play(agent=lambda _: "take \udcff", max_turns=1)
+@pytest.mark.parametrize(
+    ("returned", "error", "told"),
+    [
+        (None, TypeError, "returned None; expected a string"),
+        ("", ValueError, "''"),
+        ("take \udcff", ValueError, r"'take \\udcff', which contains half"),
+    ],
+)
+def test_a_function_that_returns_no_text_is_told_so(returned: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        play(agent=lambda _: returned, max_turns=1)
 
 
 def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() -> None:
@@ -130,19 +134,16 @@ def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() 
         assert CliRunner().invoke(app, fork).exit_code == 0
 
 
-def test_a_resumed_run_takes_new_budgets_and_nothing_that_would_make_it_another() -> None:
+def test_a_wrong_option_is_named_and_a_resumed_run_takes_budgets_and_nothing_that_would_make_it_another() -> None:
+    with pytest.raises(ConfigurationError, match=r"critic\.mood"):
+        play(agent=Player(), options={"critic.mood": "llm"})
+    with pytest.raises(ConfigurationError, match="episodes is 0"):
+        play(agent=Player(), episodes=0)
     with pytest.raises(RuntimeError):
         play(agent=given_up_after(1), max_turns=2)
     with pytest.raises(ConfigurationError, match="only models, servers, sampling and budgets"):
         resume(agent=Player(), options={"critic.mode": "llm"})
     assert resume(agent=Player(), options={"budgets.max_time": "1h"}).summary.state == "done"
-
-
-def test_a_wrong_option_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"critic\.mood"):
-        play(agent=Player(), options={"critic.mood": "llm"})
-    with pytest.raises(ConfigurationError, match="episodes is 0"):
-        play(agent=Player(), episodes=0)
 
 
 def test_a_second_story_gets_a_folder_of_its_own_where_nobody_named_one(own_story: Path) -> None:

@@ -44,22 +44,13 @@ def add(folder: Path) -> None:
     assert open_memories(folder / "Memories.md").apply(Revision(32, "Somewhere", memory))
 
 
-def without(text: str, title: str) -> str:
-    """The text of the memories without one of them, its heading line and its text."""
-    entry = re.compile(rf"^\*\*\[[^\n]*\] {re.escape(title)}\*\*[^\n]*\n[^\n]+\n\n?", re.MULTILINE)
-    shortened, times = entry.subn("", text, count=1)
-    assert times == 1
-    return shortened
-
-
 def delete(folder: Path, title: str) -> None:
+    """Take a memory, its heading line and its text, out of the file."""
     path = folder / "Memories.md"
-    path.write_text(without(path.read_text(), title))
-
-
-def edit(folder: Path, title: str) -> None:
-    path = folder / "Memories.md"
-    path.write_text(path.read_text().replace(title, f"{title}, mended"))
+    entry = re.compile(rf"^\*\*\[[^\n]*\] {re.escape(title)}\*\*[^\n]*\n[^\n]+\n\n?", re.MULTILINE)
+    shortened, times = entry.subn("", path.read_text(), count=1)
+    assert times == 1
+    path.write_text(shortened)
 
 
 def ended(folder: Path) -> None:
@@ -82,42 +73,37 @@ AGAIN = pytest.mark.parametrize(
 
 
 @AGAIN
-def test_a_memory_that_a_person_adds_is_kept(tmp_path: Path, effects: int, killed_again: bool) -> None:
-    titles = stopped(tmp_path, effects)
-    add(tmp_path)
+@pytest.mark.parametrize(
+    ("adds", "deletes"),
+    [
+        pytest.param(True, None, id="one is added"),
+        pytest.param(False, 0, id="the first is deleted"),
+        pytest.param(False, -1, id="the last is deleted"),
+        pytest.param(True, 0, id="one is added and one deleted"),
+    ],
+)
+def test_memories_are_as_the_person_left_them(
+    tmp_path: Path, effects: int, adds: bool, deletes: int | None, killed_again: bool
+) -> None:
+    expected = {*stopped(tmp_path, effects)}
+    gone = set() if deletes is None else {titles_in(tmp_path)[deletes]}
+    if adds:
+        add(tmp_path)
+        expected.add("By hand")
+    for title in gone:
+        delete(tmp_path, title)
     resumed_after(tmp_path, effects, killed_again=killed_again)
-    assert {"By hand", *titles} <= {*titles_in(tmp_path)}
+    assert not gone & {*titles_in(tmp_path)}
+    assert expected - gone <= {*titles_in(tmp_path)}
     kept = parse_memories((tmp_path / "Memories.md").read_text()).memories()
     assert all(len(memories) == len({memory.title for memory in memories}) for memories in kept.values())
 
 
 @AGAIN
-@pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
-def test_a_memory_that_a_person_deletes_does_not_return(
-    tmp_path: Path, effects: int, place: int, killed_again: bool
-) -> None:
-    gone = stopped(tmp_path, effects)[place]
-    delete(tmp_path, gone)
-    resumed_after(tmp_path, effects, killed_again=killed_again)
-    assert gone not in titles_in(tmp_path)
-
-
-@AGAIN
-def test_one_added_and_one_deleted_are_both_as_the_person_left_them(
-    tmp_path: Path, effects: int, killed_again: bool
-) -> None:
-    first, *others = stopped(tmp_path, effects)
-    add(tmp_path)
-    delete(tmp_path, first)
-    resumed_after(tmp_path, effects, killed_again=killed_again)
-    assert first not in titles_in(tmp_path)
-    assert {"By hand", *others} <= {*titles_in(tmp_path)}
-
-
-@AGAIN
 def test_a_memory_that_a_person_edits_stays_edited(tmp_path: Path, effects: int, killed_again: bool) -> None:
     first, *others = stopped(tmp_path, effects)
-    edit(tmp_path, first)
+    path = tmp_path / "Memories.md"
+    path.write_text(path.read_text().replace(first, f"{first}, mended"))
     resumed_after(tmp_path, effects, killed_again=killed_again)
     assert first not in titles_in(tmp_path)
     assert {f"{first}, mended", *others} <= {*titles_in(tmp_path)}

@@ -24,7 +24,7 @@ from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
 from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
-from tests.fixtures.whole_run import parts_of, verify_run
+from tests.fixtures.whole_run import newest_run, parts_of, verify_run
 
 TURNS = 12
 ONCE = {"mode": "object_tree", "max_rejections": 0}
@@ -65,8 +65,7 @@ def test_a_run_that_an_earlier_version_has_begun_goes_on_and_is_repeated(own_sto
 
 def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:
     stopped(own_story, tmp_path, at=6)
-    run = find_run(tmp_path)
-    before, configuration = journal_of(tmp_path), configuration_of(read_manifest(run), run, GameConfiguration())
+    before, (run, configuration, _) = journal_of(tmp_path), newest_run(tmp_path)
     stop, shown = Flag(), list[Event]()
 
     def interrupt(done: int, _all: int) -> None:
@@ -94,15 +93,14 @@ def test_what_the_commit_had_not_written_is_written_though_others_have_been_ther
     events = journal_of(tmp_path)
     assert any(isinstance(event, FileEdited) for event in events)
     assert isinstance(events[-1], RunEnded)
-    standing = [
+    active = [
         (location_id, memory.title)
         for location_id, kept in parse_memories(memories.read_text()).memories().items()
         for memory in kept
         if memory.status != MemoryStatus.SUPERSEDED
     ]
-    assert (32, "By hand") in standing
-    assert len(standing) > 1
-    assert len({*standing}) == len(standing)
+    assert (32, "By hand") in active
+    assert 1 < len(active) == len({*active})
     assert verify_run(STORY, tmp_path).difference is None
 
 
