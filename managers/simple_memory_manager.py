@@ -27,7 +27,7 @@ from managers.memory.tiers import MemoryTiers, Revision, require_location_id, st
 from managers.prompting import is_for_a_small_model
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
-from session.errors import LanguageModelError, StoreError
+from session.errors import LanguageModelError
 from session.events import EpisodeEnd
 from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
@@ -94,7 +94,12 @@ class SimpleMemoryManager(BaseManager):
         self._tiers = MemoryTiers(self.memory_file, self)
         self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
         self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
-        self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE, self._note_failure)
+        self._ledger = NewsLedger(
+            config.zork_game_workdir / NEWS_FILE,
+            lambda error: self.log_warning(
+                "what was considered may be considered again in the next run", error=str(error)
+            ),
+        )
         self.stores = (self._tiers.store, self._ledger)
         self._visit = VisitTracker()
         self._counts: Counter[str] = Counter()
@@ -326,11 +331,6 @@ class SimpleMemoryManager(BaseManager):
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
-
-    def _note_failure(self, error: StoreError) -> None:
-        if not self._counts["notes_failed"]:
-            self.log_warning("what was considered may be considered again in the next run", error=str(error))
-        self._counts["notes_failed"] += 1
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
         """Return whether the outcome is news by itself, or because the command failed earlier on this visit.

@@ -31,7 +31,7 @@ class NewsLedger(SharedStore):
     memory, if any. The last line of a key applies. If the file is lost, outcomes are submitted again. A run does not
     read lines that others append while it is played.
 
-    warn: called with the error if the file cannot be written; the run continues
+    warn: called with the first error if the file cannot be written; the run continues
 
     The constructor raises ``StoreError`` if the file cannot be read.
     """
@@ -44,23 +44,14 @@ class NewsLedger(SharedStore):
                 lines = _lines(read_shared(path))
                 write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
         self._warn = warn
+        self._has_warned = False
         self._made = _titles_by_key(lines)
         self._unwritten: tuple[str, ...] = ()
         self._repeated: tuple[str, ...] = ()
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether the outcome should be submitted to a model.
-
-        Each of these is news:
-
-        - an outcome that was not submitted before, or whose memory is no longer in the file
-        - points or a death that no memory describes
-        - a mostly new sight on a first visit, unless the player only walked through
-        - a success that contradicts a memory of a failure
-
-        In a fight, a command that a memory names is not news. Events while the player waits are compared with events
-        during other commands.
+        """Return whether the outcome should be submitted to a model (docs/specification.md, What is news).
 
         memories: all memories of the location, including superseded ones
         """
@@ -156,7 +147,9 @@ class NewsLedger(SharedStore):
                     with open_to_append(self.path) as file:
                         append_whole(file, _written(entries))
         except StoreError as error:
-            self._warn(error)
+            if not self._has_warned:
+                self._warn(error)
+            self._has_warned = True
         else:
             self._repeated = self._unwritten = ()
             self._known = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
@@ -270,7 +269,7 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
 
 
-def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str] = MappingProxyType({})) -> Part:
+def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str]) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     worked: what speaks for a tentative memory, by its title

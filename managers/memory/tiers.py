@@ -208,7 +208,8 @@ class MemoryTiers:
                     given_up=[*revision.superseded, *revision.invalidated],
                 )
         if revision.new_persistent is not None or revision.concerns(persistent):
-            is_done = self._write(lambda: self.store.apply(revision))
+            is_done = self._attempt(lambda: self.store.apply(revision))
+            self._follow()
         if is_done:
             self._log(revision, [*persistent, *ephemeral])
         return is_done
@@ -229,7 +230,8 @@ class MemoryTiers:
         """Write pending changes, outside a run. A failure to write is logged."""
         self._refresh()
         if self.store.is_due:
-            self._write(self.store.commit)
+            self._attempt(self.store.commit)
+            self._follow()
 
     def follow_file(self) -> None:
         """Update ``persistent`` after the store has read the file, and log parts that cannot be parsed."""
@@ -265,33 +267,22 @@ class MemoryTiers:
             self._follow()
             for revision in given:
                 self.revise(revision)
-        try:
-            is_new = self.store.refresh()
-        except StoreError as error:
-            self._report_failure(error)
-        else:
-            self.is_failing = self.is_failing and self.store.is_due
-            if is_new:
-                self.follow_file()
+        if self._attempt(self.store.refresh):
+            self.follow_file()
 
-    def _write(self, write: Callable[[], bool | None]) -> bool:
-        """Write to the store, and return whether that changed the file. A failure is logged."""
-        is_done = False
+    def _attempt(self, access: Callable[[], bool | None]) -> bool:
+        """Read or write the file, and return whether that changed anything. A failure is logged."""
         try:
-            is_done = bool(write())
+            is_done = bool(access())
         except StoreError as error:
-            self._report_failure(error)
-        else:
-            self.is_failing = False
-        self._follow()
+            if not self.is_failing:
+                self._owner.log_error(
+                    "memories are not in their file; they are kept, and tried again with the next", error=str(error)
+                )
+            self.is_failing = True
+            return False
+        self.is_failing = self.is_failing and self.store.is_due
         return is_done
-
-    def _report_failure(self, error: StoreError) -> None:
-        if not self.is_failing:
-            self._owner.log_error(
-                "memories are not in their file; they are kept, and tried again with the next", error=str(error)
-            )
-        self.is_failing = True
 
     def _log(self, revision: Revision, before: Sequence[Memory]) -> None:
         """Log the new memory and the superseded ones. ``before``: the location's memories before the revision."""

@@ -626,7 +626,7 @@ class TestPrompt:
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
-        text, _ = existing_memories([*old, memory("New", text="x" * 50)]).fit(130)
+        text, _ = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(130)
         assert text.splitlines() == [
             f"- [NOTE - PERMANENT - ACTIVE] New: {'x' * 50}",
             "- [NOTE - PERMANENT - SUPERSEDED] Old 0",
