@@ -78,14 +78,6 @@ def troll_model(prompt: str) -> Answer | None:
     return None
 
 
-def door_model(prompt: str) -> Answer | None:
-    """Knows which key only if it is shown both tries."""
-    played = sequence_in(prompt)
-    if all(part in played for part in ("rusty key", "brass key", "swings open")):
-        return remembered("Stone door needs the brass key", "Not the rusty key: unlock with brass key, then open door.")
-    return None
-
-
 WINDOW = Scenario(
     Location(79, "Behind House"),
     (
@@ -105,18 +97,7 @@ TROLL = Scenario(
     troll_model,
     "Troll attacks after accepting gift",
 )
-DOOR = Scenario(
-    Location(134, "Hallway"),
-    (
-        Step("examine door", "The door is locked."),
-        Step("unlock door with rusty key", "The key doesn't fit this lock."),
-        Step("unlock door with brass key", "The brass key turns smoothly in the lock. *Click*"),
-        Step("open door", "The door swings open, revealing a dimly lit chamber."),
-    ),
-    door_model,
-    "Stone door needs the brass key",
-)
-SCENARIOS = pytest.mark.parametrize("scenario", [WINDOW, TROLL, DOOR], ids=["window", "troll", "door"])
+SCENARIOS = pytest.mark.parametrize("scenario", [WINDOW, TROLL], ids=["window", "troll"])
 
 
 class Replay:

@@ -325,6 +325,7 @@ class TestVisits:
             "You've been here 6 times across 2 episodes.",
             "[NOTE] Of episode 1: About Of episode 1.",
         ]
+        assert "**Visits:** 6 | **Episodes:** 1, 2" in text_of(tmp_path)
 
     def test_the_visit_that_begins_is_counted_on_arrival(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
@@ -352,20 +353,6 @@ class TestVisits:
     def test_where_nothing_is_remembered_no_visits_are_told(self, tmp_path: Path) -> None:
         (tmp_path / "Memories.md").write_text("## Location 11: Gate\n**Visits:** 7 | **Episodes:** 1, 2\n")
         assert manager_in(tmp_path).get_location_memory(11) == ""
-
-    def test_the_file_tells_how_often_and_in_which_episodes_a_location_was_visited(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path)
-        play.manager.add_memory(VATS.num, VATS.name, memory())
-        for _ in range(2):
-            play.turn("north", "Blue Vats", location=VATS)
-            play.turn()
-            play.turn("up", "Drying Loft", location=LOFT)
-            play.turn("look")
-        play.begin(play.state.episode + 1)
-        play.turn("north", "Blue Vats", location=VATS)
-        play.turn()
-        play.manager.end()
-        assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
 
     def test_a_heading_that_somebody_wrote_without_a_name_gets_it_when_the_location_is_visited(
         self, tmp_path: Path

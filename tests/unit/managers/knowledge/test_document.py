@@ -171,13 +171,6 @@ class TestAdding:
             for line in same_words
         )
 
-    @given(files, entries)
-    def test_adding_again_changes_nothing(self, text: str, entry: KnowledgeEntry) -> None:
-        once = parse(text).add(entry)
-        assert once.add(entry) is once
-        again = parse(once.render())
-        assert again.add(entry) is again
-
 
 class TestRemoving:
     def test_the_programs_line_goes_and_all_else_stays(self) -> None:
@@ -190,14 +183,6 @@ class TestRemoving:
     def test_what_is_a_persons_or_elsewhere_stays(self, entry: KnowledgeEntry) -> None:
         document = parse(BY_HAND)
         assert document.remove(entry) is document
-
-    @given(files, entries)
-    def test_adding_then_removing_leaves_every_word_of_a_person(self, text: str, entry: KnowledgeEntry) -> None:
-        before = parse(text)
-        after = before.add(entry).remove(entry)
-        assert [each for each in after.entries() if not each.is_ours] == [
-            each for each in before.entries() if not each.is_ours
-        ]
 
     def test_adding_to_a_section_then_removing_gives_the_same_bytes(self) -> None:
         text = f"## {DANGERS}\n- one\n\n## {COMMAND_SYNTAX}\n"
