@@ -62,7 +62,7 @@ def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_
 
     table = Table.grid(padding=(0, 2, 0, 0))
     for row in rows:
-        table.add_row(*(Text(printable(cell).replace("\n", " ")) for cell in row))
+        table.add_row(*(Text(printable(cell).replace("\n", " "), overflow="fold") for cell in row))
 
     def drawn(columns: int) -> list[str]:
         lines = Console(width=columns).render_lines(table, pad=False)

@@ -143,12 +143,13 @@ def _print_difference(difference: Difference) -> None:
     expected, found = dict(_values(difference.expected)), dict(_values(difference.found))
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
     rows = [
-        (name, *(cut_at(event.get(name, "-"), LONGEST_SHOWN) for event in (expected, found)))
+        (name, *(cut_at(event.get(name, "-").replace("\n", "\\n"), LONGEST_SHOWN) for event in (expected, found)))
         for name in names[:MOST_SHOWN]
     ]
-    more = [(f"and {len(names) - MOST_SHOWN} more", "", "")] if len(names) > MOST_SHOWN else []
     print_line(f"Line {difference.line} of the journal:")
-    print_table([("VALUE", "RECORDED", "NOW"), *rows, *more])
+    print_table([("VALUE", "RECORDED", "NOW"), *rows])
+    if len(names) > MOST_SHOWN:
+        print_line(f"and {len(names) - MOST_SHOWN} more")
 
 
 def _values(event: Event | str | None) -> Iterator[tuple[str, str]]:
