@@ -194,13 +194,26 @@ def standing(run: RunSummary, now: GameConfiguration) -> str:
 
     now: the configuration of the current folder
     """
+    from orchestration.history import configuration_of
+    from session.files.journal import read_journal, read_manifest
+    from session.game_configuration import GameConfiguration
+    from session.resolved_configuration import before_changes
+    from zorkgpt.llm.budget import Spending
+
     sentence = f"The run is {run.state}{f': {one_line(run.reason)}' if run.reason else ''}"
     if run.state not in ("paused", "killed"):
         return f"{sentence}."
     try:
-        return f"{sentence}; {resume_command(run.folder, _spending(run.folder, now))} goes on."
+        manifest = read_manifest(run.folder)
+        configuration = configuration_of(manifest, run.folder, now)
+        begun_with = GameConfiguration.model_validate(manifest.configuration)
+        spending = Spending(configuration, before_changes(configuration, begun_with))
+        for line in read_journal(run.folder):
+            if line.event is not None:
+                spending.count(line.event)
     except StoreError as error:
         return f"{sentence}; it cannot go on: {one_line(str(error))}."
+    return f"{sentence}; {resume_command(run.folder, spending)} goes on."
 
 
 def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()) -> str:
@@ -210,20 +223,3 @@ def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()
     """
     raised = [part for limit in spending.reached() for part in limit.raised()]
     return f"{program()} {shlex.join(['resume', str(folder), *options, *raised])}"
-
-
-def _spending(folder: Path, now: GameConfiguration) -> Spending:
-    from orchestration.history import configuration_of
-    from session.files.journal import read_journal, read_manifest
-    from session.game_configuration import GameConfiguration
-    from session.resolved_configuration import before_changes
-    from zorkgpt.llm.budget import Spending
-
-    manifest = read_manifest(folder)
-    configuration = configuration_of(manifest, folder, now)
-    begun_with = GameConfiguration.model_validate(manifest.configuration)
-    spending = Spending(configuration, before_changes(configuration, begun_with))
-    for line in read_journal(folder):
-        if line.event is not None:
-            spending.count(line.event)
-    return spending

@@ -430,7 +430,10 @@ class LiveView:
             parts.append(seen.location.label)
         if seen is not None and seen.score is not None:
             most = "" if seen.max_score is None else f" of {seen.max_score}"
-            parts.append(f"score {seen.score}{most} {_curve(self._scores)}")
+            shown = self._scores[-CURVE_LENGTH:]
+            lowest, span = min(shown, default=0), max(shown, default=0) - min(shown, default=0)
+            curve = (CURVE[(score - lowest) * (len(CURVE) - 1) // span] for score in shown if span)
+            parts.append(f"score {seen.score}{most} {''.join(curve)}")
         return _cut(printable(" · ".join(parts)), style="bold")
 
     def _activity(self) -> Text:
@@ -461,15 +464,6 @@ def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
         if len(lines) <= LIST_LINES:
             break
     return lines
-
-
-def _curve(scores: list[int]) -> str:
-    """Return the latest scores as a row of bars."""
-    shown = scores[-CURVE_LENGTH:]
-    lowest, highest = min(shown, default=0), max(shown, default=0)
-    if lowest == highest:
-        return ""
-    return "".join(CURVE[(score - lowest) * (len(CURVE) - 1) // (highest - lowest)] for score in shown)
 
 
 class _LogToView(logging.Handler):

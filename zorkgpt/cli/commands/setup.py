@@ -103,13 +103,10 @@ def list_models() -> None:
 
     store = ModelStore()
     place = store.path if store.is_pulled else f"not there yet: {program()} model pull"
-    rows = [(store.packaged.name, _megabytes(store.packaged.size), store.packaged.license, str(place))]
-    rows += [(other.stem, _megabytes(other.stat().st_size), "", str(other)) for other in store.others()]
-    print_table(rows, has_heading=False)
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB"
+    rows = [(store.packaged.name, store.packaged.size, store.packaged.license, place)]
+    rows += [(other.stem, other.stat().st_size, "", other) for other in store.others()]
+    shown = [(name, f"{size / 1e6:,.0f} MB", license_, str(file)) for name, size, license_, file in rows]
+    print_table(shown, has_heading=False)
 
 
 def doctor(
