@@ -40,20 +40,9 @@ TURNS_SHOWN = 4
 SCREEN = (1440, 900)
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """What would be fetched from a network: the reader's own font does."""
-PAPER = TerminalTheme(
-    (23, 25, 27),
-    (232, 228, 219),
-    [
-        (23, 25, 27),
-        (240, 160, 147),
-        (143, 209, 154),
-        (224, 168, 79),
-        (127, 201, 214),
-        (191, 166, 232),
-        (127, 201, 214),
-        (232, 228, 219),
-    ],
-)
+_DARK, _LIGHT, _BLUE = (23, 25, 27), (232, 228, 219), (127, 201, 214)
+_COLOURS = [_DARK, (240, 160, 147), (143, 209, 154), (224, 168, 79), _BLUE, (191, 166, 232), _BLUE, _LIGHT]
+PAPER = TerminalTheme(_DARK, _LIGHT, _COLOURS)
 
 
 def main() -> None:

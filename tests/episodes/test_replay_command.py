@@ -141,18 +141,6 @@ def test_what_cannot_be_done_is_one_line_and_nothing_is_left_behind(
     assert contents_of(recorded) == before
 
 
-def test_a_flipped_byte_is_one_line_that_names_the_journals_line(here: Path) -> None:
-    path = find_run(here / "work") / JOURNAL_FILE
-    content = bytearray(path.read_bytes())
-    at = content.index(b"turn_played")
-    content[at] ^= 1
-    path.write_bytes(content)
-    shown = replay(here)
-    assert shown.status == 1
-    (line,) = shown.lines
-    assert f"{path}:{content.count(10, 0, at) + 1}: not what was written" in line
-
-
 def test_a_fork_is_played_in_a_folder_of_its_own_and_can_be_replayed_and_watched(
     here: Path, server: MisbehavingServer
 ) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.cells import cell_len, set_cell_size
 
 from session.text import one_line
 from zorkgpt.cli.terminal import printable
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_layout import direction, lay_out
+from zorkgpt.mapping.map_layout import Cell, Way, direction, lay_out
 from zorkgpt.mapping.navigation import neighbourhood
-
-if TYPE_CHECKING:
-    from zorkgpt.mapping.map_layout import Cell, Way
 
 NAME = 16  # columns of a name in its box
 _BOX, _WIDE, _HIGH = NAME + 2, NAME + 6, 4  # columns of a box, columns and rows of a cell

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from managers.base_manager import BaseManager
+from orchestration.history import Replayed, configuration_of, verify, verify_actions
+from orchestration.opening import open_story
 from session.errors import StoreError, ZorkGPTError
-from session.files.journal import JOURNAL_FILE
+from session.events import Event
+from session.files.journal import JOURNAL_FILE, read_manifest
+from session.game_configuration import GameConfiguration
 from session.text import counted
 from zorkgpt.cli.terminal import write_file
+from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.learnt import Repetition, read_end
-from zorkgpt.report.played_run import read_run
-from zorkgpt.report.run_page import Note, PageData, page_of_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from managers.base_manager import BaseManager
-    from orchestration.history import Replayed
-    from session.events import Event
-    from session.game_configuration import GameConfiguration
-    from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.played_run import PlayedRun
-    from zorkgpt.report.run_page import PageRun
-
+from zorkgpt.report.played_run import PlayedRun, read_run
+from zorkgpt.report.run_page import Note, PageData, PageRun, page_of_run
+from zorkgpt.report.server import page_with
 
 MAKER = f"zorkgpt {version('zorkgpt')}"
 PAUSE = 4
@@ -141,10 +136,6 @@ def repeat(
     salvages: repeat a damaged run up to the damage, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
-    from orchestration.history import configuration_of, verify, verify_actions
-    from orchestration.opening import open_story
-    from session.files.journal import read_manifest
-
     configuration = configuration_of(read_manifest(folder), folder, now)
     with open_story(configuration) as parts:
         if from_actions:
@@ -162,8 +153,6 @@ def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> l
 
 def write_page(data: object, to: Path) -> int:
     """Write the page with these data, and return its size in bytes. Raises ``StoreError``."""
-    from zorkgpt.report.server import page_with
-
     page = page_with(data).encode()
     write_file(to, page)
     return len(page)

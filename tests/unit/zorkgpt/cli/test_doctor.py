@@ -35,25 +35,19 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
         (("--game", "none.z5"), "Story", "name a story file with --game or game.file"),
         (("--game", "notes.txt"), "Story", "it is text: name a story file with --game or game.file"),
         (("--workdir", "notes.txt/work"), "Work folder", "--workdir"),
+        ((), "Run", "two files of the work folder would have the name lexicon.json"),
     ],
 )
 def test_a_need_that_is_not_met_is_status_1_with_its_mend(
     server: MisbehavingServer, own_story: Path, arguments: tuple[str, ...], subject: str, words: str
 ) -> None:
     Path("notes.txt").write_text("no story, but text that is long enough for the header of one, and longer still")
+    if subject == "Run":
+        Path("zorkgpt.toml").write_text('knowledge_file = "lexicon.json"\n', encoding="utf-8")
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith(f"✗ {subject} ")
     assert words in failed
-    assert result.exit_code == 1
-
-
-def test_a_run_that_cannot_be_put_together_is_status_1(server: MisbehavingServer, own_story: Path) -> None:
-    Path("zorkgpt.toml").write_text('knowledge_file = "lexicon.json"\n', encoding="utf-8")
-    result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
-    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
-    assert failed.startswith("✗ Run ")
-    assert "two files of the work folder would have the name lexicon.json" in failed
     assert result.exit_code == 1
 
 

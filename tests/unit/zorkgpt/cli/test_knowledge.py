@@ -34,7 +34,7 @@ def work(in_own_folder: Path) -> Path:
 
 
 def test_it_is_shown_by_its_headings() -> None:
-    assert typed("knowledge", "show").out.decode() == (
+    assert typed("knowledge", "show").text == (
         "Knowledge, game_files/knowledgebase.md:\n"
         "DANGERS & THREATS\n  Fumes kill.\nPUZZEL SOLUTIONS\n  Turn the wheel.\nMy own heading\n  Mind the otter.\n"
     )
@@ -47,10 +47,8 @@ def test_it_is_shown_by_its_headings() -> None:
 
 def test_a_heading_that_is_probably_misspelled_is_named_and_one_of_the_users_own_is_not() -> None:
     checked = typed("knowledge", "check")
-    assert checked.status == 1
-    assert checked.out.decode() == (
-        "game_files/knowledgebase.md:7: PUZZEL SOLUTIONS is probably PUZZLE SOLUTIONS, misspelled.\n"
-    )
+    line = "game_files/knowledgebase.md:7: PUZZEL SOLUTIONS is probably PUZZLE SOLUTIONS, misspelled.\n"
+    assert (checked.status, checked.text) == (1, line)
     assert [each["line"] for each in json.loads(typed("knowledge", "check", "--json").out)["problems"]] == [7]
 
 

@@ -84,12 +84,8 @@ def test_where_nothing_is_known_show_says_so(workdir: Path, arguments: tuple[str
 
 def test_json_has_the_fields_of_every_memory() -> None:
     vats, loft = json.loads(_run("show", "--all", "--json"))
-    assert (vats["location_id"], vats["location_name"], vats["visits"], vats["episodes"]) == (
-        31,
-        "Blue Vats",
-        3,
-        [1, 2],
-    )
+    fields = ("location_id", "location_name", "visits", "episodes")
+    assert [vats[field] for field in fields] == [31, "Blue Vats", 3, [1, 2]]
     assert [Memory(**each) for each in vats["memories"]] == parse_memories(FILE).memories()[31]
     assert (loft["visits"], loft["episodes"]) == (0, [])
 
