@@ -47,13 +47,13 @@ def printable(text: str) -> str:
     )
 
 
-def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_heading: bool = True) -> list[str]:
+def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, wraps: bool = False) -> list[str]:
     """Return the rows as the lines of a table, every cell printable.
 
-    In a narrow terminal a table with a heading becomes a list, each cell on a line with its heading. Without a heading,
-    the cells are wrapped.
+    In a narrow terminal it becomes a list, each cell on a line with its heading, the first cell of its column.
 
     width: of the terminal in columns; ``None`` for any
+    wraps: wrap the cells in a narrow terminal instead
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -71,7 +71,7 @@ def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_
     lines = drawn(_UNLIMITED)
     if width is None or all(cell_len(line) <= width for line in lines):
         return lines
-    if not has_heading:
+    if wraps:
         return drawn(width)
     heading, *others = rows
     return [line for row in others for line in cell_lines(heading, row, width)]
@@ -106,9 +106,9 @@ def print_folded(*texts: str, indent: int = 4) -> None:
         typer.echo("\n".join(folded(text, terminal_width(), indent)))
 
 
-def print_table(rows: Sequence[Sequence[str]], *, has_heading: bool = True) -> None:
+def print_table(rows: Sequence[Sequence[str]], *, wraps: bool = False) -> None:
     """Print a table that fits the terminal, as in :func:`table_lines`."""
-    typer.echo("\n".join(table_lines(rows, terminal_width(), has_heading=has_heading)))
+    typer.echo("\n".join(table_lines(rows, terminal_width(), wraps=wraps)))
 
 
 def print_json(value: object) -> None:

@@ -207,7 +207,8 @@ def print_results(results: Results, out: Path) -> None:
     from zorkgpt.ablation.results import REPORT_FILE, interval, number, score_rows
 
     print_line("Scores")
-    print_table([("STORY", "ARM", *map(str.upper, SCORES), "95 % INTERVAL OF THE SCORE"), *score_rows(results.scores)])
+    heading = ("STORY", "ARM", *map(str.upper, SCORES), "95 % INTERVAL OF THE SCORE")
+    print_table([heading, *score_rows(results.scores)], wraps=True)
     if results.comparisons:
         print_line(f"\nDifferences, first arm minus other (assistance: {results.assistance})")
         figures = ("PAIRS", "DIFFERENCE", "95 % INTERVAL", "P", "PAIRS TO SEE IT", "TO SEE --DETECT")
@@ -217,7 +218,7 @@ def print_results(results: Results, out: Path) -> None:
             difference = (number(each.difference, sign=True), interval(each), number(each.p))
             needed = (number(each.pairs_needed), number(each.pairs_to_detect))
             rows.append((each.story, each.other, measure, str(each.pairs), *difference, *needed))
-        print_table(rows)
+        print_table(rows, wraps=True)
     stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
     print_folded(
         *results.conclusions,

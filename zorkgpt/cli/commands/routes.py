@@ -44,7 +44,7 @@ def show(
             to = step.leads_to
             rows.append((str(place), step.command, to.place, "" if to.score is None else f"score {to.score}"))
         print_folded(route_line(route))
-        print_table(rows, has_heading=False)
+        print_table(rows, wraps=True)
     elif routes:
         print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *map(route_line, routes))
     else:

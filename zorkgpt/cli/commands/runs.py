@@ -128,7 +128,7 @@ def print_figures(figures: RunFigures) -> None:
         ("Command", " ".join(manifest.command)),
         *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
     ]
-    print_table(facts, has_heading=False)
+    print_table(facts, wraps=True)
     names = ("TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "BY ROUTES", "MILESTONES")
     episodes: list[Sequence[str]] = [
         (
@@ -168,7 +168,7 @@ def print_figures(figures: RunFigures) -> None:
             ("calls saved by routes", as_count(metrics.calls_saved), ""),
             *turns,
         ],
-        has_heading=False,
+        wraps=True,
     )
     if not figures.usage:
         return

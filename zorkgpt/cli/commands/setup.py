@@ -35,7 +35,7 @@ def show(
         return
     rows = [(option.name, as_text(option.value), option.origin) for option in options]
     if not sys.stdout.isatty():
-        print_table(rows, has_heading=False)
+        print_table(rows, wraps=True)
         return
     from rich.console import Console
     from rich.table import Table
@@ -106,7 +106,7 @@ def list_models() -> None:
     rows = [(store.packaged.name, store.packaged.size, store.packaged.license, place)]
     rows += [(other.stem, other.stat().st_size, "", other) for other in store.others()]
     shown = [(name, f"{size / 1e6:,.0f} MB", license_, str(file)) for name, size, license_, file in rows]
-    print_table(shown, has_heading=False)
+    print_table(shown, wraps=True)
 
 
 def doctor(

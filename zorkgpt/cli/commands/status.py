@@ -63,7 +63,7 @@ def status(
                 text = value if isinstance(value, str) else json.dumps(value)
                 rows.append((words, figure.replace("_", " "), text if value not in (None, "") else "-"))
                 words = ""  # the manager's name is on its first row alone
-        print_table(rows, has_heading=False)
+        print_table(rows, wraps=True)
 
 
 def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:

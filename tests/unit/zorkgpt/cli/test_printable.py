@@ -49,6 +49,6 @@ def test_text_is_wrapped_between_words_and_indented() -> None:
 def test_a_cell_that_is_too_wide_is_wrapped_in_its_column() -> None:
     rows = [("Run", "one"), ("State", "paused: the model is down for now")]
     wide = ["Run    one", "State  paused: the model is down for now"]
-    assert table_lines(rows, None, has_heading=False) == wide
+    assert table_lines(rows, None, wraps=True) == wide
     narrow = ["Run    one", "State  paused: the model", "       is down for now"]
-    assert table_lines(rows, 24, has_heading=False) == narrow
+    assert table_lines(rows, 24, wraps=True) == narrow
