@@ -63,6 +63,11 @@ class ZorkOrchestrator:
     rebuilds_prompts: bool = False
     _state: GameState | None = None
 
+    @property
+    def turns_played(self) -> int:
+        """The number of turns that were played in the current episode."""
+        return self._state.turn_count if self._state else 0
+
     def play(self, first: int = 0) -> RunEnd:
         """Play every episode of the plan from the index ``first`` on, until the run ends or pauses.
 

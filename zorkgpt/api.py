@@ -7,10 +7,12 @@ errors that the program raises on purpose are a ``ZorkGPTError``, but for what a
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from threading import Event as Flag
 
@@ -26,7 +28,7 @@ from orchestration.history import (
     with_model,
 )
 from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
-from orchestration.run import open_run
+from orchestration.run import Run, open_run
 from session.errors import (
     BudgetSpent,
     ConfigurationError,
@@ -39,18 +41,22 @@ from session.errors import (
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.inputs import Difference
 from session.files.journal import read_manifest
-from session.files.run_folders import find_run
+from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ResolvedConfiguration, load_configuration, updated
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
+from zorkgpt.llm.language_model import Prompt
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import Agent, Situation, function
+from zorkgpt.llm.stand_ins import Action, function
 from zorkgpt.report import played_run
+from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
-from zorkgpt.report.run_summary import RunSummary
+from zorkgpt.report.run_summary import RunSummary, summarise
+from zorkgpt.situation import Agent, Map, Session, Situation, situation_of
 
 __all__ = [
+    "Action",
     "Agent",
     "BudgetSpent",
     "ConfigurationError",
@@ -64,15 +70,18 @@ __all__ = [
     "GameObject",
     "LanguageModelError",
     "Location",
+    "Map",
     "Metrics",
     "Observation",
     "PlayedEpisode",
     "PlayedRun",
     "PlayedTurn",
     "Replayed",
+    "Row",
     "RunFigures",
     "RunSummary",
     "Seed",
+    "Session",
     "Situation",
     "StoreError",
     "StoryError",
@@ -80,12 +89,16 @@ __all__ = [
     "TurnPlayed",
     "TurnRecord",
     "ZorkGPTError",
+    "episodes",
     "figures_of",
     "open_game",
     "play",
     "read_run",
     "replay",
     "resume",
+    "runs",
+    "session",
+    "turns",
 ]
 
 WITHOUT_MODEL: Mapping[str, object] = {
@@ -98,11 +111,13 @@ WITHOUT_MODEL: Mapping[str, object] = {
 """Options where a function plays and no model is named: nothing that would ask one."""
 
 OF_FUNCTION: Mapping[str, object] = {
-    "agent.reasoning_length": 0,
     "critic.max_rejections": 0,
     "extractor.mode": "none",
 }
-"""Options where a function plays: what it returns is played, and it returns nothing else."""
+"""Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
+
+Row = dict[str, str | int | float | None]
+"""A row of a table, by the names of its columns."""
 
 _NONE: Mapping[str, object] = {}
 
@@ -122,10 +137,11 @@ def play(
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
     show: Callable[[Event], None] = _ignore,
+    stop: Flag | None = None,
 ) -> PlayedRun:
     """Play a story like ``zorkgpt run``, and return the run.
 
-    agent: a function that returns the next command; ``None``: a model plays
+    agent: a function, or a coroutine function, that returns the next command or an ``Action``; ``None``: a model plays
     model: for all roles, by its name at the server, or a ``.gguf`` file. With a function as the agent, the model
         learns (memories, knowledge, objectives). A function without a model has only map, routes and history
     game: the story file; ``None``: the one that ``zorkgpt run`` would play
@@ -135,6 +151,7 @@ def play(
     options: other options by their names in docs/configuration.md, as in ``{"llm.base_url":
         "http://localhost:8080/v1"}``
     show: called with each event as it happens
+    stop: pauses the run after the current turn when another thread sets it
 
     Missing options come from the environment and the files of the current folder, as on the command line.
 
@@ -157,9 +174,11 @@ def play(
     resolved = _resolved({**defaults, **given, **options})
     if agent is not None and model is None:
         resolved = replace(resolved, configuration=resolved.configuration.model_copy(update={"agent_model": None}))
-    with _parts(resolved.configuration, agent) as parts:
+    opened: list[Run] = []
+    with _parts(resolved.configuration, agent, opened) as parts:
         configuration = in_folder_of_story(resolved, parts.game.facts)
-        with open_run(configuration, parts, episodes=episodes, show=show, stop=Flag()) as run:
+        with open_run(configuration, parts, episodes=episodes, show=show, stop=stop or Flag()) as run:
+            opened.append(run)
             run.play()
     return played_run.read_run(run.folder)
 
@@ -171,6 +190,7 @@ def resume(
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
     show: Callable[[Event], None] = _ignore,
+    stop: Flag | None = None,
 ) -> PlayedRun:
     """Continue a run after its latest turn, like ``zorkgpt resume``, and return the whole run.
 
@@ -190,12 +210,53 @@ def resume(
     if agent is not None or "agent_model" in options:
         then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, options), folder, now)
+    opened: list[Run] = []
     with (
-        _parts(configuration, agent) as parts,
-        open_resumed_run(configuration, parts, folder, show=show, stop=Flag()) as resumed,
+        _parts(configuration, agent, opened) as parts,
+        open_resumed_run(configuration, parts, folder, show=show, stop=stop or Flag()) as resumed,
     ):
+        opened.append(resumed)
         resumed.play()
     return played_run.read_run(folder)
+
+
+def session(
+    run: Path | str | None = None,
+    *,
+    model: str | None = None,
+    game: Path | str | None = None,
+    episodes: int = 1,
+    max_turns: int | None = None,
+    seed: Seed | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = _ignore,
+) -> Session:
+    """Return a new run, or one that continues, for the caller to play turn by turn in a ``with`` block.
+
+    run: the folder or the id of a run to continue; ``None``: a new run
+
+    All other arguments and the errors are those of :func:`play` and :func:`resume`.
+    """
+    stop = Flag()
+
+    def played(agent: Agent) -> PlayedRun:
+        if run is not None:
+            return resume(run, agent=agent, workdir=workdir, options=options, show=show, stop=stop)
+        return play(
+            agent=agent,
+            model=model,
+            game=game,
+            episodes=episodes,
+            max_turns=max_turns,
+            seed=seed,
+            workdir=workdir,
+            options=options,
+            show=show,
+            stop=stop,
+        )
+
+    return Session(played, stop)
 
 
 def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) -> Replayed:
@@ -238,23 +299,62 @@ def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None
     return played_run.read_run(find_run(now.zork_game_workdir, None if run is None else str(run)))
 
 
+def turns(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for each turn of a run: what ``zorkgpt runs export --format csv`` writes."""
+    return _rows(turn_rows(run))
+
+
+def episodes(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for each episode of a run: its end, scores, rooms, seconds and use of routes."""
+    return _rows(figures_of(run).episodes)
+
+
+def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
+    """Yield a row for each run of a work folder, the latest first. A run that cannot be read is ``damaged``."""
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    return _rows(map(summarise, run_folders(story.path for story in story_folders(now.zork_game_workdir))))
+
+
+def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[Row]:
+    """Yield the plain fields of each value; names are joined by commas, and lists of other values are left out."""
+    for value in values:
+        row: Row = {}
+        for each in fields(value):
+            content = getattr(value, each.name)
+            if isinstance(content, tuple) and all(isinstance(item, str) for item in content):
+                content = ", ".join(content)
+            if content is None or isinstance(content, str | int | float | Path):
+                row[each.name] = str(content) if isinstance(content, Path) else content
+        yield row
+
+
 def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
     return load_configuration(options, os.environ, Path.cwd())
 
 
 @contextmanager
-def _parts(configuration: GameConfiguration, agent: Agent | None) -> Iterator[Parts]:
-    """Open the story and the player: the models, or a function with the models that learn beside it, if any."""
+def _parts(configuration: GameConfiguration, agent: Agent | None, opened: Sequence[Run]) -> Iterator[Parts]:
+    """Open the story and the player: the models, or a function with the models that learn beside it, if any.
+
+    opened: contains the run once it is open
+    """
     if agent is None:
         with open_parts(configuration) as parts:
             yield parts
         return
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
+        loop = stack.enter_context(closing(asyncio.new_event_loop()))
         learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
-        model = function(agent, lambda: parts.game.observation, learning.model if learning else None)
+
+        def choose(prompt: Prompt, choices: tuple[str, ...]) -> str | Action:
+            chosen = agent(situation_of(opened[-1], prompt.user, choices))
+            return loop.run_until_complete(chosen) if inspect.isawaitable(chosen) else chosen
+
+        name = getattr(agent, "__name__", type(agent).__name__)
+        model = function(name, choose, learning.model if learning else None)
         if learning is None:
-            chosen = ChosenModel(model, model.name)
+            chosen_model = ChosenModel(model, model.name)
         else:
-            chosen = ChosenModel(model, f"{model.name}; {learning.description}", learning.waits)
-        yield replace(parts, model=chosen)
+            chosen_model = ChosenModel(model, f"{model.name}; {learning.description}", learning.waits)
+        yield replace(parts, model=chosen_model)

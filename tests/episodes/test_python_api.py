@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from itertools import cycle
 from pathlib import Path
@@ -116,6 +117,70 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
 def test_a_function_that_returns_no_text_is_told_so(returned: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         play(agent=lambda _: returned, max_turns=1)
+
+
+def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> None:
+    with zorkgpt.api.session(max_turns=6) as session:
+        first = session.situation
+        assert first is not None
+        assert (first.turn, first.turns_left, first.map.untried) == (1, 5, {32: ("north",)})
+        session.act("north", reasoning="There is a house.", note="Mind the otter")
+        second = session.act("north")
+        assert second is not None
+        assert second.map.exits[32] == {"north": 35}
+        assert second.map.way(46, 32) == ("south", "south")
+        assert "There is a house." in second.prompt
+        assert "1. Mind the otter" in second.prompt
+        back = session.go_to(32)
+        assert back is not None
+        assert (back.turn, back.observation.location and back.observation.location.num) == (5, 32)
+        with pytest.raises(ValueError, match="route 7 does not begin here"):
+            session.follow(7)
+        with pytest.raises(ValueError, match="no way from here to location 99 is known"):
+            session.go_to(99)
+    assert (session.run.summary.state, session.run.summary.turns) == ("paused", 4)
+    with zorkgpt.api.session(session.run.summary.run_id) as session:
+        turns = [situation.turn for situation in session if session.act("look") or True]
+    assert (turns, session.run.summary.state) == ([5, 6], "done")
+    assert replay().difference is None
+
+
+def test_a_session_follows_a_route_of_an_earlier_episode() -> None:
+    with zorkgpt.api.session(max_turns=4, episodes=2) as session:
+        for command in ("north", "north", "look", "look"):
+            session.act(command)
+        situation = session.situation
+        assert situation is not None
+        (route,) = (route for route in situation.routes if route.goal.kind == "score")
+        arrived = session.follow(route.number, reasoning="Five points are safe.")
+        assert arrived is not None
+        assert (arrived.turn, arrived.observation.score) == (3, 5)
+
+
+def test_an_error_of_a_session_is_raised_where_its_next_turn_is_awaited() -> None:
+    with zorkgpt.api.session(game="no-such-story.z5") as session, pytest.raises(zorkgpt.api.StoryError):
+        next(iter(session))
+
+
+def test_an_agent_may_be_a_coroutine_function() -> None:
+    async def agent(_situation: Situation) -> zorkgpt.api.Action:
+        await asyncio.sleep(0)
+        return zorkgpt.api.Action("north", reasoning="on and on")
+
+    run = play(agent=agent, max_turns=2)
+    assert [turn.played.record.reasoning for turn in run.episodes[0].turns] == ["on and on"] * 2
+
+
+def test_runs_episodes_and_turns_are_rows_of_plain_values() -> None:
+    run = play(agent=Player(), max_turns=3, episodes=2)
+    turns, episodes, runs = (
+        list(rows) for rows in (zorkgpt.api.turns(run), zorkgpt.api.episodes(run), zorkgpt.api.runs())
+    )
+    assert [(row["episode"], row["turn"], row["command"]) for row in turns[:2]] == [(1, 1, "north"), (1, 2, "look")]
+    assert [row["turns"] for row in episodes] == [3, 3]
+    assert [(row["run_id"], row["state"]) for row in runs] == [(run.summary.run_id, "done")]
+    values = {type(value) for row in (*turns, *episodes, *runs) for value in row.values()}
+    assert values <= {str, int, float, bool, type(None)}
 
 
 def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() -> None:

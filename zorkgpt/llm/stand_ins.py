@@ -17,7 +17,6 @@ from pydantic import BaseModel, ValidationError
 from session.commands import Vocabulary, commands_of
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import FIRST_GUESS
-from session.values import Observation
 from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
 
 PERSON = "a person"
@@ -28,8 +27,27 @@ _FUNCTION = "()"
 """The suffix of a function's name in place of a model's."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-Choose = Callable[[Prompt, tuple[str, ...]], str]
-"""Returns the command to play. Takes the prompt and the commands to choose from, which are empty if any is allowed."""
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a function decides to do, with more than a command.
+
+    reasoning: kept in the record, and shown to the models that learn beside the function
+    follow: the number of a route to follow instead of typing the command; ``until`` is its last command to play
+    go_to: the id of a location to walk to instead of typing the command
+    note: a line that stays in the prompts of the episode
+    """
+
+    command: str = "wait"
+    reasoning: str = ""
+    follow: int | None = None
+    until: int | None = None
+    go_to: int | None = None
+    note: str = ""
+
+
+Choose = Callable[[Prompt, tuple[str, ...]], str | Action]
+"""Returns what to do. Takes the prompt and the commands to choose from, which are empty if any is allowed."""
 
 
 class AgentStandIn:
@@ -44,15 +62,24 @@ class AgentStandIn:
         self._others = others
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return an answer with the chosen command, or the model's answer. Exceptions of ``choose`` propagate."""
+        """Return an answer with the chosen action, or the model's answer. Exceptions of ``choose`` propagate.
+
+        Raises ``ValueError`` for a way that is not offered.
+        """
         if role != "agent":
             if self._others is None:
                 raise LanguageModelUnavailable(f"{role}: no model is configured")
             return self._others.complete(role, prompt, schema)
         began = time.monotonic()
-        command = self._choose(prompt, get_args(schema.model_fields["action"].annotation))
+        chosen = self._choose(prompt, get_args(schema.model_fields["action"].annotation))
         seconds = time.monotonic() - began
-        value = schema.model_validate({"reasoning": "", "action": command})
+        action = chosen if isinstance(chosen, Action) else Action(chosen)
+        ways = {"follow": action.follow, "until": action.until, "go_to": action.go_to}
+        ways = {name: number for name, number in ways.items() if number is not None}
+        if missing := ways.keys() - schema.model_fields.keys():
+            raise ValueError(f"{self.name} chose {', '.join(sorted(missing))}, which is not possible now")
+        note = {"note": {"text": action.note}} if action.note else {}
+        value = schema.model_validate({"reasoning": action.reasoning, "action": action.command, **ways, **note})
         return Completion(value, "", value.model_dump_json(), self.name, TokenUsage(), seconds, requests=0)
 
 
@@ -71,45 +98,28 @@ def person(read_line: Callable[[], str], vocabulary: Vocabulary, others: Languag
     return AgentStandIn(PERSON, choose, others)
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """The argument of a function that chooses a command (docs/python.md).
+def function(name: str, choose: Choose, others: LanguageModel | None = None) -> AgentStandIn:
+    """Return a stand-in that plays what a function returns.
 
-    observation: the state of the story, read from the machine
-    prompt: the observation and everything learned, as the text that a language model would get as the agent
-    choices: the commands to choose from; empty if any is allowed
+    Exceptions of the function propagate. The stand-in raises ``TypeError`` if the function returns neither a string
+    nor an ``Action``, and ``ValueError`` if the command is empty, cannot be encoded as UTF-8, or is not one of the
+    commands to choose from.
     """
+    name += _FUNCTION
 
-    observation: Observation
-    prompt: str
-    choices: tuple[str, ...] = ()
-
-
-Agent = Callable[[Situation], str]
-"""Returns the command to play next."""
-
-
-def function(agent: Agent, observe: Callable[[], Observation], others: LanguageModel | None = None) -> AgentStandIn:
-    """Return a stand-in that plays the commands that a function returns.
-
-    observe: returns the latest observation
-
-    Exceptions of the function propagate. The stand-in raises ``TypeError`` if the function does not return a string,
-    and ``ValueError`` if the string is empty, cannot be encoded as UTF-8, or is not one of the commands to choose from.
-    """
-    name = getattr(agent, "__name__", type(agent).__name__) + _FUNCTION
-
-    def choose(prompt: Prompt, choices: tuple[str, ...]) -> str:
-        command = agent(Situation(observe(), prompt.user, choices))
-        if not isinstance(command, str):
-            raise TypeError(f"{name} returned {command!r}; expected a string")
-        if _SURROGATE.search(command):
+    def checked(prompt: Prompt, choices: tuple[str, ...]) -> Action:
+        chosen = choose(prompt, choices)
+        if not isinstance(chosen, str | Action):
+            raise TypeError(f"{name} returned {chosen!r}; expected a string or an Action")
+        action = chosen if isinstance(chosen, Action) else Action(chosen)
+        command = action.command
+        if _SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
             raise ValueError(f"{name} returned {command!r}, which contains half a surrogate pair")
         if not command.strip() or (choices and command not in choices):
             raise ValueError(f"{name} returned {command!r}, which is not one of the commands to choose from")
-        return command
+        return action
 
-    return AgentStandIn(name, choose, others)
+    return AgentStandIn(name, checked, others)
 
 
 def function_in(description: str) -> str:

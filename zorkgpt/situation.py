@@ -1,0 +1,221 @@
+"""What a Python program that plays sees of a run, and how it plays turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from queue import Queue
+from threading import Event as Flag
+
+from typing_extensions import Self
+
+from managers.knowledge_manager import KnowledgeManager
+from managers.map_manager import MapManager
+from managers.objective_manager import ObjectiveManager
+from managers.route_manager import RouteManager
+from managers.simple_memory_manager import SimpleMemoryManager
+from orchestration.run import Run
+from session.errors import WaitInterrupted
+from session.knowledge import KnowledgeEntry
+from session.memory import Memory, MemoryStatus
+from session.objective import Objective
+from session.route import KnownRoute
+from session.values import Observation
+from zorkgpt.llm.stand_ins import Action
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.navigation import shortest_route
+from zorkgpt.report.played_run import PlayedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """The map as far as it is known. Locations are identified by their object numbers.
+
+    locations: the names of all known locations
+    exits: for each location, its known exits and where they lead
+    untried: for each location, the exits that have not been tried
+    """
+
+    locations: Mapping[int, str]
+    exits: Mapping[int, Mapping[str, int]]
+    untried: Mapping[int, tuple[str, ...]]
+    _graph: MapGraph = field(repr=False, compare=False)
+
+    def way(self, start: int, end: int) -> tuple[str, ...] | None:
+        """Return the commands of a shortest known way; ``None`` if no way is known."""
+        route = shortest_route(self._graph, start, end)
+        return None if route is None else route.commands
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The argument of a function that chooses an action (docs/python.md).
+
+    What was learned is read when it is first used, so use it before the next action.
+
+    observation: the state of the story, read from the machine
+    prompt: the observation and everything learned, as the text that a language model would get as the agent
+    choices: the commands to choose from; empty if any is allowed
+    turn, turns_left: the number of this turn from 1, and how many more follow it at most
+    """
+
+    observation: Observation
+    prompt: str
+    choices: tuple[str, ...]
+    turn: int
+    turns_left: int
+    _run: Run = field(repr=False, compare=False)
+
+    @cached_property
+    def map(self) -> Map:
+        """The map."""
+        graph = self._run.orchestrator.learning.get(MapManager).game_map.model_copy(deep=True)
+        exits = {room: dict(graph.connections.get(room, {})) for room in graph.rooms}
+        return Map(graph.room_names, exits, {room: graph.untried_exits(room) for room in graph.rooms}, graph)
+
+    @cached_property
+    def memories(self) -> Mapping[int, tuple[Memory, ...]]:
+        """The valid memories of each location, by its number."""
+        manager = self._run.orchestrator.learning.find(SimpleMemoryManager)
+        found: dict[int, tuple[Memory, ...]] = {}
+        for cache in (manager.memory_cache, manager.ephemeral_cache) if manager else ():
+            for place, memories in cache.items():
+                valid = (each for each in memories if each.status != MemoryStatus.SUPERSEDED)
+                found[place] = (*found.get(place, ()), *valid)
+        return found
+
+    @cached_property
+    def knowledge(self) -> tuple[KnowledgeEntry, ...]:
+        """The lines of the knowledge base, each with its section."""
+        return self._run.orchestrator.learning.get(KnowledgeManager).entries()
+
+    @cached_property
+    def objectives(self) -> tuple[Objective, ...]:
+        """The open objectives of this episode."""
+        manager = self._run.orchestrator.learning.find(ObjectiveManager)
+        return tuple(each for each in manager.objectives if each.is_active) if manager else ()
+
+    @cached_property
+    def routes(self) -> tuple[KnownRoute, ...]:
+        """The routes that can be followed from here, those with the highest expected gain per turn first."""
+        manager = self._run.orchestrator.learning.find(RouteManager)
+        if manager is None:
+            return ()
+        numbers = [route.number for route in manager.offers(self.observation)]
+        return tuple(
+            sorted((r for r in manager.book.routes if r.number in numbers), key=lambda r: numbers.index(r.number))
+        )
+
+
+def situation_of(run: Run, prompt: str, choices: tuple[str, ...]) -> Situation:
+    """Return the situation before the next turn of a run, in which these are the prompt and the choices."""
+    orchestrator = run.orchestrator
+    turn = orchestrator.turns_played + 1
+    return Situation(orchestrator.game.observation, prompt, choices, turn, orchestrator.plan.max_turns - turn, run)
+
+
+Agent = Callable[[Situation], str | Action] | Callable[[Situation], Awaitable[str | Action]]
+"""Returns the command to play next, or an ``Action``. It may be a coroutine function."""
+
+
+class Session:
+    """A run that a program plays turn by turn: ``for situation in session: session.act("north")``.
+
+    At the end of its block, a run that has not ended is paused, and can be resumed. Errors of the run are raised by the
+    method that waits for its next turn.
+
+    play: plays the run with an agent and returns it
+    stop: pauses the run
+    """
+
+    def __init__(self, play: Callable[[Agent], PlayedRun], stop: Flag) -> None:
+        self._stop = stop
+        self._situations: Queue[Situation | None] = Queue()
+        self._actions: Queue[Action | None] = Queue()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="zorkgpt-session")
+        self._played = self._thread.submit(play, self._choose)
+        self._played.add_done_callback(lambda _played: self._situations.put(None))
+        self._latest: Situation | None = None
+        self._is_waiting = True
+
+    @property
+    def situation(self) -> Situation | None:
+        """The current situation; ``None`` after the end of the run."""
+        if self._is_waiting:
+            self._latest = self._situations.get()
+            self._is_waiting = False
+            if self._latest is None:
+                self._played.result()
+        return self._latest
+
+    def act(self, command: str, *, reasoning: str = "", note: str = "") -> Situation | None:
+        """Play a command, and return the next situation; ``None`` if the run has ended."""
+        return self._do(Action(command, reasoning, note=note))
+
+    def follow(self, route: int, *, until: int | None = None, reasoning: str = "") -> Situation | None:
+        """Follow a route from here, and return the situation in which it ends or stops.
+
+        until: the number of its last command to play, from 1
+
+        Raises ``ValueError`` if the route does not begin here.
+        """
+        if self.situation is not None and route not in {each.number for each in self.situation.routes}:
+            raise ValueError(f"route {route} does not begin here")
+        return self._do(Action(reasoning=reasoning, follow=route, until=until))
+
+    def go_to(self, location_id: int, *, reasoning: str = "") -> Situation | None:
+        """Walk to a location, and return the situation there, or where the walk stops.
+
+        Raises ``ValueError`` if no way is known.
+        """
+        now = self.situation
+        if now is not None:
+            here = now.observation.location
+            way = None if here is None else now.map.way(here.num, location_id)
+            if not way:
+                raise ValueError(f"no way from here to location {location_id} is known")
+            if len(way) == 1:
+                return self._do(Action(way[0], reasoning))
+        return self._do(Action(reasoning=reasoning, go_to=location_id))
+
+    @property
+    def run(self) -> PlayedRun:
+        """The whole run. Waits for its end."""
+        return self._played.result()
+
+    def close(self) -> None:
+        """Pause the run unless it has ended, and wait for it."""
+        self._stop.set()
+        self._actions.put(None)
+        wait([self._played])
+        self._thread.shutdown()
+
+    def __iter__(self) -> Iterator[Situation]:
+        """Yield the situation before each turn until the run ends."""
+        while (situation := self.situation) is not None:
+            yield situation
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _choose(self, situation: Situation) -> Action:
+        self._situations.put(situation)
+        action = self._actions.get()
+        if action is None:
+            raise WaitInterrupted("the session was closed")
+        return action
+
+    def _do(self, action: Action) -> Situation | None:
+        now = self.situation
+        if now is None:
+            raise ValueError("the run has ended")
+        if not action.command.strip() or (now.choices and action.command not in now.choices):
+            raise ValueError(f"{action.command!r} is not one of the commands to choose from")
+        self._actions.put(action)
+        self._is_waiting = True
+        return self.situation
