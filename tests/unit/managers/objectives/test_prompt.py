@@ -410,3 +410,18 @@ SIGNS = {
     "memories": "Fixing the blue",
     "play": "Turn 21: wait",
 }
+
+
+def test_of_a_command_and_of_a_title_two_hundred_characters_are_shown(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}], memories=Memories({GATE.num: [memory("t" * 900)]}))
+    play.turn("a" * 900)
+    play.wait_until(20)
+    shown = last_prompt(play).user.replace(" […]", "")
+    assert [max(map(len, re.findall(run, shown.split("Why: ")[0]))) for run in ("a+", "t+")] == [196, 196]
+
+
+def test_memories_share_their_room_alike(tmp_path: Path) -> None:
+    known = [replace(memory(f"M{number}"), text="x" * 9000) for number in range(7)]
+    text = memories_text(ObjectivePlay(tmp_path, memories=Memories({GATE.num: known})).manager, GATE.num, 1600)
+    assert text.count("[SUCCESS]") == 7
+    assert 1500 < len(text) <= 1600
