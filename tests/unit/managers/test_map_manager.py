@@ -40,7 +40,7 @@ def test_a_walk_makes_both_rooms_and_one_edge_and_is_on_disk_at_once(tmp_path: P
     manager.learn(turn(at(1, "Landing"), "n", at(2, "Reed Bank")))
     assert manager.game_map.room_names == {1: "Landing", 2: "Reed Bank"}
     assert manager.game_map.connections == {1: {"north": 2}}
-    assert on_disk(tmp_path) == manager.game_map
+    assert on_disk(tmp_path) == manager_in(tmp_path).game_map == manager.game_map
 
 
 def test_a_known_walk_is_no_news_and_waits_for_the_end_of_the_episode(tmp_path: Path) -> None:
@@ -65,12 +65,6 @@ def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     manager.learn(replace(walk(1, "n", 2), turn=3 * SAVE_INTERVAL))
     manager.commit()
     assert (tmp_path / "map_state.json").stat() == before
-
-
-def test_the_next_run_goes_on_from_the_map_of_this_one(tmp_path: Path) -> None:
-    first = manager_in(tmp_path)
-    first.learn(walk(1, "n", 2))
-    assert manager_in(tmp_path).game_map == first.game_map
 
 
 def test_a_corrupt_map_is_kept_aside_and_play_starts_with_an_empty_one(tmp_path: Path) -> None:
@@ -99,14 +93,10 @@ def test_an_exit_is_pruned_after_the_configured_failures_and_unpruned_when_it_wo
     assert not on_disk(tmp_path).is_pruned(1, "east")
 
 
-def test_staying_after_a_command_that_is_no_exit_says_nothing(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.learn(walk(1, "take lamp", 1))
-    assert manager.game_map.exit_failure_counts == {}
-
-
 def test_an_exit_that_leads_elsewhere_now_or_nowhere_is_a_contradiction_and_is_written(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
+    manager.learn(walk(1, "take lamp", 1))  # no exit
+    assert manager.game_map.exit_failure_counts == {}
     for step in (walk(1, "launch", 2), walk(1, "launch", 1), walk(1, "n", 2), walk(1, "n", 1), walk(1, "n", 2)):
         manager.learn(step)
     assert on_disk(tmp_path).confidence(Edge(1, "launch")) == pytest.approx(0.2)
@@ -118,27 +108,14 @@ def test_an_exit_that_leads_elsewhere_now_or_nowhere_is_a_contradiction_and_is_w
     assert on_disk(tmp_path).connections[1]["north"] == 3
 
 
-def test_again_is_an_edge_under_the_command_it_repeats(tmp_path: Path) -> None:
+def test_again_is_an_edge_under_the_command_of_this_episode_that_reached_the_story(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    for step in (walk(1, "n", 2), walk(2, "g", 3), walk(3, "again", 4)):
+    unsent = turn(at(2), "save", replace(at(2), refusal="not sent"))
+    for step in (walk(1, "n", 2), unsent, walk(2, "g", 3), walk(3, "again", 4)):
         manager.learn(step)
-    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}, 3: {"north": 4}}
-
-
-def test_again_does_not_repeat_a_command_that_never_reached_the_story(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    for step in (walk(1, "n", 2), turn(at(2), "save", replace(at(2), refusal="not sent")), walk(2, "g", 3)):
-        manager.learn(step)
-    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}}
-
-
-def test_again_in_a_new_episode_does_not_repeat_the_old_one(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.learn(walk(1, "n", 2))
     manager.reset(GameState(episode=2))
-    manager.learn(walk(2, "again", 3))
-    assert manager.game_map.connections == {1: {"north": 2}}
-    assert manager.game_state.episode == 2
+    manager.learn(walk(4, "again", 5))
+    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}, 3: {"north": 4}}
 
 
 def said(location_id: int, name: str, text: str) -> Observation:
@@ -246,9 +223,8 @@ class TestWhatThePromptSaysOfExits:
 
 
 def test_the_room_of_the_opening_has_its_name_before_a_turn_is_played(tmp_path: Path) -> None:
-    state = GameState()
+    manager, state = manager_in(tmp_path), GameState()
     state.begin(Observation("Hall\nA way leads north.", Location(3, "Hall")))
-    manager = MapManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), state)
     manager.reset(state)
     assert manager.local_view() == "L3 Hall (here): untried: north"
 
@@ -261,9 +237,6 @@ def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Pat
         for step in walks:
             manager.learn(step)
         assert [line.split()[0] for line in manager.local_view().splitlines()] == rooms
-
-
-def test_where_the_player_is_not_known_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert manager_in(tmp_path, here=None).local_view() == ""
 
 

@@ -17,7 +17,6 @@ from managers.prompting import (
     fit_sections,
     fitted_prompt,
     is_for_a_small_model,
-    turn_text,
 )
 from session.context import PromptSection, render_sections
 from session.text import TokenCounter
@@ -142,11 +141,3 @@ class TestPrompts:
         assert not is_for_a_small_model(2 * instructions, "memory", tokens)
         assert is_for_a_small_model(2 * instructions - 1, "memory", tokens)
         assert is_for_a_small_model(2 * instructions, "memory", tokens, share=3)
-
-
-class TestTurns:
-    def test_a_turn_begins_with_its_number_place_and_command(self) -> None:
-        assert turn_text(3, "dig") == "Turn 3: dig"
-        assert (
-            turn_text(3, "dig", "  Response: No.", where=" at Yard (2)") == "Turn 3 at Yard (2): dig\n  Response: No."
-        )

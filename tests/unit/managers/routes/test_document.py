@@ -13,6 +13,7 @@ from managers.routes.document import (
     Learnt,
     RemovedRoute,
     RouteBook,
+    RouteEdit,
     TriedRoute,
     parse_routes,
     route_aim,
@@ -68,6 +69,8 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
     assert commands_of(book(route("abcd", carried=2), route("ab"))) == ["ab"]
     assert commands_of(book(route("a" * 10), route("b" * 15, carried=1))) == ["a" * 10, "b" * 15]
     assert commands_of(book(route("a" * 10), route("b" * 16, carried=1))) == ["a" * 10]
+    assert commands_of(book(route("ab", proof=Proof(0, 5)), route("abcdefg"))) == ["abcdefg"]
+    assert commands_of(book(route("abcd"), route("ac", spare=route("abc").steps))) == ["ac"]
 
 
 def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
@@ -78,11 +81,6 @@ def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
     assert twice.said == frozenset({"0badcafe"})
     assert twice.fatal == {"a": ("jump", "dive")}
     assert parse_routes(twice.render(), FILE) == twice
-
-
-def test_what_cannot_be_trusted_gives_way_to_any_other() -> None:
-    failing = route("ab", proof=Proof(0, 5))
-    assert commands_of(book(failing, route("abcdefg"))) == ["abcdefg"]
 
 
 def test_the_highest_scores_the_wanted_rooms_and_the_things_found_first_are_kept() -> None:
@@ -102,11 +100,6 @@ def test_a_number_is_never_given_again() -> None:
     assert [each.number for each in kept.routes] == [2]
     emptied = RemovedRoute(kept.routes[0].key).apply_to(kept)
     assert [each.number for each in Learnt((route("a"),)).apply_to(emptied).routes] == [3]
-
-
-def test_what_was_learnt_before_changes_nothing() -> None:
-    kept = book(route("ab"))
-    assert Learnt((route("ab"),)).apply_to(kept) is kept
 
 
 def test_a_route_that_stops_is_taken_as_it_was_played_from_then_on() -> None:
@@ -170,10 +163,6 @@ def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_
     assert commands_of(learnt) == ["abcd", "abc", "abcf"]
 
 
-def test_a_shortened_form_that_never_stopped_takes_the_place_of_a_longer_one() -> None:
-    assert commands_of(book(route("abcd"), route("ac", spare=route("abc").steps))) == ["ac"]
-
-
 def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
     kept = book(route("abcdef"))
     forms = (route("ab", proof=Proof(5, 5)), route("abc", carried=3, proof=Proof(5, 5)))
@@ -188,8 +177,11 @@ def test_a_shortened_form_that_failed_its_proof_is_not_learnt_again() -> None:
     assert commands_of(tried) == ["abc"]
 
 
-@pytest.mark.parametrize("edit", [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ())])
-def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | RemovedRoute | TriedRoute) -> None:
+@pytest.mark.parametrize(
+    "edit",
+    [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ()), Learnt((route("ab"),))],
+)
+def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: RouteEdit) -> None:
     kept = book(route("ab"))
     assert edit.apply_to(kept) is kept
 
