@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any
@@ -123,14 +123,7 @@ def test_an_episode_is_won(own_story: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.stories
-def test_a_death_that_is_survived_does_not_end_an_episode(zork1: Path, tmp_path: Path) -> None:
-    commands = (*OFF_THE_CLIFF, "e", "s")
-    ended, summary = play_once(zork1, tmp_path, commands, turns=len(commands), seed=DEADLY_SEED)
-    assert (ended.end, deaths(summary)) == ("turn_limit", [5])
-
-
-@pytest.mark.stories
-def test_the_third_death_ends_an_episode(zork1: Path, tmp_path: Path) -> None:
+def test_a_death_that_is_survived_does_not_end_an_episode_and_the_third_does(zork1: Path, tmp_path: Path) -> None:
     commands = (*OFF_THE_CLIFF, *OFF_THE_CLIFF_AGAIN, *OFF_THE_CLIFF_AGAIN)
     ended, summary = play_once(zork1, tmp_path, commands, seed=DEADLY_SEED)
     assert (ended.end, ended.score, ended.best_score) == ("lost", -30, 0)
@@ -187,17 +180,6 @@ def test_an_episode_that_ctrl_c_stops_is_summed_up_when_it_has_ended(
     assert learnt(tmp_path) == unstopped[1]
 
 
-def cut_off_at(moment: int) -> Callable[[Event, Flag], None]:
-    """Ends the run at once with the event in that place, counted from 0."""
-    countdown = iter(range(moment, -1, -1))
-
-    def watch(_event: Event, _stop: Flag) -> None:
-        if not next(countdown):
-            raise KeyboardInterrupt
-
-    return watch
-
-
 def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
     own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]]
 ) -> None:
@@ -208,7 +190,13 @@ def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
     assert {type(events[at]) for at in moments} == {TurnPlayed, ModelAnswered, EpisodeEnded}
     for moment in moments:
         folder, model = tmp_path / str(moment), player_of(INTO_THE_MUD * 2)
+        countdown = iter(range(moment, -1, -1))
+
+        def watch(_event: Event, _stop: Flag, countdown: Iterator[int] = countdown) -> None:
+            if not next(countdown):
+                raise KeyboardInterrupt
+
         with pytest.raises(KeyboardInterrupt):
-            play_watched(own_story, model, folder, cut_off_at(moment))
+            play_watched(own_story, model, folder, watch)
         assert resume_run(own_story, model, folder).end == "done"
         assert learnt(folder) == whole, events[moment]

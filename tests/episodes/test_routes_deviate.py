@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -60,6 +59,11 @@ CHANGED: dict[str, tuple[str, Observation, int, str]] = {
     "death": ("take rope", replace(ROPED, died=True), 2, "you died"),
     "missing": ("take rope", replace(ROPED, inventory=()), 2, "you do not carry all that you carried then"),
     "somebody": ("take rope", replace(ROPED, visible=(MILLER,)), 2, "this is new here: miller"),
+    "needed": ("up", replace(LOFT, visible=()), 1, "something that the route needs is not here"),
+    "refusal": (
+        *("take rope", replace(LOFT, refusal="It would crash.", text="It would crash."), 2),
+        "the command did not reach the story",
+    ),
     "nameless": ("take rope", replace(ROPED, visible=(GameObject(9, ""),)), 2, "this is new here: object #9"),
 }
 
@@ -73,14 +77,6 @@ def test_it_stops_at_the_step_that_leads_elsewhere_and_the_next_prompt_says_why(
     told = model.calls[len(WAY) + 1].prompt.user
     assert f" stopped at `{command}` ({counted(steps, 'command')} played): {reason}." in told
     assert best_route(tmp_path)["stops"] == {str(steps): 1}
-
-
-def test_a_refusal_stops_it_too(tmp_path: Path) -> None:
-    refusing = {**MILL, "take rope": replace(LOFT, refusal="It would crash.", text="It would crash.")}
-    model = returning()
-    run = play_mill(tmp_path, model, MILL, refusing)
-    assert followed(run, 2) == ["up", "take rope"]
-    assert "the command did not reach the story" in model.calls[len(WAY) + 1].prompt.user
 
 
 @pytest.mark.parametrize("has_changed", [False, True], ids=["nothing changed", "somebody came"])
@@ -112,11 +108,6 @@ def test_the_step_that_stopped_a_route_is_considered_like_any_other_command(tmp_
     assert "Turn 2: take rope (the player stayed)" in asked[-1]
 
 
-def test_it_stops_if_a_thing_that_it_needs_is_not_in_sight(tmp_path: Path) -> None:
-    run = play_mill(tmp_path, returning(), MILL, {**MILL, "up": replace(LOFT, visible=())})
-    assert followed(run, 2) == ["up"]
-
-
 def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(tmp_path: Path) -> None:
     shut = {**MILL, "down": replace(CELLAR, location=Location(12, "Loft"), score=0)}
     model = returning()
@@ -127,27 +118,22 @@ def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(
     assert "+5" not in openings[-1]
 
 
-def test_a_location_is_walked_to_by_the_map_and_one_that_it_does_not_know_is_not(tmp_path: Path) -> None:
-    answers: Iterator[dict[str, object]] = iter(
-        [
-            *typed(*WAY),
-            {"action": "wait", "go_to": 99},
-            {"action": "wait"},
-            {"action": "wait", "go_to": 11},
-            {"action": "wait"},
-            {"action": "wait", "go_to": 12},
-        ]
-    )
+def test_a_location_is_walked_to_by_the_map_and_an_unknown_one_or_route_is_proposed_again(tmp_path: Path) -> None:
+    wishes = [{"go_to": 99}, {}, {"go_to": 11}, {}, {"go_to": 12}]
+    answers = iter([*typed(*WAY), {"action": "wait", "follow": 77}, *({"action": "wait", **wish} for wish in wishes)])
     model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers))
     run = play_mill(tmp_path, model)
     assert [(turn.action, turn.is_of_route) for turn in run.turns[3:]] == [
-        ("wait", False),
-        ("wait", False),
+        *[("wait", False)] * 2,
         ("up", True),
     ]
-    refused = [verdict.reason for turn in run.turns[3:] for verdict in turn.verdicts if not verdict.accepted]
-    assert refused == ["no way from here to location 99 is known", "you are there already"]
-    assert "- `go_to 99`: no way from here to location 99 is known" in model.calls[4].prompt.user
+    refused = [verdict for turn in run.turns[3:] for verdict in turn.verdicts if not verdict.accepted]
+    assert {verdict.source for verdict in refused} == {"route"}
+    no_route, *others = [verdict.reason for verdict in refused]
+    assert no_route.startswith("there is no route 77 from here; those that begin here: ")
+    assert others == ["no way from here to location 99 is known", "you are there already"]
+    assert no_route in model.calls[4].prompt.user
+    assert "- `go_to 99`: no way from here to location 99 is known" in model.calls[5].prompt.user
 
 
 def test_how_a_way_is_named_is_told_where_the_answer_has_a_field_for_it(tmp_path: Path) -> None:
@@ -159,14 +145,3 @@ def test_how_a_way_is_named_is_told_where_the_answer_has_a_field_for_it(tmp_path
         text = f"{prompt.system}\n{prompt.user}"
         assert [f"`{way}`" in text for way in ("follow", "go_to")] == [way in fields for way in ("follow", "go_to")]
         assert ("write `wait`" in text) is ("follow" in fields or "go_to" in fields)
-
-
-def test_no_route_of_that_number_is_a_reason_to_propose_again(tmp_path: Path) -> None:
-    answers: Iterator[dict[str, object]] = iter([*typed(*WAY), {"action": "wait", "follow": 77}, {"action": "look"}])
-    model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers, {"action": "wait"}))
-    run = play_mill(tmp_path, model)
-    turn = run.turns[3]
-    assert turn.action == "look"
-    assert turn.verdicts[0].source == "route"
-    assert turn.verdicts[0].reason.startswith("there is no route 77 from here; those that begin here: ")
-    assert "there is no route 77 from here" in model.calls[4].prompt.user

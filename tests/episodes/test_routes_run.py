@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from threading import Event as Flag
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 
 from orchestration.history import Branch
 from orchestration.run import open_run
+from orchestration.zork_orchestrator import RunEnd
 from session.errors import StoreError
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
@@ -57,23 +59,28 @@ def play(story: Path, folder: Path, model: ScriptedLLM, **options: Any) -> Whole
     return play_run(story, model, folder, **{"episodes": 2, **OPTIONS, **options})
 
 
-def played_in(run: WholeRun, episode: int) -> list[str]:
-    return [turn.action for turn in run.turns if turn.episode == episode]
-
-
 def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_between(
     own_story: Path, tmp_path: Path
 ) -> None:
     agent = Returning()
-    run = play(own_story, tmp_path, ScriptedLLM(agent))
+    model = ScriptedLLM(agent)
+    run = play(own_story, tmp_path, model)
     first, second = run.episodes
     assert first.best_score
     assert second.best_score == first.best_score
     followed = [turn for turn in run.turns if turn.is_of_route]
     assert [turn.turn for turn in followed] == list(range(1, len(followed) + 1))
-    best = next(turn.turn for turn in run.turns if turn.after.score == first.best_score)
-    assert [turn.action for turn in followed] == [each for each in played_in(run, 1)[:best] if each != "look"]
+    played = [turn for turn in run.turns if turn.episode == 1]
+    best = next(turn.turn for turn in played if turn.after.score == first.best_score)
+    assert [turn.action for turn in followed] == [turn.action for turn in played[:best] if turn.action != "look"]
     assert agent.asked == TURNS + 1 + TURNS - len(followed)
+
+    sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
+    assert sections[:TURNS] == [""] * TURNS
+    assert "in 10 turns, shortened, not tried yet: 1. north, …, 8. " in sections[TURNS]
+    assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
+    reasons = [turn.proposals[-1].reasoning for turn in followed[1:]]
+    assert reasons == [f"On route 7, +{first.best_score} points: command {number} of 10." for number in range(2, 11)]
 
 
 def test_the_current_state_is_up_to_date_when_the_agent_is_asked_first_and_after_a_route(
@@ -111,20 +118,14 @@ def test_no_model_is_asked_about_anything_while_a_route_is_followed(own_story: P
     assert asked[True] == 0
 
 
-def test_the_opening_names_the_routes_and_the_end_of_one_is_told(own_story: Path, tmp_path: Path) -> None:
-    model = ScriptedLLM(Returning())
-    play(own_story, tmp_path, model)
-    sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
-    assert sections[:TURNS] == [""] * TURNS
-    assert "in 10 turns, shortened, not tried yet: 1. north, …, 8. " in sections[TURNS]
-    assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
-
-
-def test_a_turn_on_a_route_says_what_the_route_is_for(own_story: Path, tmp_path: Path) -> None:
-    run = play(own_story, tmp_path, ScriptedLLM(Returning()))
-    followed = [turn.proposals[-1].reasoning for turn in run.turns if turn.is_of_route]
-    gain = run.episodes[0].best_score
-    assert followed[1:] == [f"On route 7, +{gain} points: command {number} of 10." for number in range(2, 11)]
+def play_watched(story: Path, folder: Path, agent: Returning, watch: Callable[[Event], None], stop: Flag) -> RunEnd:
+    """Play two episodes with a watcher that may raise or set the flag that stops the run."""
+    configuration = GameConfiguration(zork_game_workdir=folder, **OPTIONS)
+    with (
+        parts_of(story, ScriptedLLM(agent), 1) as parts,
+        open_run(configuration, parts, episodes=2, show=watch, stop=stop) as run,
+    ):
+        return run.play()
 
 
 @pytest.fixture(scope="module")
@@ -145,13 +146,8 @@ def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_w
         if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
             raise KeyboardInterrupt
 
-    configuration = GameConfiguration(zork_game_workdir=tmp_path, **OPTIONS)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        parts_of(own_story, ScriptedLLM(agent), 1) as parts,
-        open_run(configuration, parts, episodes=2, show=kill, stop=Flag()) as run,
-    ):
-        run.play()
+    with pytest.raises(KeyboardInterrupt):
+        play_watched(own_story, tmp_path, agent, kill, Flag())
     asked = agent.asked
     resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert agent.asked == asked + 1
@@ -169,12 +165,7 @@ def test_a_run_that_stops_for_somebody_stops_in_the_middle_of_a_route_and_goes_o
         if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, 4):
             stop.set()
 
-    configuration = GameConfiguration(zork_game_workdir=tmp_path, **OPTIONS)
-    with (
-        parts_of(own_story, ScriptedLLM(agent), 1) as parts,
-        open_run(configuration, parts, episodes=2, show=interrupt, stop=stop) as run,
-    ):
-        assert run.play() == "interrupted"
+    assert play_watched(own_story, tmp_path, agent, interrupt, stop) == "interrupted"
     resumed = resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert [turn.is_of_route for turn in resumed.turns] == [True] * 6 + [False]
 
