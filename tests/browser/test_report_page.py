@@ -214,7 +214,7 @@ def test_a_link_is_followed_even_if_the_address_is_replaced_before_the_page_hear
 
 
 def test_a_run_that_stopped_before_its_first_episode_is_shown(open_report: OpenReport) -> None:
-    page = open_report(report_of({**run_of(1), "turns": [], "map": None, "milestones": [], "marks": []}))
+    page = open_report(report_of({**run_of(1), "turns": [], "map": None}))
     expect(page.get_by_role("main")).to_contain_text("No episode of this run was begun.")
 
 

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, type Series } from "./chart";
-import type { PageMilestone } from "./data";
+import { namesOf, type EpisodeFigures } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
 import { nameOf } from "./heading";
 import { momentOf, placeNameOf, playedIn, type Journey, type Step } from "./journey";
@@ -17,7 +17,8 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
   const [sides, setSides] = useState<[Side, Side]>(() => startingSides(journeys));
   const [chosen, setChosen] = useState<string | null>(null);
   const episodes = sides.map((side) => journeys[side.run]!.episode(side.episode));
-  const milestones = useMemo(() => aligned(journeys, sides), [journeys, sides]);
+  const figures = sides.map((side) => figuresOf(journeys, side));
+  const milestones = useMemo(() => aligned(milestonesOf(figures[0]!, episodes[0]!), milestonesOf(figures[1]!, episodes[1]!)), [journeys, sides]);
   const series = sides.map((_, each): Series => ({
     name: each ? "right" : "left",
     shade: each,
@@ -77,22 +78,33 @@ interface Aligned {
   turns: [number | undefined, number | undefined];
 }
 
+const figuresOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.figures.episodes.find((each) => each.episode === side.episode)!;
+
+type Reached = Map<string, { label: string; turn: number }>;
+
+/** When an episode first had each new best score, each room and each thing that was carried. */
+function milestonesOf({ milestones }: EpisodeFigures, steps: Step[]): Reached {
+  const reached: Reached = new Map(milestones.map(({ score, turn }) => [`score ${score}`, { label: `${score} points`, turn }]));
+  const reach = (key: string, label: string, turn: number) => reached.has(key) || reached.set(key, { label, turn });
+  for (const step of steps) {
+    if (step.seen.location) reach(`room ${step.seen.location.num}`, placeNameOf(step), step.turn);
+    for (const thing of step.seen.inventory ?? []) reach(`thing ${thing.num}`, namesOf([thing])![0]!, step.turn);
+  }
+  return reached;
+}
+
 /** The milestones of either side in the order in which they were reached. */
-function aligned(journeys: Journey[], sides: [Side, Side]): Aligned[] {
-  const all = new Map<string, PageMilestone>();
-  for (const side of sides) for (const each of journeys[side.run]!.run.milestones) if (!all.has(each.key)) all.set(each.key, each);
-  const reached = ({ turns }: Aligned) => turns.filter((turn) => turn !== undefined);
-  const turnOf = (side: Side, key: string) => journeys[side.run]!.run.milestones.find((each) => each.key === key)?.turns[side.episode];
-  return [...all.values()]
-    .map(({ key, label }): Aligned => ({ key, label, turns: [turnOf(sides[0], key), turnOf(sides[1], key)] }))
-    .filter((each) => reached(each).length > 0)
-    .sort((one, other) => Math.min(...reached(one)) - Math.min(...reached(other)));
+function aligned(one: Reached, other: Reached): Aligned[] {
+  const first = ({ turns }: Aligned) => Math.min(...turns.map((turn) => turn ?? Infinity));
+  return [...new Map([...other, ...one])]
+    .map(([key, { label }]): Aligned => ({ key, label, turns: [one.get(key)?.turn, other.get(key)?.turn] }))
+    .sort((left, right) => first(left) - first(right));
 }
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
   const journey = journeys[side.run]!;
   const { manifest, episodes } = journey.run.figures;
-  const figures = episodes.find((each) => each.episode === side.episode)!;
+  const figures = figuresOf(journeys, side);
   const last = journey.episode(side.episode).at(-1);
   return (
     <section class="side" aria-label={name}>

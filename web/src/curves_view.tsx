@@ -3,7 +3,7 @@ import { addressOf } from "./address";
 import { Chart, Lanes, type Lane, type Series } from "./chart";
 import type { RunMoment } from "./data";
 import { dollars, short } from "./figures";
-import { momentOf, type Journey, type Step } from "./journey";
+import { momentOf, type Journey, type Mark, type Step } from "./journey";
 import { LongList } from "./long_list";
 import { Written } from "./written";
 
@@ -37,7 +37,8 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
   const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
   const now = { row: index, over: step.turn, ends: step.episode }[axis];
-  const lanes = useMemo(() => lanesOf(journey, axis, run), [journey, axis, run]);
+  const marks = useMemo(() => journey.marks(), [journey]);
+  const lanes = useMemo(() => lanesOf(marks, axis, run), [marks, axis, run]);
   const longest = Math.max(...episodes.map((each) => each.length - 1));
 
   function pick(at: number) {
@@ -65,7 +66,7 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
           ))}
           {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}
         </div>
-        <Happenings journey={journey} goTo={goTo} index={index} />
+        <Happenings all={marks} goTo={goTo} index={index} />
       </div>
     </div>
   );
@@ -89,10 +90,10 @@ function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
   });
 }
 
-function lanesOf(journey: Journey, axis: Axis, run: number): Lane[] {
+function lanesOf(all: Mark[], axis: Axis, run: number): Lane[] {
   return LANES.flatMap(([kind, name]): Lane[] => {
-    const marks = journey.run.marks.filter((mark) => mark.kind === kind).map(({ moment, label }) => ({
-      x: axis === "row" ? journey.indexOf(moment) : moment[1],
+    const marks = all.filter((mark) => mark.kind === kind).map(({ index, moment, label }) => ({
+      x: axis === "row" ? index : moment[1],
       label: `${label} (episode ${moment[0]}, turn ${moment[1]})`,
       href: addressOf(run, moment),
     }));
@@ -101,14 +102,11 @@ function lanesOf(journey: Journey, axis: Axis, run: number): Lane[] {
 }
 
 /** Everything that is marked, as a list for the keyboard. */
-function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: RunMoment) => void; index: number }) {
+function Happenings({ all, goTo, index }: { all: Mark[]; goTo: (moment: RunMoment) => void; index: number }) {
   const [kind, setKind] = useState("");
-  const marks = useMemo(
-    () => journey.run.marks.filter((mark) => !kind || mark.kind === kind).map((mark) => ({ ...mark, at: journey.indexOf(mark.moment) })).sort((one, other) => one.at - other.at),
-    [journey, kind],
-  );
-  const [chosen, setChosen] = useState(() => marks.findLastIndex((mark) => mark.at <= index));
-  const there = LANES.filter(([each]) => journey.run.marks.some((mark) => mark.kind === each));
+  const marks = kind ? all.filter((mark) => mark.kind === kind) : all;
+  const [chosen, setChosen] = useState(() => marks.findLastIndex((mark) => mark.index <= index));
+  const there = LANES.filter(([each]) => all.some((mark) => mark.kind === each));
   const mark = marks[chosen];
   return (
     <section class="happenings" aria-label="What happened, as a list">

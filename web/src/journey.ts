@@ -1,6 +1,14 @@
 import { eventOf, isCall, type Item, type ItemChange, type Observation, type PageCall, type PageRun, type RunMoment, type TurnPlayed } from "./data";
 import { inWords } from "./figures";
 
+/** A highlighted moment. */
+export interface Mark {
+  index: number;
+  moment: RunMoment;
+  kind: string;
+  label: string;
+}
+
 /** A moment of a run with what had come about until then; `tokens` and `dollars` are of the run as a whole. */
 export interface Step {
   index: number;
@@ -123,6 +131,23 @@ export class Journey {
     const { calls } = this.steps[index]!;
     const inTurn = calls.slice(0, calls.indexOf(call)).findLast(isAlike);
     return inTurn ?? this.steps.slice(0, index).findLast((step) => step.calls.some(isAlike))?.calls.findLast(isAlike);
+  }
+
+  /** Deaths, ends, new best scores, discoveries and what was learnt, in the order of the run. */
+  marks(): Mark[] {
+    let best: number | null = null;
+    return this.steps.flatMap((step): Mark[] => {
+      const { index, turn, seen: { score, died, ending }, changes } = step;
+      const place = placeNameOf(step);
+      const isBest = best !== null && score !== null && score > best;
+      if (score !== null) best = Math.max(best ?? score, score);
+      const marks: [string, string][] = changes.flatMap(({ before, after }) => (before || !after ? [] : [[after.kind, after.title]]));
+      if (this.firsts.get(placeOf(step) ?? "") === index) marks.push(["room", place]);
+      if (died) marks.push(["death", place]);
+      if ((ending === "won" || ending === "lost") && !(turn && this.steps[index - 1]!.seen.ending === ending)) marks.push([ending, place]);
+      if (isBest) marks.push(["score", `${score} points`]);
+      return marks.map(([kind, label]) => ({ index, moment: momentOf(step), kind, label }));
+    });
   }
 
   /** All that was written in a turn but prompts, in lower case, for the search. */

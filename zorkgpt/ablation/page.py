@@ -16,7 +16,7 @@ from session.files.shared_files import read_shared
 from session.text import counted
 from zorkgpt.ablation.comparison import ComparedPair, compared_pairs
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, finished_run
-from zorkgpt.ablation.plan import parse_arms
+from zorkgpt.ablation.plan import arm_folder
 from zorkgpt.ablation.results import RESULTS_FILE, Results
 from zorkgpt.report.run_page import PAGE_FORMAT, Note
 
@@ -61,9 +61,10 @@ def read_results(folder: Path) -> Results | None:
 
 def run_folders_of(results: Results, folder: Path) -> list[Path | None]:
     """Return the folder of each run of the results, ``None`` for one that is gone."""
-    arms = {arm.name: arm.folder for arm in parse_arms(",".join(results.plan.arms))}
     has_several = len(results.plan.stories) > 1
-    workdirs = (folder / (run.story if has_several else "") / arms[run.arm] / str(run.pair) for run in results.runs)
+    workdirs = (
+        folder / (run.story if has_several else "") / arm_folder(run.arm) / str(run.pair) for run in results.runs
+    )
     return [finished_run(workdir) for workdir in workdirs]
 
 

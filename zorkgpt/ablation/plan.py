@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations, product
+from itertools import product
 from operator import getitem
 from pathlib import Path
 from pkgutil import resolve_name
@@ -41,48 +41,38 @@ KEY = "api_key"
 """The end of the options that may not be in an arm's name, since names are written down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One side of a comparison.
+def parse_arms(text: str) -> Mapping[str, Mapping[str, object]]:
+    """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``, each with its own settings.
 
-    settings: its own options by dotted name; they override those of all arms
+    ``+`` joins settings of one arm. Raises ``ConfigurationError`` for an unknown name, for an empty list, and for two
+    arms of the same name.
     """
-
-    name: str
-    settings: Mapping[str, object]
-
-    @property
-    def folder(self) -> str:
-        """Return the folder of the arm's runs, below that of the ablation; a name that any file system takes."""
-        return re.sub(r"[^A-Za-z0-9.=+-]+", "_", self.name).lstrip(".") or "_"
-
-
-def parse_arms(text: str) -> tuple[Arm, ...]:
-    """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``; ``+`` joins settings of one arm.
-
-    Raises ``ConfigurationError`` for an unknown name, for an empty list, and for two arms of the same name.
-    """
-    arms = tuple(_arm(name.strip()) for name in text.split(",") if name.strip())
-    if not arms:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
         raise ConfigurationError("--arms names no arm: one to be measured, or more to be compared, as full,no-memory")
-    if len({arm.folder for arm in arms}) < len(arms):
+    if len(set(map(arm_folder, names))) < len(names):
         raise ConfigurationError(f"--arms {text}: two arms have the same name, as far as a folder can have it")
-    return arms
+    return {name: _settings(name) for name in names}
 
 
-def _arm(name: str) -> Arm:
+def arm_folder(arm: str) -> str:
+    """Return the folder of an arm's runs, below that of the ablation; a name that any file system takes."""
+    return re.sub(r"[^A-Za-z0-9.=+-]+", "_", arm).lstrip(".") or "_"
+
+
+def _settings(arm: str) -> Mapping[str, object]:
     settings: dict[str, object] = {}
-    for part in name.split("+"):
-        option, sign, value = part.strip().partition("=")
-        if sign and (option.strip() in THE_SAME or option.strip().endswith(KEY)):
-            raise ConfigurationError(f"--arms: {option.strip()} must be the same for all arms: set it beside --arms")
+    for part in arm.split("+"):
+        option, sign, value = (each.strip() for each in part.partition("="))
+        if sign and (option in THE_SAME or option.endswith(KEY)):
+            raise ConfigurationError(f"--arms: {option} must be the same for all arms: set it beside --arms")
         if sign:
-            settings[option.strip()] = value.strip()
+            settings[option] = value
         elif option in NAMED:
             settings.update(NAMED[option])
         else:
             raise ConfigurationError(f"--arms: {option} is not an arm; expected {', '.join(NAMED)}, or option=value")
-    return Arm(name, settings)
+    return settings
 
 
 PLAN_FILE = "plan.json"
@@ -150,14 +140,12 @@ class AblationPlan:
 
     The n-th runs of all arms of a story are a pair.
     arms: configurations by the arm's name; the others are compared with the first
-    folders: each arm's folder, by its name
     stories: story files by the names that results give them
 
     Runs are compared, not episodes: the episodes of a run share memories, so they are not independent of one another.
     """
 
     arms: Mapping[str, GameConfiguration]
-    folders: Mapping[str, str]
     stories: Mapping[str, Path]
     pairs: int
     episodes: int
@@ -176,14 +164,8 @@ class AblationPlan:
                     if sampling.seed is not None:
                         update[name] = sampling.model_copy(update={"seed": sampling.seed + offset})
                 seeded = _playing(configuration.model_copy(update=update), file)
-                folder = f"{below}{self.folders[arm]}/{pair}"
+                folder = f"{below}{arm_folder(arm)}/{pair}"
                 yield Task(story, arm, pair, folder, seeded, self.episodes, self.open_parts)
-
-    def same_arms(self) -> Iterator[tuple[str, str]]:
-        """Yield every two arms that are configured alike."""
-        for one, two in combinations(self.arms, 2):
-            if self.arms[one] == self.arms[two]:
-                yield one, two
 
     @property
     def assistance(self) -> str:
@@ -241,7 +223,13 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
     Raises ``ConfigurationError`` if the folder has another plan or more pairs, ``StoreError`` if it cannot be
     written.
     """
-    written = _written(plan)
+    written = WrittenPlan(
+        arms={arm: configuration.without_keys() for arm, configuration in plan.arms.items()},
+        player=_name(plan.open_parts),
+        pairs=plan.pairs,
+        episodes=plan.episodes,
+        stories={story: _digest(file) for story, file in plan.stories.items()},
+    )
     path = folder / PLAN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -263,16 +251,6 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
         raise StoreError(f"{path} is not an ablation's plan: give another folder with --out DIR") from error
     write_atomically(path, written.model_dump_json(indent=2).encode() + b"\n")
     return written
-
-
-def _written(plan: AblationPlan) -> WrittenPlan:
-    return WrittenPlan(
-        arms={arm: configuration.without_keys() for arm, configuration in plan.arms.items()},
-        player=_name(plan.open_parts),
-        pairs=plan.pairs,
-        episodes=plan.episodes,
-        stories={story: _digest(file) for story, file in plan.stories.items()},
-    )
 
 
 def _digest(file: Path) -> str:

@@ -7,7 +7,7 @@ not record the value, or that it is not known.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -31,13 +31,11 @@ from session.values import Observation
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
-from zorkgpt.report.figures import EpisodeFigures, RunFigures, figures_of, priced_calls
+from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
 from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment, items_of
 from zorkgpt.report.played_run import PlayedRun
 
 PAGE_FORMAT = 3
-MilestoneKind = Literal["score", "room", "thing"]
-MarkKind = Literal["death", "won", "lost", "room", "score", "memory", "knowledge", "route", "objective"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +94,6 @@ class PageMap:
 
 
 @dataclass(frozen=True, slots=True)
-class PageMilestone:
-    """Something that runs of one story may have in common; ``turns``: when each episode first had it."""
-
-    key: str
-    kind: MilestoneKind
-    label: str
-    turns: dict[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A highlighted moment."""
-
-    moment: RunMoment
-    kind: MarkKind
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
 class PageRun:
     """A run.
 
@@ -131,8 +110,6 @@ class PageRun:
     learnt_known: bool
     end: tuple[Item, ...]
     map: PageMap | None
-    milestones: tuple[PageMilestone, ...]
-    marks: tuple[Mark, ...]
     turns: tuple[PageTurn, ...]
 
 
@@ -161,14 +138,11 @@ def page_of_run(
     notes: why it was not complete
     """
     figures = figures_of(run)
-    seen = [
-        (RunMoment(episode.started.episode, turn), observation)
-        for episode in run.episodes
-        for turn, observation in enumerate(episode.observations)
-    ]
-    graph = repeated.map if repeated.is_whole else map_at_end
     calls = sum(isinstance(event, ModelAnswered | ModelFailed) for event in run.events)
     agree = sum(prompt.agrees for prompt in repeated.prompts)
+    graph = repeated.map if repeated.is_whole else map_at_end
+    seen = (observation.location for episode in run.episodes for observation in episode.observations)
+    first = next((location.num for location in seen if location), None)
     return PageRun(
         figures=replace(
             figures,
@@ -181,11 +155,19 @@ def page_of_run(
         start=items_of(repeated.start),
         learnt_known=repeated.is_whole,
         end=items_of(repeated.known if repeated.is_whole else known_at_end or {}),
-        map=None if graph is None else _map(graph, seen),
-        milestones=tuple(_milestones(seen, figures.episodes)),
-        marks=tuple(sorted(_marks(seen, repeated.changes), key=lambda mark: mark.moment)),
+        map=None if graph is None else _map(graph, first),
         turns=tuple(_turns(run, repeated)),
     )
+
+
+def _map(graph: MapGraph, first: int | None) -> PageMap:
+    """Return the map, laid out from the ``first`` room that was seen."""
+    layout, names = lay_out(graph, first), graph.distinct_names
+    rooms = (
+        PageRoom(number, names[number], x, y, graph.untried_exits(number), graph.refused_exits(number))
+        for number, (x, y) in layout.cells.items()
+    )
+    return PageMap(tuple(rooms), tuple(layout.ways))
 
 
 def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
@@ -229,64 +211,3 @@ def _without_repetitions(event: Event) -> Event:
     if isinstance(event, EpisodeStarted):
         return replace(event, opening=replace(event.opening, parents=()))
     return replace(event, text="") if isinstance(event, FileEdited) else event
-
-
-Seen = Sequence[tuple[RunMoment, Observation]]
-"""Every observation of a run, in order."""
-
-
-def _milestones(seen: Seen, figures: Iterable[EpisodeFigures]) -> Iterator[PageMilestone]:
-    """Yield every new best score, every room and every thing that was carried, each with when episodes had it."""
-    turns: defaultdict[tuple[MilestoneKind, int], dict[int, int]] = defaultdict(dict)
-    labels: dict[tuple[MilestoneKind, int], str] = {}
-
-    def reached(kind: MilestoneKind, number: int, label: str, episode: int, turn: int) -> None:
-        labels.setdefault((kind, number), label)
-        turns[kind, number].setdefault(episode, turn)
-
-    for found in figures:
-        for best in found.milestones:
-            reached("score", best.score, f"{best.score} points", found.episode, best.turn)
-    for moment, observation in seen:
-        if observation.location is not None:
-            reached("room", observation.location.num, observation.location.label, *moment)
-        for thing in observation.inventory or ():
-            reached("thing", thing.num, thing.name or f"object #{thing.num}", *moment)
-    for (kind, number), label in labels.items():
-        yield PageMilestone(f"{kind}:{number}", kind, label, turns[kind, number])
-
-
-def _marks(seen: Seen, changes: Mapping[RunMoment, Iterable[ItemChange]]) -> Iterator[Mark]:
-    """Yield deaths, ends, new best scores and discoveries, then what was learnt."""
-    rooms: set[int] = set()
-    best = ending = None
-    for moment, observation in seen:
-        place, score = observation.location, observation.score
-        label = place.label if place else ""
-        if place is not None and place.num not in rooms:
-            rooms.add(place.num)
-            yield Mark(moment, "room", label)
-        if observation.died:
-            yield Mark(moment, "death", label)
-        if observation.ending in ("won", "lost") and (observation.ending != ending or moment.turn == 0):
-            yield Mark(moment, observation.ending, label)
-        if score is not None:
-            if best is not None and score > best:
-                yield Mark(moment, "score", f"{score} points")
-            best = score if best is None else max(best, score)
-        ending = observation.ending
-    for moment, changed in changes.items():
-        for change in changed:
-            if change.before is None and change.after is not None:
-                yield Mark(moment, change.after.kind, change.after.title)
-
-
-def _map(graph: MapGraph, seen: Seen) -> PageMap:
-    """Return the map, laid out from the first room that was seen."""
-    first = next((observation.location.num for _, observation in seen if observation.location), None)
-    layout, names = lay_out(graph, first), graph.distinct_names
-    rooms = (
-        PageRoom(number, names[number], x, y, graph.untried_exits(number), graph.refused_exits(number))
-        for number, (x, y) in layout.cells.items()
-    )
-    return PageMap(tuple(rooms), tuple(layout.ways))

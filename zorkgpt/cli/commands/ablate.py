@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import closing, nullcontext
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -133,18 +134,18 @@ def _plan(
     if player == "random":
         options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {
-        arm.name: pinned(common_options.resolve({**options, **arm.settings}).configuration) for arm in chosen
+        arm: pinned(common_options.resolve({**options, **settings}).configuration) for arm, settings in chosen.items()
     }
     plan = AblationPlan(
         arms=configurations,
-        folders={arm.name: arm.folder for arm in chosen},
         stories=stories_of(games, next(iter(configurations.values()))),
         pairs=pairs,
         episodes=episodes,
         open_parts=open_random_player if player == "random" else open_parts,
     )
-    for one, two in plan.same_arms():
-        print_error(f"{one} and {two} are the same configuration: they cannot differ.")
+    for one, two in combinations(plan.arms, 2):
+        if plan.arms[one] == plan.arms[two]:
+            print_error(f"{one} and {two} are the same configuration: they cannot differ.")
     return plan
 
 

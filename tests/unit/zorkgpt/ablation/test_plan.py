@@ -1,4 +1,4 @@
-"""What an ablation plays, and that a folder holds one ablation alone."""
+"""What an ablation plays: its arms, and that a folder holds one ablation alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ import pytest
 
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
+from session.options import options_of
 from tests.fixtures.memory_reader import open_reader
-from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, WrittenPlan, claim, pinned, stories_of
+from zorkgpt.ablation.plan import (
+    NAMED,
+    PLAN_FILE,
+    AblationPlan,
+    Task,
+    WrittenPlan,
+    arm_folder,
+    claim,
+    parse_arms,
+    pinned,
+    stories_of,
+)
 
 
 def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:
@@ -18,8 +30,7 @@ def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:
         return GameConfiguration.model_validate({"game": {"seed": seed}, **options})
 
     arms = {"full": configuration(), "seeded": configuration(agent_sampling={"seed": 100})}
-    folders = {"full": "full", "seeded": "seeded"}
-    return AblationPlan(arms, folders, {story.stem: story for story in stories}, pairs=pairs, episodes=3)
+    return AblationPlan(arms, {story.stem: story for story in stories}, pairs=pairs, episodes=3)
 
 
 def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_them(own_story: Path) -> None:
@@ -59,7 +70,7 @@ def test_another_process_gets_the_same_task_with_every_option_and_key(own_story:
     }
     configuration = GameConfiguration.model_validate(options)
     stories = {"tidehouse": own_story}
-    plan = AblationPlan({"full": configuration}, {"full": "full"}, stories, pairs=2, episodes=3, open_parts=open_reader)
+    plan = AblationPlan({"full": configuration}, stories, pairs=2, episodes=3, open_parts=open_reader)
     for task in plan.tasks():
         line = task.to_json()
         assert "\n" not in line
@@ -129,14 +140,49 @@ def test_a_broken_plan_is_an_error_in_one_line(own_story: Path, tmp_path: Path) 
 def test_keys_are_not_written_down(own_story: Path, tmp_path: Path) -> None:
     configuration = GameConfiguration.model_validate({"llm": {"api_key": "sk-secret"}})
     stories = {"tidehouse": own_story}
-    claim(tmp_path, AblationPlan({"full": configuration}, {"full": "full"}, stories, pairs=1, episodes=1))
+    claim(tmp_path, AblationPlan({"full": configuration}, stories, pairs=1, episodes=1))
     assert "sk-secret" not in (tmp_path / PLAN_FILE).read_text()
 
 
 def test_assistance_is_told_arm_by_arm_where_it_differs(own_story: Path) -> None:
     helped = GameConfiguration.model_validate({"assist": "valid-actions"})
-    both = AblationPlan({"a": helped, "b": helped}, {}, {}, pairs=1, episodes=1)
-    mixed = AblationPlan({"a": helped, "b": GameConfiguration()}, {}, {}, pairs=1, episodes=1)
+    both = AblationPlan({"a": helped, "b": helped}, {}, pairs=1, episodes=1)
+    mixed = AblationPlan({"a": helped, "b": GameConfiguration()}, {}, pairs=1, episodes=1)
     assert both.assistance == "valid-actions"
     assert mixed.assistance == "a: valid-actions; b: none"
     assert plan(own_story).assistance == "none"
+
+
+def test_arms_have_the_options_of_their_names_and_their_own() -> None:
+    assert parse_arms("full, no-memory,no-map+critic.mode=llm") == {
+        "full": {},
+        "no-memory": {"simple_memory.enabled": False},
+        "no-map+critic.mode=llm": {"map.shown": False, "critic.mode": "llm"},
+    }
+
+
+def test_every_named_arm_sets_options_that_there_are() -> None:
+    known = {option.name for option in options_of(GameConfiguration)}
+    assert {name for settings in NAMED.values() for name in settings} <= known
+
+
+def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
+    assert arm_folder("agent_model=../../up/model.gguf") == "agent_model=.._.._up_model.gguf"
+    assert arm_folder("../up") == "_up"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("full,no-memories", "no-memories is not an arm; expected full, no-memory"),
+        ("", "names no arm"),
+        (" , ", "names no arm"),
+        ("full,no-map,full", "the same name"),
+        ("full,game.seed=7", "game.seed must be the same for all arms"),
+        ("full,no-map+game.file=other.z5", "game.file must be the same"),
+        ("full,llm.agent.api_key=secret", "api_key must be the same for all arms: set it beside --arms$"),
+    ],
+)
+def test_what_is_no_comparison_is_said_in_one_line(text: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        parse_arms(text)

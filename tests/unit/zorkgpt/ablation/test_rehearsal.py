@@ -33,7 +33,7 @@ def plan(story: Path, **options: object) -> AblationPlan:
     configuration = GameConfiguration.model_validate(SERVED | options)
     off = configuration.simple_memory.model_copy(update={"enabled": False})
     arms = {"full": configuration, "no-memory": configuration.model_copy(update={"simple_memory": off})}
-    return AblationPlan(arms, {arm: arm for arm in arms}, {story.stem: story}, pairs=4, episodes=3)
+    return AblationPlan(arms, {story.stem: story}, pairs=4, episodes=3)
 
 
 def test_the_random_model_answers_whatever_a_run_asks(own_story: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from session.events import Event, FileEdited, GameFailed, RunPaused
 from session.values import GameObject, Observation
 from tests.fixtures.run_events import answered
-from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, ended, played, started, turn, write_run
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.learnt import Repetition
@@ -69,30 +69,6 @@ def test_a_page_has_no_path_of_the_computer_that_the_run_was_played_on(tmp_path:
     folder = write_run(tmp_path, [started()], story_path="/home/somebody/dyeworks.z5")
     figures = page_of_run(read_run(folder), Repetition()).figures
     assert (str(figures.run.folder), figures.manifest.story_path) == (folder.name, "dyeworks.z5")
-
-
-def test_deaths_discoveries_scores_and_ends_are_marked(tmp_path: Path) -> None:
-    told = page(tmp_path, started(), played(UP), played(FALL), ended(end="lost"))
-    assert [(*mark.moment, mark.kind, mark.label) for mark in told.marks] == [
-        (1, 0, "room", "Blue Vats"),
-        (1, 1, "room", "Drying Loft"),
-        (1, 1, "score", "5 points"),
-        (1, 2, "death", "Blue Vats"),
-        (1, 2, "lost", "Blue Vats"),
-    ]
-
-
-def test_milestones_say_when_each_episode_had_them(tmp_path: Path) -> None:
-    carried = turn(1, "take mordant", inventory=(MORDANT,))
-    again = replace(UP, episode=2, turn=2, before=after(carried.after), after=replace(UP.after, inventory=(MORDANT,)))
-    events = (started(), played(UP), ended(), started(2), played(replace(carried, episode=2)), played(again), ended(2))
-    told = page(tmp_path, *events)
-    assert {each.key: (each.label, each.turns) for each in told.milestones} == {
-        "score:5": ("5 points", {1: 1, 2: 2}),
-        "room:31": ("Blue Vats", {1: 0, 2: 0}),
-        "room:44": ("Drying Loft", {1: 1, 2: 2}),
-        "thing:7": ("mordant", {2: 1}),
-    }
 
 
 def test_the_map_has_cells_and_exits_that_lead_nowhere_known(tmp_path: Path) -> None:
