@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+
+import pytest
 
 from session.events import Event
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn
 from zorkgpt.report.figures import core_downgrades
 
-IN_LOFT = after(SEEN, location=LOFT)
-GO_UP = played(turn(1, "up", location=LOFT))
-GO_DOWN = played(turn(2, "down", IN_LOFT, location=SEEN.location))
+UP, AGAIN = (played(turn(number, "up", location=LOFT)) for number in (1, 3))
+DOWN = played(turn(2, "down", after(SEEN, location=LOFT), location=SEEN.location))
+WAIT, WAIT_MORE = (played(turn(number, "wait")) for number in (1, 2))
+REFUSED = played(turn(1, "save", refusal="no saving"))
 
 
 def asked(*persistences: str) -> Event:
@@ -21,39 +23,21 @@ def asked(*persistences: str) -> Event:
 
 
 def brief(persistence: str) -> Event:
-    answer: dict[str, Any] = {"turn": 1, "category": "NOTE", "persistence": persistence}
-    return answered(role="memory", answer=answer)
+    return answered(role="memory", answer={"turn": 1, "category": "NOTE", "persistence": persistence})
 
 
-def test_a_core_memory_of_a_first_visit_is_none() -> None:
-    assert core_downgrades([started(), GO_UP, asked("core", "core"), GO_DOWN, asked("core")]) == 0
-
-
-def test_a_core_memory_of_a_return_visit_is_one() -> None:
-    back = played(turn(3, "up", location=LOFT))
-    assert core_downgrades([started(), GO_UP, GO_DOWN, back, asked("core", "permanent", "core")]) == 2
-    assert core_downgrades([started(), GO_UP, GO_DOWN, back, brief("core"), brief("permanent")]) == 1
-
-
-def test_a_visit_is_new_only_until_it_was_asked_about() -> None:
-    longer = played(turn(2, "wait"))
-    assert core_downgrades([started(), played(turn(1, "wait")), asked("core"), longer, asked("core")]) == 1
-
-
-def test_a_question_without_an_answer_was_asked_all_the_same() -> None:
-    unanswered = replace(failed(1.0), role="memory")
-    waits = [played(turn(number, "wait")) for number in (1, 2)]
-    assert core_downgrades([started(), waits[0], unanswered, waits[1], asked("core")]) == 1
-
-
-def test_every_episode_has_first_visits_of_its_own() -> None:
-    assert core_downgrades([started(), GO_UP, asked("core"), started(2), GO_UP, asked("core")]) == 0
-
-
-def test_a_refused_turn_is_no_visit() -> None:
-    refused = played(turn(1, "save", refusal="no saving"))
-    assert core_downgrades([started(), refused, played(turn(2, "wait")), asked("core")]) == 0
-
-
-def test_where_the_model_was_never_asked_there_is_nothing_to_count() -> None:
-    assert core_downgrades([started(), GO_UP, answered()]) is None
+@pytest.mark.parametrize(
+    ("events", "downgrades"),
+    [
+        pytest.param([UP, asked("core", "core"), DOWN, asked("core")], 0, id="first visits"),
+        pytest.param([UP, DOWN, AGAIN, asked("core", "permanent", "core")], 2, id="return visit"),
+        pytest.param([UP, DOWN, AGAIN, brief("core"), brief("permanent")], 1, id="an answer that is one memory"),
+        pytest.param([WAIT, asked("core"), WAIT_MORE, asked("core")], 1, id="new only until asked about"),
+        pytest.param([WAIT, replace(failed(1.0), role="memory"), WAIT_MORE, asked("core")], 1, id="unanswered"),
+        pytest.param([UP, asked("core"), started(2), UP, asked("core")], 0, id="another episode"),
+        pytest.param([REFUSED, WAIT_MORE, asked("core")], 0, id="a refused turn is no visit"),
+        pytest.param([UP, answered()], None, id="never asked"),
+    ],
+)
+def test_core_memories_of_visits_that_are_not_new_are_counted(events: list[Event], downgrades: int | None) -> None:
+    assert core_downgrades([started(), *events]) == downgrades

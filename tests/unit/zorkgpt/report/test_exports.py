@@ -113,14 +113,11 @@ def test_a_transcript_tells_what_was_seen_thought_and_played(tmp_path: Path) -> 
     )
 
 
-def test_a_transcript_tells_what_was_sent_back_and_why(tmp_path: Path) -> None:
+def test_a_transcript_tells_what_was_sent_back_and_why_a_run_stands_still(tmp_path: Path) -> None:
     verdicts = (Verdict(accepted=False, reason="no wings"), Verdict(accepted=True))
     record = replace(CLIMB, proposals=(Proposal("fly"), *CLIMB.proposals), verdicts=verdicts)
-    assert "Not played: fly (no wings)\n\n**\\> climb ladder**" in as_markdown(run_of(tmp_path, played(record)))
-
-
-def test_a_transcript_says_why_a_run_stands_still(tmp_path: Path) -> None:
-    text = as_markdown(run_of(tmp_path, played(CLIMB), RunPaused("the server is down", episode=1, turns=1)))
+    text = as_markdown(run_of(tmp_path, played(record), RunPaused("the server is down", episode=1, turns=1)))
+    assert "Not played: fly (no wings)\n\n**\\> climb ladder**" in text
     assert "- State: paused: the server is down\n" in text
 
 

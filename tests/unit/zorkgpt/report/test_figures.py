@@ -70,18 +70,14 @@ def test_an_episode_has_the_figures_of_its_turns(tmp_path: Path) -> None:
     assert (first.rooms, first.seconds) == (2, 6)
     assert (first.score, first.best_score, first.max_score) == (3, 5, 50)
     assert first.milestones == (NewBest(turn=3, score=5),)
+    assert (first.repeated_actions, first.memory_tokens) == (0.25, 75)
     assert (second.end, second.milestones) == ("won", (NewBest(2, 12),))
+    assert (second.repeated_actions, second.memory_tokens) == (0.5, 400)
 
 
 def test_an_episode_that_was_cut_off_is_unfinished(tmp_path: Path) -> None:
     (only,) = figures(tmp_path, two_episodes()[:3]).episodes
     assert (only.end, only.turns, only.score) == ("unfinished", 2, 0)
-
-
-def test_repetitions_and_memory_tokens_are_told_by_episode(tmp_path: Path) -> None:
-    first, second = figures(tmp_path, two_episodes()).episodes
-    assert (first.repeated_actions, first.memory_tokens) == (0.25, 75)
-    assert (second.repeated_actions, second.memory_tokens) == (0.5, 400)
 
 
 def test_points_won_back_are_no_milestone(tmp_path: Path) -> None:
@@ -98,10 +94,7 @@ def test_the_metrics_of_a_run_are_over_all_its_turns(tmp_path: Path) -> None:
     metrics = figures(tmp_path, two_episodes()).metrics
     assert metrics.repeated_actions == pytest.approx(2 / 6)
     assert metrics.memory_tokens == pytest.approx(1100 / 6)
-
-
-def test_a_milestone_has_the_turns_that_each_episode_took_to_as_many_points(tmp_path: Path) -> None:
-    assert figures(tmp_path, two_episodes()).metrics.milestones == (Milestone(5, (3, 2)), Milestone(12, (None, 2)))
+    assert metrics.milestones == (Milestone(5, (3, 2)), Milestone(12, (None, 2)))
 
 
 def test_a_location_has_a_memory_if_one_is_left_that_is_not_given_up(tmp_path: Path) -> None:
@@ -195,14 +188,12 @@ def test_a_model_of_a_public_server_has_its_price_though_the_key_is_not_written_
     assert 0.1 < agent.dollars < 10
 
 
-def test_the_embedded_model_costs_nothing(tmp_path: Path) -> None:
-    (agent,) = figures(tmp_path, [started(), answered("small", prompt=9)]).usage
-    assert (agent.dollars, agent.unpriced) == (0.0, 0)
-
-
-def test_options_of_another_version_leave_the_price_unknown(tmp_path: Path) -> None:
-    (agent,) = figures(tmp_path, [started(), answered(prompt=9)], configuration={"agent_model": 5}).usage
-    assert (agent.dollars, agent.unpriced) == (None, 1)
+@pytest.mark.parametrize(("options", "dollars"), [({}, 0.0), ({"agent_model": 5}, None)])
+def test_the_embedded_model_costs_nothing_and_options_of_another_version_leave_the_price_unknown(
+    tmp_path: Path, options: dict[str, Any], dollars: float | None
+) -> None:
+    (agent,) = figures(tmp_path, [started(), answered("small", prompt=9)], configuration=options).usage
+    assert (agent.dollars, agent.unpriced) == (dollars, int(dollars is None))
 
 
 # damage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,11 @@ def test_a_run_that_was_played_to_its_end_is_done(tmp_path: Path) -> None:
     assert (run.best_score, run.max_score) == (5, 50)
 
 
-def test_a_paused_run_says_why(tmp_path: Path) -> None:
-    run = summarise(write_run(tmp_path, [*EPISODE[:2], RunPaused("max-tokens 5 reached", episode=1, turns=1)]))
+def test_a_run_is_paused_until_it_goes_on(tmp_path: Path) -> None:
+    paused = [*EPISODE[:2], RunPaused("max-tokens 5 reached", episode=1, turns=1)]
+    run = summarise(write_run(tmp_path, paused))
     assert (run.state, run.reason, run.episodes) == ("paused", "max-tokens 5 reached", 0)
-
-
-def test_a_run_that_goes_on_after_a_pause_is_paused_no_longer(tmp_path: Path) -> None:
-    events = [*EPISODE[:2], RunPaused("why", episode=1, turns=1), *EPISODE[2:]]
-    assert summarise(write_run(tmp_path, events)).state == "killed"
+    assert summarise(write_run(tmp_path / "on", [*paused, *EPISODE[2:]])).state == "killed"
 
 
 def test_a_killed_run_is_listed_with_what_it_got_to(tmp_path: Path) -> None:
@@ -110,21 +108,19 @@ def test_a_kind_of_event_that_is_not_known_is_passed_over(tmp_path: Path) -> Non
     assert summarise(folder).turns == 1
 
 
-def test_where_the_story_keeps_no_score_none_is_best(tmp_path: Path) -> None:
-    opening = Observation("Steam.")
+@pytest.mark.parametrize(("opening", "best"), [(Observation("Steam."), None), (replace(SEEN, score=10), 10)])
+def test_the_best_score_counts_openings_and_is_none_without_points(
+    tmp_path: Path, opening: Observation, best: int | None
+) -> None:
     run = summarise(write_run(tmp_path, [started(opening=opening), played(turn(1, "wait", opening))]))
-    assert (run.best_score, run.max_score) == (None, None)
+    assert run.best_score == best
 
 
 def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) -> None:
     old = write_run(tmp_path, EPISODE, "20260131-184500-ffff")
     new = write_run(tmp_path, EPISODE, "20260201-000000-0000")
     (tmp_path / "runs" / "zz.txt").touch()
-    assert run_folders([tmp_path]) == [new, old]
-
-
-def test_a_work_folder_without_runs_has_none(tmp_path: Path) -> None:
-    assert run_folders([tmp_path]) == []
+    assert run_folders([tmp_path, tmp_path / "other"]) == [new, old]
 
 
 def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
@@ -136,8 +132,3 @@ def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
     assert plain["model"] == "\x1b[2Jbad\u202e"
     assert plain["assistance"] == ["valid-actions"]
     assert (plain["best_score"], plain["state"]) == (5, "killed")
-
-
-def test_an_opening_with_points_counts_as_best(tmp_path: Path) -> None:
-    opening = Observation("Steam.", SEEN.location, score=10, max_score=50)
-    assert summarise(write_run(tmp_path, [started(opening=opening)])).best_score == 10
