@@ -192,7 +192,7 @@ def keep_budgets(run: Path, budgets: BudgetOptions) -> None:
 
 
 def kept_budgets(run: Path) -> BudgetOptions | None:
-    """Return the budgets that the run was last resumed with, ``None`` where it never was. Raises ``StoreError``."""
+    """Return the budgets that the run was last resumed with, ``None`` if it never was. Raises ``StoreError``."""
     content = read_shared(run / BUDGETS)
     try:
         return BudgetOptions.model_validate_json(content) if content is not None else None

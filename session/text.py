@@ -90,17 +90,14 @@ def gist(text: str, characters: int) -> str:
     if len(text) <= characters:
         return text
     sentences = sentences_of(text)
+    points = [2 if _SPEECH.search(sentence) else bool(_POINT.search(sentence)) for sentence in sentences]
     kept: list[int] = []
-    for number in sorted(range(len(sentences)), key=lambda number: _points(sentences[number]), reverse=True):
+    for number in sorted(range(len(sentences)), key=points.__getitem__, reverse=True):
         if len(_joined(sentences, {*kept, number})) <= characters:
             kept.append(number)
         elif not kept:
             return cut_middle(sentences[number], characters)
     return _joined(sentences, kept)
-
-
-def _points(sentence: str) -> int:
-    return 2 if _SPEECH.search(sentence) else bool(_POINT.search(sentence))
 
 
 def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:

@@ -206,7 +206,7 @@ def read_manifest(folder: Path) -> Manifest:
 def last_moment(folder: Path) -> str:
     """Return when the run of that folder was played last, or where no line can be read, when it was begun.
 
-    ISO 8601, UTC; "" where neither can be told. The rest of the journal is not read.
+    ISO 8601, UTC; "" if neither can be told. The rest of the journal is not read.
     """
     with suppress(OSError, StoreError), (folder / JOURNAL_FILE).open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
@@ -322,7 +322,7 @@ def require_known_version(version: object, place: str) -> None:
 
 
 def observation_in(event: Event | None) -> Observation | None:
-    """Return what the story showed last in an event, ``None`` where it showed nothing."""
+    """Return what the story showed last in an event, ``None`` if it showed nothing."""
     if isinstance(event, TurnPlayed):
         return event.record.after
     return event.opening if isinstance(event, EpisodeStarted) else None

@@ -57,14 +57,14 @@ class StoryFolder:
 def story_folders(workdir: Path) -> list[StoryFolder]:
     """Return the work folder, then the folders in it that belong to a story of their own, by name.
 
-    Raises ``StoreError`` where the work folder cannot be read.
+    Raises ``StoreError`` if the work folder cannot be read.
     """
     within = sorted(path for path in _folders_in(workdir) if (path / STORY_FILE).is_file())
     return [StoryFolder(path, story_of(path)) for path in (workdir, *within)]
 
 
 def story_of(folder: Path) -> BoundStory | None:
-    """Return the story that the folder belongs to, ``None`` where no readable file says so."""
+    """Return the story that the folder belongs to, ``None`` if no readable file names one."""
     try:
         return BoundStory.model_validate_json(read_shared(folder / STORY_FILE) or b"")
     except (StoreError, ValidationError):
@@ -177,7 +177,7 @@ def _folders_in(folder: Path) -> list[Path]:
 def claimed(run: Path) -> Iterator[None]:
     """Claim the run of that folder for this process within the block.
 
-    Raises ``StoreError`` where another process plays it.
+    Raises ``StoreError`` if another process plays it.
     """
     lock = FileLock(run / LOCK)
     try:

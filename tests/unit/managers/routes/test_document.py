@@ -198,9 +198,9 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
         (route("abcde"), 0, "+5 in 5 turns, worked in 1 of 1 episode: 1. a, …, 3. c, 4. d, 5. e"),
         (route("abcde"), 1, "+0 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
         (
-            route("ab", Goal("room", 9, "Loft"), stops={2: 1}, followed=2, worked=1),
+            route("ab", Goal("room", 9, "Loft"), stops={1: 1, 2: 1}, followed=2, worked=1),
             0,
-            "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 2 (b): 1. a, 2. b",
+            "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 1 (a), 2 (b): 1. a, 2. b",
         ),
         (
             route("a", Goal("thing", 4, "rope"), proof=Proof(4, 5)),
