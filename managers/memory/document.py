@@ -57,7 +57,7 @@ _DASH = re.compile(r"\s*[-\u2013\u2014]\s*")
 _SUPERSEDED = re.compile(r'\[Superseded(?: at T(?:(\d{1,9})|\w+))?(?: by "(.*)")?\]', re.ASCII | re.IGNORECASE)
 _INVALIDATED = re.compile(r'\[Invalidated(?: at T(?:(\d{1,9})|\w+))?(?:: ?"(.*)")?\]', re.ASCII | re.IGNORECASE)
 _STRIKETHROUGH = re.compile(r"~~(.*)~~", re.DOTALL)
-_REFERENCE_STARTS = ("[superseded", "[invalidated")
+_REFERENCE = re.compile(r"\[(?:superseded|invalidated)", re.IGNORECASE)
 
 _ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,}|\*{3,}|_{3,})$|<!--", re.IGNORECASE)
 _FENCE = "```"
@@ -292,7 +292,7 @@ class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
     def _end_of_memory(self) -> int:
         """Return the index of the line after a header, its reference and its paragraph of text."""
         bare, count, head = self.bare, len(self.bare), self.at + 1
-        if head < count and is_reference(bare[head]):
+        if head < count and _REFERENCE.match(bare[head]):
             head += 1
         text = head
         while text < count and not bare[text]:
@@ -318,11 +318,6 @@ def _is_heading(line: str) -> bool:
 def ends_text(line: str) -> bool:
     """Return whether a line, given without the white space around it, cannot belong to a memory's text."""
     return not line or _ENDS_TEXT.match(line) is not None
-
-
-def is_reference(line: str) -> bool:
-    """Return whether a line explains why a memory is superseded, or tries to."""
-    return line.startswith("[") and line.lower().startswith(_REFERENCE_STARTS)
 
 
 def write_memory(memory: Memory, line_end: str = "\n") -> str:
@@ -376,7 +371,7 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
     memory = replace(memory, text=_read_text(lines[text_at:], struck=struck))
     if not problem and memory.status != header.status:
         problem = "This memory is given up below its header, which does not say SUPERSEDED."
-    elif not problem and text_at < len(lines) and is_reference(lines[text_at]):
+    elif not problem and text_at < len(lines) and _REFERENCE.match(lines[text_at]):
         problem = f'{lines[text_at]} is not like [Superseded at T50 by "Title"].'
     return memory, problem
 
@@ -462,6 +457,6 @@ def _written_line(line: str) -> str:
         return EMPTY_LINE
     margins = cast("re.Match[str]", _MARGINS.fullmatch(line))
     written = f"{by_number(margins[1])}{escape(margins[2])}{by_number(margins[3])}"
-    if ends_text(written) or is_reference(written) or written.startswith(_FENCE):
+    if ends_text(written) or _REFERENCE.match(written) or written.startswith(_FENCE):
         return _LEADING_MARKS.sub(escape_all, written, count=1)
     return written

@@ -86,16 +86,16 @@ class NewsLedger(SharedStore):
         """
         new: dict[str, str] = {}
         standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]
+        cores = ["", *(_digested(memory.title) for memory in made if memory.persistence == "core")]
         for outcome in outcomes:
             record = outcome.record
             telling = [memory for memory in made if record.turn in memory.span]
             if record.score_change or record.after.died:
                 telling = telling or [*made] or standing
-            new[outcome.key] = _title_of(telling)
+            new[outcome.key] = _digested(telling[-1].title) if telling else ""
             if record.moved:
                 new[outcome.passage_key] = ""
-            core = _title_of([memory for memory in made if memory.persistence == "core"])
-            new.update(dict.fromkeys(outcome.arrival_keys, core))
+            new.update(dict.fromkeys(outcome.arrival_keys, cores[-1]))
             new.update(dict.fromkeys(outcome.aside_keys, ""))
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))
         new = {key: title for key, title in new.items() if self._made.get(key) != title}
@@ -196,11 +196,6 @@ def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[
         return []
     failures = (memory for memory in memories if memory.category == "FAILURE" and speaks_of(memory, outcome))
     return [digest("against", memory.title, outcome.key) for memory in failures]
-
-
-def _title_of(memories: Sequence[Memory]) -> str:
-    """Return the digest of the last memory's title, or "" if there is none."""
-    return _digested(memories[-1].title) if memories else ""
 
 
 def _digested(title: str) -> str:

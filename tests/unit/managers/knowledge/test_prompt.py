@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.knowledge.prompt import (
-    BRIEF_TURNS,
     LearntTurn,
     Played,
     Question,
@@ -99,10 +98,6 @@ class TestWhatIsLeftOut:
         assert question.turns == tuple(range(1, 101))
         assert f"r{'e' * 300}" in question.prompt.user
 
-    def test_responses_without_a_fact_are_shortened_first(self) -> None:
-        user = update_question(played(100, 380, telling=10), [], 15_000, TokenCounter()).prompt.user
-        assert user.count(f"r{'e' * 380}") == 10
-
     def test_then_the_oldest_turns_go_and_cannot_be_cited(self) -> None:
         question = update_question(played(100, 300), [], 2500, TokenCounter())
         assert 1 < len(question.turns) < 100
@@ -120,7 +115,3 @@ class TestWhatIsLeftOut:
         assert "DANGERS & THREATS:\n- Never swim.\n1. Fumes kill.\nDeath Patterns Across Episodes:\n- Vats boil.\n" in (
             question.prompt.user
         )
-
-    def test_a_small_model_is_shown_the_latest_turns_that_scored(self) -> None:
-        question = brief_question(played(20, 5, telling=12), 1500, TokenCounter())
-        assert question.turns == tuple(range(21 - BRIEF_TURNS, 21))
