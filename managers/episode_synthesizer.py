@@ -23,7 +23,7 @@ from managers.episodes import (
     plain_lesson,
     summary_of,
 )
-from managers.knowledge.prompt import most_useful
+from managers.knowledge.analysis import most_useful
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.state_manager import StateManager

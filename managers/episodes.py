@@ -9,8 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
-from managers.knowledge.prompt import numbered_list
+from managers.knowledge.analysis import entries_numbered, numbered_list, proposed_text, with_sources_of
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.game_state import GameState

@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
-from managers.knowledge.analysis import ask_what_can_go, ask_what_is_new, is_ephemeral, proposed_text
-from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeDocument, KnowledgeEdit, parse_knowledge
-from managers.knowledge.prompt import (
+from managers.knowledge.analysis import (
     LearntTurn,
     Played,
+    ask_what_can_go,
+    ask_what_is_new,
     by_usefulness,
     ephemeral_turns,
+    is_ephemeral,
     is_trivial,
     laid_out,
     memories_of,
+    proposed_text,
     size,
     within,
 )
+from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeDocument, KnowledgeEdit, parse_knowledge
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.knowledge.prompt import (
+from managers.knowledge.analysis import (
     LearntTurn,
     Played,
     Question,
