@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.errors import LanguageModelError, LanguageModelUnavailable, WaitInterrupted
+from session.errors import LanguageModelUnavailable, WaitInterrupted
 from tests.fixtures.misbehaving_server import (
     CONTINUES,
     Compressed,
@@ -27,7 +27,7 @@ from tests.fixtures.misbehaving_server import (
     Step,
     Streams,
 )
-from tests.unit.zorkgpt.llm.asking import MOVE, ask, model_on
+from tests.unit.zorkgpt.llm.asking import GOOD, MOVE, ask, failure, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
@@ -182,26 +182,23 @@ def test_a_small_body_that_becomes_large_is_not_decompressed_whole(
 ) -> None:
     bomb = Compressed(status, large(start, wbits), encoding, kind)
     limits = Limits(patience=0.0, attempts=1, answer_length=100_000)
-    with MisbehavingServer(bomb) as server, model_on(server, limits=limits) as model:
-        tracemalloc.start()
-        with pytest.raises(LanguageModelError, match=r"too large for an error|longer than 100,000 characters"):
-            ask(model)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+    tracemalloc.start()
+    failed = failure(bomb, limits=limits)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ("too large for an error" if status == 400 else "longer than 100,000 characters") in failed.line
     assert most < LARGE / 2
 
 
 def test_no_compressed_answer_is_requested() -> None:
-    with MisbehavingServer(Streams((MOVE,))) as server, model_on(server) as model:
-        ask(model)
-    assert server.asked[0].headers["accept-encoding"] == "identity"
+    assert outcome(GOOD).server.asked[0].headers["accept-encoding"] == "identity"
 
 
 def test_a_compressed_answer_is_read_all_the_same() -> None:
     event = {"choices": [{"delta": {"content": MOVE}}]}
     answer = gzip.compress(f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode())
-    with MisbehavingServer(Compressed(200, answer, kind="text/event-stream")) as server, model_on(server) as model:
-        assert ask(model).value.action == "light lamp"
+    (completion,) = outcome(Compressed(200, answer, kind="text/event-stream")).completions
+    assert completion.value.action == "light lamp"
 
 
 @pytest.mark.parametrize(
@@ -213,9 +210,4 @@ def test_a_compressed_answer_is_read_all_the_same() -> None:
     ],
 )
 def test_a_compressed_response_that_is_no_answer_ends_in_one_line(step: Step, line: str) -> None:
-    with (
-        MisbehavingServer(step) as server,
-        model_on(server, limits=Limits(patience=0.0)) as model,
-        pytest.raises(LanguageModelUnavailable, match=line),
-    ):
-        ask(model)
+    assert line in failure(step, kind=LanguageModelUnavailable, limits=Limits(patience=0.0)).line

@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from session.errors import LanguageModelError
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams
-from tests.unit.zorkgpt.llm.asking import GOOD, Move, ask, model_on
+from tests.unit.zorkgpt.llm.asking import GOOD, Move, failure, model_on, outcome
 from zorkgpt.llm.openai.hidden_keys import HIDDEN, Secrets
 
 KEY = "sk-planted/0123456789+abc"
@@ -57,12 +56,8 @@ def test_a_text_without_keys_to_hide_is_unchanged() -> None:
 
 
 def test_a_model_whose_name_contains_a_placeholder_key_is_requested_by_its_name() -> None:
-    with (
-        MisbehavingServer(GOOD, models=("ollama/llama3",)) as server,
-        model_on(server, model=None, api_key="ollama") as model,
-    ):
-        ask(model)
-    assert server.asked[-1].body["model"] == "ollama/llama3"
+    (body,) = outcome(GOOD, models=("ollama/llama3",), model=None, api_key="ollama").bodies
+    assert body["model"] == "ollama/llama3"
 
 
 class Echoes:
@@ -76,9 +71,7 @@ def test_an_answer_that_repeats_the_key_comes_without_it() -> None:
     answer = Move(reasoning=f"My key is {KEY}.", action=KEY).model_dump_json()
     half = len(answer) - 8
     thoughts = f'data: {{"model": "{KEY}", "choices": [{{"delta": {{"reasoning": "Hm, {KEY}."}}}}]}}\n\n'
-    step = Streams((answer[:half], answer[half:]), more_events=(thoughts,))
-    with MisbehavingServer(step) as server, model_on(server, api_key=KEY) as model:
-        completion = ask(model)
+    (completion,) = outcome(Streams((answer[:half], answer[half:]), more_events=(thoughts,)), api_key=KEY).completions
     assert completion.value == Move(reasoning=f"My key is {HIDDEN}.", action=HIDDEN)
     assert completion.reasoning == f"Hm, {HIDDEN}."
     assert KEY not in repr(completion)
@@ -86,17 +79,11 @@ def test_an_answer_that_repeats_the_key_comes_without_it() -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [Echoes(), Says(200, KEY), Says(200, {"error": {"message": KEY}}), Says(429, KEY), Says(404, {"error": KEY})],
-    ids=["no status line", "no JSON", "error in the answer", "429", "404"],
+    [Echoes(), Says(200, KEY), Says(200, {"error": {"message": KEY}}), *(Says(code, KEY) for code in (401, 404, 429))],
+    ids=["no status line", "no JSON", "error in the answer", "401", "404", "429"],
 )
 def test_neither_an_error_nor_what_it_came_from_repeats_the_key(step: Echoes | Says) -> None:
-    with (
-        MisbehavingServer(step, models=(KEY,)) as server,
-        model_on(server, api_key=KEY) as model,
-        pytest.raises(LanguageModelError) as caught,
-    ):
-        ask(model)
-    error: BaseException | None = caught.value
+    error: BaseException | None = failure(step, models=(KEY,), api_key=KEY).error
     while error is not None:
         assert KEY not in str(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

@@ -10,33 +10,33 @@ import pytest
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
 from session.game_configuration import Sampling
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
-from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
+from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, ask, failure, model_on, outcome
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import RoleSettings
 
 NO_FORMAT = says_error(400, "response_format of type json_schema is not supported")
+NO_STREAM = says_error(400, "streaming is not supported")
 
 
-def test_the_prompt_is_two_messages_and_the_answer_is_streamed() -> None:
-    with MisbehavingServer(GOOD) as server, model_on(server, api_key="sk-secret") as model:
-        ask(model)
-    [asked] = server.asked
-    assert asked.body["messages"] == [
+def test_the_prompt_is_two_messages_and_the_answer_is_streamed_and_held_to_a_strict_schema() -> None:
+    asked = outcome(GOOD, api_key="sk-secret")
+    (body,) = asked.bodies
+    assert body["messages"] == [
         {"role": "system", "content": "You play."},
         {"role": "user", "content": "A dark room."},
     ]
-    assert asked.body["model"] == "named"
-    assert asked.body["stream"] is True
-    assert asked.body["stream_options"] == {"include_usage": True}
-    assert asked.headers["authorization"] == "Bearer sk-secret"
+    assert (body["model"], body["stream"], body["stream_options"]) == ("named", True, {"include_usage": True})
+    assert asked.server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    held = body["response_format"]["json_schema"]
+    assert held["strict"] is True
+    assert held["schema"]["additionalProperties"] is False
+    assert held["schema"]["required"] == ["reasoning", "action"]
+    assert held["schema"]["properties"]["reasoning"]["maxLength"] == 200
 
 
 def test_only_the_sampling_that_is_set_is_sent() -> None:
-    sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
-    with MisbehavingServer(GOOD) as server, model_on(server, sampling=sampling) as model:
-        ask(model)
-    body = server.asked[0].body
+    (body,) = outcome(GOOD, sampling=Sampling(temperature=0.0, top_k=40, min_p=0.05)).bodies
     assert (body["temperature"], body["top_k"], body["min_p"]) == (0.0, 40, 0.05)
     assert body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
 
@@ -49,41 +49,25 @@ def test_fields_that_only_this_server_knows_are_sent_as_they_are() -> None:
     assert server.asked[0].body["repeat_penalty"] == 1.1
 
 
-def test_the_answer_is_held_to_a_strict_schema() -> None:
-    with MisbehavingServer(GOOD) as server, model_on(server) as model:
-        ask(model)
-    held = server.asked[0].body["response_format"]["json_schema"]
-    assert held["strict"] is True
-    assert held["schema"]["additionalProperties"] is False
-    assert held["schema"]["required"] == ["reasoning", "action"]
-    assert held["schema"]["properties"]["reasoning"]["maxLength"] == 200
-
-
 def test_a_completion_tells_what_came_and_what_it_cost() -> None:
     text = f"<think>It is dark.</think>{MOVE}"
     usage = {"prompt_tokens": 90, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 64}}
-    with MisbehavingServer(Streams((text,), usage=usage)) as server, model_on(server) as model:
-        completion = ask(model)
+    (completion,) = outcome(Streams((text,), usage=usage)).completions
     assert completion.value == Move(reasoning="It is dark.", action="light lamp")
-    assert completion.reasoning == "It is dark."
-    assert completion.text == text
-    assert completion.model == "served"
+    assert (completion.reasoning, completion.text) == ("It is dark.", text)
     assert completion.usage == TokenUsage(prompt=90, completion=20, cached=64)
-    assert completion.requests == 1
+    assert (completion.model, completion.requests) == ("served", 1)
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_thoughts_in_the_servers_own_field_are_kept(field: str) -> None:
     thoughts = f'data: {{"choices": [{{"delta": {{"{field}": "Hm."}}}}]}}\n\n'
-    with MisbehavingServer(Streams((MOVE,), more_events=(thoughts,))) as server, model_on(server) as model:
-        completion = ask(model)
-    assert completion.reasoning == "Hm."
-    assert completion.text == MOVE
+    (completion,) = outcome(Streams((MOVE,), more_events=(thoughts,))).completions
+    assert (completion.reasoning, completion.text) == ("Hm.", MOVE)
 
 
 def test_usage_is_summed_over_a_repair() -> None:
-    with MisbehavingServer(Streams(("No.",)), GOOD) as server, model_on(server) as model:
-        assert ask(model).usage == TokenUsage(prompt=14, completion=6)
+    assert outcome(Streams(("No.",)), GOOD).completions[0].usage == TokenUsage(prompt=14, completion=6)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +81,7 @@ def test_usage_is_summed_over_a_repair() -> None:
     ids=["at once", "after a cut one", "after failures", "after a repair"],
 )
 def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: tuple[Step, ...], tokens: int) -> None:
-    with MisbehavingServer(*before, GOOD) as server, model_on(server) as model:
-        assert ask(model).question_tokens == tokens
+    assert outcome(*before, GOOD).completions[0].question_tokens == tokens
 
 
 @pytest.mark.parametrize(
@@ -122,18 +105,15 @@ def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: 
 )
 def test_usage_is_read_where_a_server_writes_it(extra: Mapping[str, object], usage: TokenUsage) -> None:
     whole = {"choices": [{"message": {"content": MOVE}, "finish_reason": "stop"}], **extra}
-    with MisbehavingServer(Says(200, whole)) as server, model_on(server) as model:
-        completion = ask(model)
-    assert completion.usage == usage
-    assert completion.model == "named"
+    (completion,) = outcome(Says(200, whole)).completions
+    assert (completion.usage, completion.model) == (usage, "named")
 
 
 def test_comments_and_carriage_returns_in_a_stream_are_no_answer() -> None:
     event = f'data:{{"choices": [{{"delta": {{"content": {MOVE!r}}}}}]}}'.replace("'", '"')
     event = event.replace(f'"{MOVE}"', '"' + MOVE.replace('"', '\\"') + '"')
     events = (": keep-alive\r\n\r\n", "event: message\r\n", f"{event}\r\n\r\n", "data: [DONE]\r\n\r\ndata: rubbish\n\n")
-    with MisbehavingServer(Streams((), more_events=events)) as server, model_on(server) as model:
-        assert ask(model).text == MOVE
+    assert outcome(Streams((), more_events=events)).completions[0].text == MOVE
 
 
 class TestServerWithoutSchemas:
@@ -141,12 +121,7 @@ class TestServerWithoutSchemas:
 
     def test_is_asked_without_constraints_then_in_words(self) -> None:
         prose = f"Sure!\n```json\n{MOVE}\n```\nGood luck."
-        with (
-            MisbehavingServer(NO_FORMAT, NO_FORMAT, Streams((prose,))) as server,
-            model_on(server) as model,
-        ):
-            assert ask(model).value.action == "light lamp"
-        first, second, third = (asked.body for asked in server.asked)
+        first, second, third = outcome(NO_FORMAT, NO_FORMAT, Streams((prose,))).bodies
         assert "maxLength" in str(first["response_format"])
         assert "maxLength" not in str(second["response_format"])
         assert "response_format" not in third
@@ -163,48 +138,28 @@ class TestServerWithoutSchemas:
         ],
     )
     def test_is_remembered(self, refusal: Says) -> None:
-        with MisbehavingServer(refusal, GOOD) as server, model_on(server) as model:
-            ask(model)
-            ask(model)
-        assert ["maxLength" in str(asked.body["response_format"]) for asked in server.asked] == [
-            True,
-            False,
-            False,
-        ]
+        asked = outcome(refusal, GOOD, times=2)
+        assert ["maxLength" in str(body["response_format"]) for body in asked.bodies] == [True, False, False]
 
     def test_that_says_nothing_gets_the_schema_in_the_prompt_once_that_has_helped_twice(self) -> None:
         prose = Streams(("I light the lamp.",))
-        with MisbehavingServer(prose, GOOD, prose, GOOD) as server, model_on(server) as model:
-            for _ in range(3):
-                ask(model)
-        first, _, second, _, later = (asked.body["messages"][1]["content"] for asked in server.asked)
+        first, _, second, _, later = outcome(prose, GOOD, prose, GOOD, times=3).users
         assert first == second == "A dark room."
         assert "JSON schema" in later
 
     def test_is_not_supposed_of_one_that_has_held_an_answer_to_its_schema(self) -> None:
         prose = Streams(("I may not.",))
-        with MisbehavingServer(prose, GOOD, GOOD, prose, GOOD, prose, GOOD) as server, model_on(server) as model:
-            for _ in range(5):
-                ask(model)
-        assert {asked.body["messages"][1]["content"] for asked in server.asked} == {"A dark room."}
+        assert set(outcome(prose, GOOD, GOOD, prose, GOOD, prose, GOOD, times=5).users) == {"A dark room."}
 
     def test_is_not_supposed_where_only_a_constraint_is_missed(self) -> None:
         long_thoughts = MOVE.replace("dark", "dark" * 60)
-        with MisbehavingServer(Streams((long_thoughts,)), GOOD) as server, model_on(server) as model:
-            ask(model)
-            ask(model)
-        assert server.asked[-1].body["messages"][1]["content"] == "A dark room."
+        assert outcome(Streams((long_thoughts,)), GOOD, times=2).users[-1] == "A dark room."
 
     def test_is_warned_of_once_by_server_and_model(self, caplog: pytest.LogCaptureFixture) -> None:
-        with (
-            caplog.at_level(logging.WARNING),
-            MisbehavingServer(NO_FORMAT, NO_FORMAT, GOOD) as server,
-            model_on(server) as model,
-        ):
-            ask(model)
-            ask(model)
+        with caplog.at_level(logging.WARNING):
+            asked = outcome(NO_FORMAT, NO_FORMAT, GOOD, times=2)
         [warning] = caplog.messages
-        assert warning.startswith(f"named at {server.base_url} refuses response_format as sent")
+        assert warning.startswith(f"named at {asked.server.base_url} refuses response_format as sent")
 
 
 class TestServerWithoutStreams:
@@ -215,7 +170,7 @@ class TestServerWithoutStreams:
     @pytest.mark.parametrize(
         "refusal",
         [
-            says_error(400, "streaming is not supported"),
+            NO_STREAM,
             says_error(400, "Structured output cannot be streamed"),
             says_error(400, "Unsupported value", param="stream"),
             Says(422, {"detail": [{"loc": ["body", "stream"], "msg": "Input should be false"}]}),
@@ -225,33 +180,24 @@ class TestServerWithoutStreams:
         ],
     )
     def test_is_asked_for_plain_answers_from_then_on(self, refusal: Step) -> None:
-        patience = Patience()
-        with MisbehavingServer(refusal, self.WHOLE) as server, model_on(server, patience) as model:
-            assert ask(model).value.action == "light lamp"
-            assert ask(model).requests == 1
-        first, *later = (asked.body for asked in server.asked)
+        asked = outcome(refusal, self.WHOLE, times=2)
+        first, *later = asked.bodies
         assert first["stream"] is True
         assert len(later) == 2
         for body in later:
             assert body.keys().isdisjoint({"stream", "stream_options"})
             assert "maxLength" in str(body["response_format"])
-        assert patience.slept == []
+        assert asked.slept == []
 
     def test_keeps_its_streams_where_it_refuses_their_options_alone(self) -> None:
-        refusal = says_error(400, "Unknown parameter: stream_options")
-        with MisbehavingServer(refusal, GOOD) as server, model_on(server) as model:
-            ask(model)
-        assert server.asked[1].body["stream"] is True
-        assert "stream_options" not in server.asked[1].body
+        _, body = outcome(says_error(400, "Unknown parameter: stream_options"), GOOD).bodies
+        assert body["stream"] is True
+        assert "stream_options" not in body
 
     def test_that_still_refuses_is_an_error_at_once(self) -> None:
-        with (
-            MisbehavingServer(Says(501)) as server,
-            model_on(server) as model,
-            pytest.raises(LanguageModelUnavailable, match="501: no reason given"),
-        ):
-            ask(model)
-        assert [asked.body.get("stream") for asked in server.asked] == [True, None]
+        failed = failure(Says(501), kind=LanguageModelUnavailable)
+        assert "501: no reason given" in failed.line
+        assert [body.get("stream") for body in failed.bodies] == [True, None]
 
     def test_may_be_silent_for_longer_than_a_stall_while_it_writes(self) -> None:
         class AnswersLate:
@@ -259,15 +205,11 @@ class TestServerWithoutStreams:
                 handler.server.closing.wait(3 * BRIEF.stall)
                 TestServerWithoutStreams.WHOLE.play(handler)
 
-        refusal = says_error(400, "streaming is not supported")
-        with MisbehavingServer(refusal, AnswersLate()) as server, model_on(server) as model:
-            assert ask(model).requests == 2
+        assert outcome(NO_STREAM, AnswersLate()).completions[0].requests == 2
 
     def test_is_read_whatever_it_calls_its_answer(self) -> None:
         plain = Says(200, self.WHOLE.body, {"Content-Type": "text/plain"})
-        refusal = says_error(400, "streaming is not supported")
-        with MisbehavingServer(refusal, plain) as server, model_on(server) as model:
-            assert ask(model).requests == 2
+        assert outcome(NO_STREAM, plain).completions[0].requests == 2
 
 
 class TestRefusedParameter:
@@ -275,35 +217,23 @@ class TestRefusedParameter:
 
     def test_is_left_out_from_then_on_and_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         refusal = says_error(400, "Unsupported value", param="temperature")
-        sampling = Sampling(temperature=0.5, top_p=0.9)
-        with (
-            caplog.at_level(logging.WARNING),
-            MisbehavingServer(refusal, GOOD) as server,
-            model_on(server, sampling=sampling) as model,
-        ):
-            assert ask(model).requests == 2
-            assert ask(model).requests == 1
-        assert ["temperature" in asked.body for asked in server.asked] == [True, False, False]
-        assert all(asked.body["top_p"] == 0.9 for asked in server.asked)
+        with caplog.at_level(logging.WARNING):
+            asked = outcome(refusal, GOOD, times=2, sampling=Sampling(temperature=0.5, top_p=0.9))
+        assert ["temperature" in body for body in asked.bodies] == [True, False, False]
+        assert all(body["top_p"] == 0.9 for body in asked.bodies)
         assert "temperature" in caplog.text
 
     def test_is_found_by_its_name_in_the_words(self) -> None:
         refusal = Says(422, {"detail": [{"loc": ["body", "min_p"], "msg": "Extra inputs are not permitted"}]})
-        sampling = Sampling(min_p=0.1, top_p=0.9)
-        with MisbehavingServer(refusal, GOOD) as server, model_on(server, sampling=sampling) as model:
-            ask(model)
-        assert "min_p" not in server.asked[1].body
-        assert "top_p" in server.asked[1].body
+        _, body = outcome(refusal, GOOD, sampling=Sampling(min_p=0.1, top_p=0.9)).bodies
+        assert "min_p" not in body
+        assert "top_p" in body
 
     def test_max_tokens_gets_its_newer_name(self) -> None:
         refusal = says_error(400, "Unsupported parameter: use 'max_completion_tokens'", param="max_tokens")
-        with (
-            MisbehavingServer(refusal, GOOD) as server,
-            model_on(server, sampling=Sampling(max_tokens=300)) as model,
-        ):
-            ask(model)
-        assert server.asked[1].body["max_completion_tokens"] == 300
-        assert "max_tokens" not in server.asked[1].body
+        _, body = outcome(refusal, GOOD, sampling=Sampling(max_tokens=300)).bodies
+        assert body["max_completion_tokens"] == 300
+        assert "max_tokens" not in body
 
     def test_belongs_to_one_model(self) -> None:
         refusal = says_error(400, "Unsupported", param="temperature")
@@ -335,10 +265,9 @@ class TestUnnamedModel:
 
     @pytest.mark.parametrize("listing", [says_error(404), Says(200, {"data": []})])
     def test_has_to_be_named_where_the_server_lists_none(self, listing: Says) -> None:
-        with MisbehavingServer(GOOD) as server, model_on(server, model=None) as model:
-            server.listing = listing
-            with pytest.raises(ConfigurationError, match=r"agent: the first model at .* has to be named"):
-                ask(model)
+        failed = failure(GOOD, kind=LanguageModelUnavailable, listing=listing, model=None)
+        assert isinstance(failed.error, ConfigurationError)
+        assert failed.line.endswith("the server lists no models, so the role's model has to be named")
 
     def test_waits_for_a_server_that_is_loading(self) -> None:
         class LoadsFirst:
@@ -362,31 +291,19 @@ def test_each_model_is_described_once_and_no_secret_shown() -> None:
 
 def test_a_key_from_the_environment_goes_to_no_server_that_was_given_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    with MisbehavingServer(GOOD) as server, model_on(server) as model:
-        ask(model)
-    assert "sk-secret" not in str(server.asked[0].headers)
+    assert "sk-secret" not in str(outcome(GOOD).server.asked[0].headers)
 
 
 def test_a_server_on_loopback_is_reached_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    with MisbehavingServer(GOOD) as server, model_on(server) as model:
-        assert ask(model).requests == 1
+    assert len(outcome(GOOD).bodies) == 1
 
 
 def test_text_that_is_not_unicode_is_sent_all_the_same() -> None:
     with MisbehavingServer(GOOD) as server, model_on(server) as model:
         model.complete("agent", Prompt("s", "a \udcff b"), Move)
     assert server.asked[0].body["messages"][1]["content"] == "a \N{REPLACEMENT CHARACTER} b"
-
-
-def test_finding_names_gives_a_model_without_one_the_servers_first_one() -> None:
-    with MisbehavingServer(Says(500), models=("alpha", "beta")) as server:
-        with OpenAIModel({"agent": RoleSettings(base_url=server.base_url)}) as model:
-            model.find_names()
-            assert model.describe() == f"alpha at {server.base_url}"
-            model.find_names()
-        assert server.listings == 1
 
 
 @pytest.mark.parametrize(
