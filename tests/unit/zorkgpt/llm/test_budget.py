@@ -1,29 +1,36 @@
-"""A run is limited by the usage in its journal."""
+"""A run is limited by the usage in its journal, priced by the user or the list, and its pauses end with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from threading import Event as Flag
+from threading import Timer
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from session.events import Event, ModelFailed, RunEnded
+from session.errors import BudgetSpent, WaitInterrupted
+from session.events import Event, ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, failed, turn_played
-from zorkgpt.llm.budget import Spending
-from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.budget import Spending, Waits, cost_of
 
 EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
-WAIT = {"reasoning": "", "action": "wait"}
-COUNTED = TokenUsage(prompt=10, completion=5)
-SERVED: Mapping[str, object] = {"llm": {"base_url": "http://localhost:8080/v1"}}
-PRICED: Mapping[str, object] = {"prices": {"scripted": {"input": 1000.0, "output": 4000.0}}, **SERVED}
+DEAR = {"dear": {"input": 1_000_000.0, "output": 0.0}}
+OPENAI = "https://api.openai.com/v1"
+OWN = {"named": {"input": 2.0, "cached": 0.5, "output": 10.0}}
+MILLION = 1_000_000
 
 
-def spending(*events: Event, **options: object) -> Spending:
-    total = Spending(GameConfiguration.model_validate({**SERVED, **options}))
+def served(base_url: str = "http://localhost:8080/v1", **options: object) -> GameConfiguration:
+    return GameConfiguration.model_validate({"llm": {"base_url": base_url}, **options})
+
+
+def spending(*events: Event, **options: Any) -> Spending:
+    total = Spending(served(**options))
     for event in events:
         total.count(event)
     return total
@@ -41,18 +48,16 @@ def test_tokens_are_those_of_prompts_and_answers_whether_cached_or_not() -> None
 
 
 def test_an_answer_that_cannot_be_used_costs_as_much_as_another() -> None:
-    own = {"dear": {"input": 1_000_000.0, "output": 0.0}}
     unusable = ModelFailed("agent", "0" * 64, "no JSON", 1.0, "dear", prompt_tokens=3, completion_tokens=4)
     unanswered = ModelFailed("agent", "0" * 64, "gone", 1.0)
-    total = spending(unusable, unanswered, prices=own)
+    total = spending(unusable, unanswered, prices=DEAR)
     assert (total.tokens, total.dollars) == (7, 3.0)
     assert not total.uncounted
     assert not total.unpriced
 
 
 def test_a_call_without_a_price_is_counted_as_such_and_the_others_add_up() -> None:
-    own = {"dear": {"input": 1_000_000.0, "output": 0.0}}
-    total = spending(answered("dear", prompt=2), answered("strange", prompt=2), answered("dear", prompt=1), prices=own)
+    total = spending(answered("dear", prompt=2), answered("strange", prompt=2), answered("dear", prompt=1), prices=DEAR)
     assert total.dollars == pytest.approx(3.0)
     assert total.unpriced == {"strange": 1}
     assert not total.uncounted
@@ -66,11 +71,6 @@ def test_calls_of_a_turn_that_never_ended_are_time_too() -> None:
     cut = [answered(seconds=5.0)]
     assert spending(*cut).seconds == pytest.approx(5.0)
     assert spending(*cut, answered(seconds=2.0), turn_played(2.5)).seconds == pytest.approx(7.0)
-
-
-def test_what_costs_nothing_adds_nothing() -> None:
-    total = spending(RunEnded(episodes=1))
-    assert (total.dollars, total.tokens, total.seconds) == (0.0, 0, 0.0)
 
 
 counts = st.integers(0, 10_000)
@@ -99,3 +99,80 @@ def test_what_was_used_up_never_becomes_less(told: list[Event]) -> None:
         total.count(event)
         after = (total.dollars, total.tokens, total.seconds)
         assert all(later >= earlier for earlier, later in zip(before, after, strict=True))
+
+
+EMBEDDED = GameConfiguration()
+KEYED = GameConfiguration.model_validate({"llm": {"api_key": "sk-planted"}})
+CRITIC_ELSEWHERE = served(
+    critic_model="gpt-4o-mini", llm={"base_url": "http://localhost/v1", "critic": {"base_url": OPENAI}}
+)
+NO_CACHED_PRICE = {"named": {"input": 2.0, "output": 10.0}}
+LISTED = answered("gpt-4o-mini", prompt=MILLION)
+
+
+@pytest.mark.parametrize(
+    ("call", "configuration", "dollars"),
+    [
+        # gpt-4o-mini: $0.15 a million prompt tokens, $0.075 cached, $0.60 answered
+        (
+            answered("gpt-4o-mini-2024-07-18", prompt=MILLION, cached=900_000, completion=100_000),
+            served(OPENAI),
+            0.1 * 0.15 + 0.9 * 0.075 + 0.1 * 0.60,
+        ),
+        (LISTED, KEYED, 0.15),
+        (answered("gpt-4o-mini", role="critic", prompt=MILLION), CRITIC_ELSEWHERE, 0.15),
+        (LISTED, CRITIC_ELSEWHERE, None),
+        (answered("a-model-nobody-made", prompt=10), served(OPENAI), None),
+        (answered("a-model-nobody-made", prompt=10), served(), None),
+        (LISTED, served(), None),
+        (answered("gpt-4o-mini", prompt=-5), served(OPENAI), None),
+        (answered("gpt-4o-mini", prompt=5, cached=-5), served(OPENAI), None),
+        (answered("gpt-4o-mini", prompt=MILLION, cached=2 * MILLION), served(OPENAI), 0.075),
+        (answered(prompt=MILLION, cached=2 * MILLION), served(prices=OWN), 0.5),
+        (LISTED, served(OPENAI, prices={"gpt-4o-mini": {"input": 1.0, "output": 0.0}}), 1.0),
+        (
+            answered(prompt=MILLION, cached=600_000, completion=200_000),
+            served(prices=OWN),
+            0.4 * 2.0 + 0.6 * 0.5 + 0.2 * 10.0,
+        ),
+        (answered(prompt=MILLION, cached=600_000), served(prices=NO_CACHED_PRICE), 2.0),
+        (answered("named-2026-01-01", prompt=MILLION), served(agent_model="named", prices=OWN), 2.0),
+        (LISTED, EMBEDDED, 0.0),
+        (answered("gpt-4o-mini"), EMBEDDED, 0.0),
+        (answered(prompt=MILLION), GameConfiguration.model_validate({"prices": OWN}), 2.0),
+        (answered("named"), served(OPENAI, prices=OWN), None),
+        (answered("named"), served(OPENAI), None),
+    ],
+    ids=[
+        *("the list's price by part", "without an address the models are OpenAI's", "a server of the role's own"),
+        *("not on that of another role", "not on the list", "not on the list nor there", "on an unknown server"),
+        *("impossible count", "impossible cached count", "more cached than there were", "the same by the user's price"),
+        *("the user's price over the list's", "the user's price by part", "no price for cached tokens"),
+        *("the user's price by the configured name", "the embedded model", "the embedded model without a count"),
+        *("the embedded model by the user's price", "not counted", "not counted and no price"),
+    ],
+)
+def test_a_call_costs_what_is_known_and_nothing_is_guessed(
+    call: ModelAnswered, configuration: GameConfiguration, dollars: float | None
+) -> None:
+    assert cost_of(call, configuration) == (None if dollars is None else pytest.approx(dollars))
+
+
+def test_a_pause_lasts_as_long_as_it_is_to() -> None:
+    start = time.monotonic()
+    Waits().sleep(0.05)
+    assert time.monotonic() - start >= 0.05
+
+
+def test_a_pause_ends_as_soon_as_the_run_is_stopped() -> None:
+    stop = Flag()
+    Timer(0.05, stop.set).start()
+    with pytest.raises(WaitInterrupted, match="interrupted while waiting"):
+        Waits(stop).sleep(600.0)
+
+
+def test_a_pause_ends_when_the_time_of_the_run_is_used_up() -> None:
+    waits = Waits()
+    waits.until = time.monotonic() + 0.05
+    with pytest.raises(BudgetSpent, match="time of the run was used up"):
+        waits.sleep(600.0)
