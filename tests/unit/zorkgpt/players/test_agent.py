@@ -27,10 +27,11 @@ def test_the_sections_reach_the_model_in_their_order_after_the_fixed_instruction
     assert "JSON" in call.prompt.system
 
 
-def test_an_action_outside_the_valid_ones_is_no_answer() -> None:
-    model = ScriptedLLM([{"reasoning": "", "action": "fly"}])
+@pytest.mark.parametrize(("action", "valid"), [("fly", ("north", "take oar")), ("", None)])
+def test_an_action_outside_the_valid_ones_or_none_is_no_answer(action: str, valid: tuple[str, ...] | None) -> None:
+    model = ScriptedLLM([{"reasoning": "", "action": action}])
     with pytest.raises(ResponseInvalid):
-        Agent(model).propose(AgentContext(SECTIONS, valid_actions=("north", "take oar")))
+        Agent(model).propose(AgentContext(SECTIONS, valid_actions=valid))
 
 
 def test_valid_actions_are_an_enumeration_in_the_schema() -> None:
@@ -51,11 +52,6 @@ def test_equal_valid_actions_make_one_schema_whatever_the_turn() -> None:
 def test_without_any_valid_action_the_agent_may_say_what_it_likes() -> None:
     model = ScriptedLLM([{"reasoning": "", "action": "yes"}])
     assert Agent(model).propose(AgentContext(SECTIONS, valid_actions=())).action == "yes"
-
-
-def test_an_empty_action_is_no_answer() -> None:
-    with pytest.raises(ResponseInvalid):
-        Agent(ScriptedLLM([{"reasoning": "", "action": ""}])).propose(AgentContext(SECTIONS))
 
 
 def test_a_reading_agent_answers_with_its_reading_first() -> None:

@@ -15,7 +15,6 @@ from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode
 from zorkgpt.players.object_check import ObjectCheck
-from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 CERTAIN_TO_FAIL, AT_HAND, OPEN = "take loom", "take basket", "take spool"
 ACCEPTS: dict[str, Any] = {"reason": "Worth a try.", "accepted": True, "confidence": 0.1}
@@ -90,14 +89,6 @@ def test_a_model_that_gives_no_judgement_does_not_stop_play(reply: Reply) -> Non
     verdict = judge(judging, OPEN)
     assert (verdict.accepted, verdict.source, judging.failures) == (True, "none", 1)
     assert "could not be asked" in verdict.reason
-
-
-def test_the_instructions_never_change() -> None:
-    judging, model = critic("hybrid", ACCEPTS, ACCEPTS)
-    judge(judging, OPEN)
-    judge(judging, OPEN, moment("Something else."))
-    assert {call.prompt.system for call in model.calls} == {fill_prompt("critic")}
-    assert prompt_fields("critic") == frozenset()
 
 
 def test_where_there_is_chance_in_it_nothing_is_told() -> None:

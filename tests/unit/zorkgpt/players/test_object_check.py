@@ -69,15 +69,88 @@ def test_whether_a_fixed_thing_can_be_taken_is_left_to_the_model(
     assert judge.opinion(here, "take banner in basket").kind == "accept"
 
 
+def with_parent(num: int, parent: int, text: str = "You stand among the vats.") -> Observation:
+    return moment(text, parents=(*PARENTS[:num], parent, *PARENTS[num + 1 :]))
+
+
+LISTS = ("take basket and banner", "take basket, banner, and the basket.", "take grey-banner")
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["take basket", "dip banner in basket", "wait", "north", "go up", "take all", "ask basket about loom", *LISTS],
+)
+def test_what_names_only_things_at_hand_is_accepted(action: str) -> None:
+    assert kind(action) == "accept"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *(
+            "",
+            "banner",
+            "take spool",
+            "wait. north",
+            "take basket and",
+            "take basket and wait",
+            "ask loom about basket",
+        ),
+        # topics, orders and lists of things elsewhere
+        *("ask loom", "ask loom about basket", "wait for loom", "dip banner about loom", "banner, take loom"),
+        "take loom and banner",
+    ],
+)
+def test_all_else_is_open(action: str) -> None:
+    assert kind(action) == "none"
+
+
+@pytest.mark.parametrize(
+    ("action", "observation", "expected"),
+    [
+        ("take mordant", moment("A jar of mordant stands here."), "accept"),
+        ("take spool", with_parent(SPOOL, BANNER), "accept"),
+        ("take mordant", replace(moment(), visible=(GameObject(BASKET, "jar of mordant", VATS),)), "accept"),
+        ("take loom", replace(moment(), awaits_key=True), "accept"),
+        ("take spool", with_parent(SPOOL, LOOM), "refuse"),
+        ("dip banner in loom", moment(), "refuse"),
+        ("take loom", moment("Through the window you see a loom."), "none"),
+        ("take loom", moment("What do you want to take?"), "none"),
+        ("gazebo", moment("What is your name?"), "none"),
+        ("take loom", moment(parents=(*PARENTS[:LOOM], SPOOL, LOOM, *PARENTS[SPOOL + 1 :])), "none"),
+        ("take loom", replace(moment(), parents=()), "none"),
+        ("take loom", replace(moment(), location=None), "none"),
+    ],
+    ids=[
+        *("told of", "in something carried", "known by its short name", "the story waits for a key"),
+        *("in something elsewhere", "the second thing", "seen from afar", "a question", "a question for a word"),
+        *("a tree that runs in a circle", "no tree", "no place"),
+    ],
+)
+def test_the_moment_decides_what_is_certain(action: str, observation: Observation, expected: str) -> None:
+    assert kind(action, observation) == expected
+
+
+@pytest.mark.parametrize(
+    ("action", "family", "expected"),
+    [
+        ("take loom", "inform", "none"),  # only places where the player was are known to be rooms
+        ("frobnicate banner", "infocom", "refuse"),  # that parser stumbles on any word that it does not know
+        ("frobnicate banner", "inform", "refuse"),  # this one on the first for certain
+        ("take gazebo", "inform", "none"),
+        ("frobnicate banner", "unknown", "none"),
+    ],
+)
+def test_the_family_of_the_parser_decides_what_is_certain(action: str, family: ParserFamily, expected: str) -> None:
+    assert kind(action, family=family) == expected
+
+
 class TestAbsentThings:
     def test_a_thing_in_another_room_is_refused_by_its_name(self) -> None:
         opinion = check().opinion(moment(), "take the loom.")
         assert (opinion.kind, opinion.source) == ("refuse", "object_tree")
         assert "'loom'" in opinion.reason
-
-    def test_so_is_a_thing_in_something_there(self) -> None:
-        parents = (*PARENTS[:SPOOL], LOOM, *PARENTS[SPOOL + 1 :])
-        assert kind("take spool", moment(parents=parents)) == "refuse"
+        assert check(vocabulary("inform"), knowing(VATS, LOFT)).opinion(moment(), "take loom").kind == "refuse"
 
     @pytest.mark.parametrize("action", ["take spool", "take river", "take mordant", "take grey loom", "take it"])
     def test_what_is_hidden_here_nowhere_or_no_object_or_shares_a_word_is_not(self, action: str) -> None:
@@ -88,11 +161,7 @@ class TestAbsentThings:
         assert check(vocabulary("inform"), graph).opinion(moment(), "take grey loom").kind == "refuse"
         assert check(vocabulary("infocom"), graph).opinion(moment(), "take grey loom").kind == "none"
 
-    def test_the_second_thing_counts_as_the_first(self) -> None:
-        assert kind("dip banner in loom") == "refuse"
-
-    def test_what_the_text_here_has_told_of_is_never_absent(self) -> None:
-        assert kind("take loom", moment("Through the window you see a loom.")) == "none"
+    def test_what_the_text_here_told_of_earlier_in_the_episode_is_not_absent(self) -> None:
         earlier = check()
         learn(earlier, turn("wait", moment("A loom rattles overhead."), moment("Time passes.")))
         assert earlier.opinion(moment(), "take loom").kind == "none"
@@ -125,83 +194,16 @@ class TestAbsentThings:
         words = replace(words, mentions={**words.mentions, "loom": (LOOM, BASKET)})
         assert check(words).opinion(moment(), "take loom").kind == "accept"
 
-    def test_in_stories_of_inform_only_places_where_the_player_was_are_known_to_be_rooms(self) -> None:
-        assert kind("take loom", family="inform") == "none"
-        assert check(vocabulary("inform"), knowing(VATS, LOFT)).opinion(moment(), "take loom").kind == "refuse"
 
-    @pytest.mark.parametrize(
-        "action", ["ask loom", "wait for loom", "dip banner about loom", "banner, take loom", "take loom and banner"]
-    )
-    def test_topics_orders_and_lists_are_none_of_its_business(self, action: str) -> None:
-        assert kind(action) == "none"
-
-    def test_an_answer_to_a_question_is_none_of_its_business(self) -> None:
-        assert kind("take loom", moment("What do you want to take?")) == "none"
-
-    def test_a_tree_that_runs_in_a_circle_makes_nothing_certain(self) -> None:
-        parents = (*PARENTS[:LOOM], SPOOL, LOOM, *PARENTS[SPOOL + 1 :])
-        assert kind("take loom", moment(parents=parents)) == "none"
-
-    def test_without_a_tree_or_a_place_nothing_is_certain(self) -> None:
-        assert kind("take loom", replace(moment(), parents=())) == "none"
-        assert kind("take loom", replace(moment(), location=None)) == "none"
+def test_an_unknown_word_is_named() -> None:
+    assert "'gazebo'" in check().opinion(moment(), "take gazebo").reason
 
 
-class TestUnknownWords:
-    def test_infocoms_parser_stumbles_on_any_word_it_does_not_know(self) -> None:
-        assert "'gazebo'" in check().opinion(moment(), "take gazebo").reason
-        assert kind("frobnicate banner") == "refuse"
-
-    def test_informs_only_on_the_first_for_certain(self) -> None:
-        assert kind("frobnicate banner", family="inform") == "refuse"
-        assert kind("take gazebo", family="inform") == "none"
-
-    @pytest.mark.parametrize("action", ["take 7", 'dip "gazebo"', "take x-ray", "lightning banner"])
-    def test_numbers_quotations_marks_and_words_told_apart_by_no_letter_kept_are_not_refused(self, action: str) -> None:
-        words = vocabulary()
-        words = replace(words, words=words.words | {"lightn"})
-        assert check(words).opinion(moment(), action).kind != "refuse"
-
-    def test_other_stories_may_read_anything(self) -> None:
-        assert kind("frobnicate banner", family="unknown") == "none"
-
-    def test_the_answer_to_a_question_may_be_any_word(self) -> None:
-        assert kind("gazebo", moment("What is your name?")) == "none"
-
-
-LISTS = ("take basket and banner", "take basket, banner, and the basket.", "take grey-banner")
-
-
-class TestAccepting:
-    @pytest.mark.parametrize(
-        "action", ["take basket", "dip banner in basket", "wait", "north", "go up", "take all", *LISTS]
-    )
-    def test_what_names_only_things_at_hand_is_accepted(self, action: str) -> None:
-        assert kind(action) == "accept"
-
-    def test_what_somebody_is_asked_about_may_be_anywhere(self) -> None:
-        assert kind("ask basket about loom") == "accept"
-        assert kind("ask loom about basket") == "none"
-
-    def test_so_is_what_the_text_told_of(self) -> None:
-        assert kind("take mordant", moment("A jar of mordant stands here.")) == "accept"
-
-    def test_and_what_lies_in_something_carried(self) -> None:
-        parents = (*PARENTS[:SPOOL], BANNER, *PARENTS[SPOOL + 1 :])
-        assert kind("take spool", moment(parents=parents)) == "accept"
-
-    def test_a_thing_known_by_its_short_name_alone_is_at_hand(self) -> None:
-        jar = replace(moment(), visible=(GameObject(BASKET, "jar of mordant", VATS),))
-        assert kind("take mordant", jar) == "accept"
-
-    def test_any_word_is_a_key_where_the_story_waits_for_one(self) -> None:
-        assert kind("take loom", replace(moment(), awaits_key=True)) == "accept"
-
-    @pytest.mark.parametrize(
-        "action", ["", "banner", "take spool", "wait. north", "take basket and", "take basket and wait"]
-    )
-    def test_all_else_is_open(self, action: str) -> None:
-        assert kind(action) == "none"
+@pytest.mark.parametrize("action", ["take 7", 'dip "gazebo"', "take x-ray", "lightning banner"])
+def test_numbers_quotations_marks_and_words_told_apart_by_no_letter_kept_are_not_refused(action: str) -> None:
+    words = vocabulary()
+    words = replace(words, words=words.words | {"lightn"})
+    assert check(words).opinion(moment(), action).kind != "refuse"
 
 
 def failing(*tries: TurnRecord, graph: MapGraph | None = None) -> ObjectCheck:
