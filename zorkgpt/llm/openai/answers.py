@@ -33,10 +33,6 @@ _TORN = re.compile(r"\s*|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.\d*|(?:\.\d+)?[eE][
 _LONGEST_ESCAPE = 5  # characters after the backslash, "u" among them
 
 
-class AnswerTooLong(ResponseInvalid):
-    """The answer is longer than its limit and was not read to its end."""
-
-
 class AnswerIncomplete(ResponseInvalid):
     """The answer is empty or truncated; another sample may be complete."""
 
@@ -113,7 +109,8 @@ def read_reply(received: Iterable[bytes], longest: int, model: str, *, is_stream
     longest: the most characters that the reply may have, reasoning included
     model: its name, if the server does not give one
 
-    Raises ``AnswerTooLong``, ``ReplyUnreadable``, or ``RequestFailed`` for an error of the server within the answer.
+    Raises ``ResponseInvalid`` for a reply that is unreadable or too long, which is not read to its end, and
+    ``RequestFailed`` for an error of the server within the answer.
     """
     text: list[str] = []
     reasoning: list[str] = []
@@ -176,8 +173,8 @@ def _whole(received: Iterable[bytes], longest: int) -> bytes:
     return bytes(whole)
 
 
-def _too_long(longest: int) -> AnswerTooLong:
-    return AnswerTooLong(f"the answer is longer than {longest:,} characters (llm.max_answer_length)")
+def _too_long(longest: int) -> ResponseInvalid:
+    return ResponseInvalid(f"the answer is longer than {longest:,} characters (llm.max_answer_length)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,24 +82,22 @@ def is_transient(status: int) -> bool:
     return (status >= _SERVERS_OWN and status != HTTPStatus.NOT_IMPLEMENTED) or status in _TRANSIENT
 
 
-def server_message(body: object) -> str:
-    """Return a server's error message in one line, from any of the JSON shapes in use; "" if there is none."""
-    return " ".join(_words(body, _MOST_NESTED)[:_LONGEST].split())
+def server_message(body: object, depth: int = _MOST_NESTED) -> str:
+    """Return a server's error message in one line, from any of the JSON shapes in use; "" if there is none.
 
-
-def _words(body: object, depth: int) -> str:
+    depth: the most levels of the body that are read
+    """
+    text = ""
     if isinstance(body, str):
-        return body[:_LONGEST]
-    if not depth:
-        return ""
-    if isinstance(body, list):
-        return "; ".join(_words(each, depth - 1) for each in body[:_LONGEST])
-    if isinstance(body, Mapping):
+        text = body
+    elif depth and isinstance(body, list):
+        text = "; ".join(server_message(each, depth - 1) for each in body[:_LONGEST])
+    elif depth and isinstance(body, Mapping):
         location = body.get("loc")
         place = ".".join(map(str, location)) + ": " if isinstance(location, list) else ""
         found = (body[key] for key in ("error", "message", "detail", "msg") if body.get(key))
-        return place + _words(next(found, ""), depth - 1)
-    return ""
+        text = place + server_message(next(found, ""), depth - 1)
+    return " ".join(text[:_LONGEST].split())
 
 
 def _seconds(retry_after: str | None) -> float | None:

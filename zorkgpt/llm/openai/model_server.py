@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from socket import SHUT_RDWR, socket
@@ -96,12 +96,11 @@ class ModelServer:
         """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
 
         def request() -> list[_Model]:
-            with self._without_keys(), _translated("list of models"):
-                listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
-                _content_type(listed.headers)
-                return _ModelList.model_validate_json(listed.content).data
+            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
+            _content_type(listed.headers)
+            return _ModelList.model_validate_json(listed.content).data
 
-        models = self._within(self._clock() + _LISTING_SECONDS, request)
+        models = self._within(self._clock() + _LISTING_SECONDS, request, "list of models")
         return [self._secrets.hidden_in_name(model.id) for model in models]
 
     def ask(
@@ -121,7 +120,7 @@ class ModelServer:
         stall: the longest silence, in seconds; without streaming, only ``deadline`` limits the silence
         deadline: by ``clock``
 
-        Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable``, ``AnswerTooLong`` or ``WaitInterrupted``.
+        Raises ``RequestFailed``, ``ServerRefuses``, ``ResponseInvalid`` or ``WaitInterrupted``.
         """
         streams = bool(fields.get("stream"))
         time_left = deadline - self._clock()
@@ -130,15 +129,12 @@ class ModelServer:
         chat = self._client.chat.completions.with_streaming_response
 
         def request() -> ChatReply:
-            with (
-                self._without_keys(),
-                _translated("chat completion"),
-                chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
-            ):
+            body = dict(fields)
+            with chat.create(model=model, messages=messages, extra_body=body, timeout=timeout) as response:
                 is_stream = streams and "json" not in _content_type(response.headers)
                 return read_reply(response.iter_bytes(), longest, model, is_stream=is_stream)
 
-        reply = self._within(deadline, request)
+        reply = self._within(deadline, request, "chat completion")
         hidden, name = self._secrets.hidden, self._secrets.hidden_in_name(reply.model)
         return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=name)
 
@@ -146,37 +142,45 @@ class ModelServer:
         """Close the connections."""
         self._client.close()
 
-    def _within(self, deadline: float, request: Callable[[], _Result]) -> _Result:
+    def _within(self, deadline: float, request: Callable[[], _Result], expected: str) -> _Result:
         """Return the result of ``request``, which runs in a thread until the deadline or a stop of the run.
 
         The client's own timeouts restart with every byte, so a server that sends its header very slowly could block a
-        run. Raises ``RequestFailed`` after the deadline and ``WaitInterrupted`` after a stop.
+        run. Raises ``RequestFailed`` after the deadline and ``WaitInterrupted`` after a stop. Keys are hidden in every
+        failure. Its cause may contain them as well and is dropped.
+
+        expected: names the result
         """
         future: Future[_Result] = Future()
 
         def fulfil() -> None:
             try:
                 future.set_result(request())
-            except (LanguageModelError, RuntimeError) as error:  # RuntimeError: the client was closed meanwhile
+            except (LanguageModelError, openai.OpenAIError, httpx2.RequestError, ValueError) as error:
+                failure = _translated(error, expected)
+                failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
+                failure.__cause__ = None
+                future.set_exception(failure)
+            except RuntimeError as error:  # the client was closed meanwhile
                 future.set_exception(error)
 
-        self._worker = Thread(target=fulfil, daemon=True)
-        self._worker.start()
+        worker = self._worker = Thread(target=fulfil, daemon=True)
+        worker.start()
         try:
-            while not future.done():
+            while worker.is_alive():
                 if self._stop.is_set():
                     raise WaitInterrupted("interrupted during a model request")
                 left = deadline - self._clock()
                 if left <= 0:
                     raise RequestFailed("the answer took longer than the time limit for one request")
-                wait([future], min(left, _POLL_SECONDS))
+                worker.join(min(left, _POLL_SECONDS))
         finally:
             self._worker = None
-            if not future.done():
+            if worker.is_alive():
                 for each in list(self._sockets):
                     with suppress(OSError):  # closed already
                         each.shutdown(SHUT_RDWR)
-        return future.result()
+        return future.result(timeout=0)
 
     def _watch(self, request: httpx2.Request) -> None:
         """Note each new connection for a request. It is closed if the thread of the request was given up."""
@@ -190,15 +194,6 @@ class ModelServer:
                 self._sockets.add(stream.get_extra_info("socket"))
 
         request.extensions["trace"] = trace
-
-    @contextmanager
-    def _without_keys(self) -> Iterator[None]:
-        """Hide keys in a failure, and drop its cause, which may contain them as well."""
-        try:
-            yield
-        except (RequestFailed, ReplyUnreadable) as failure:
-            failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
-            raise failure from None
 
 
 def served_models(
@@ -296,23 +291,25 @@ def _content_type(headers: Mapping[str, str]) -> str:
     return kind
 
 
-@contextmanager
-def _translated(expected: str) -> Iterator[None]:
-    """Translate the client's exceptions during a request for what ``expected`` names."""
-    try:
-        yield
-    except openai.APIStatusError as error:
-        raise from_status(error) from error
-    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-        has_connected = not isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
-        raise RequestFailed("the server stopped sending" if has_connected else "the connection timed out") from error
-    except openai.APIConnectionError as error:
-        cause = error.__cause__
-        if isinstance(cause, RequestFailed | ServerRefuses):
-            raise cause from None
-        hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
-        raise RequestFailed(f"no connection ({cause or error}){hint}") from error
-    except httpx2.RequestError as error:
-        raise AnswerCutOff(f"the connection broke within the answer ({error})") from error
-    except (openai.OpenAIError, ValueError) as error:
-        raise ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}") from error
+def _translated(error: Exception, expected: str) -> LanguageModelError:
+    """Return the client's error during a request for ``expected`` as one of ours."""
+    cause = error.__cause__ or error
+    failure: LanguageModelError
+    match error:
+        case LanguageModelError():
+            failure = error
+        case openai.APIStatusError():
+            failure = from_status(error)
+        case openai.APITimeoutError() | httpx2.TimeoutException():
+            has_connected = not isinstance(cause, httpx2.ConnectTimeout)
+            failure = RequestFailed("the server stopped sending" if has_connected else "the connection timed out")
+        case openai.APIConnectionError() if isinstance(cause, LanguageModelError):
+            failure = cause
+        case openai.APIConnectionError():
+            hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
+            failure = RequestFailed(f"no connection ({cause}){hint}")
+        case httpx2.RequestError():
+            failure = AnswerCutOff(f"the connection broke within the answer ({error})")
+        case _:
+            failure = ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}")
+    return failure

@@ -108,7 +108,7 @@ class OpenAIModel:
     def close(self) -> None:
         """Close all connections."""
         for model in self._models.values():
-            model.close()
+            model.server.close()
 
     def _retry(self, role: Role, request: Callable[[float], Result], exchange: Exchange[Any] | None = None) -> Result:
         """Return the result of ``request``, which takes a deadline, or raise its last error in one line."""

@@ -140,7 +140,7 @@ class ServedModel:
     """A model by its name, or the first one that its server lists."""
 
     def __init__(self, server: ModelServer, name: str | None, clock: Callable[[], float]) -> None:
-        self._server = server
+        self.server = server
         self._name = name
         self._clock = clock
         self._dialect = Dialect()
@@ -149,13 +149,13 @@ class ServedModel:
     @property
     def label(self) -> str:
         """Return the model and its URL for display, without a request."""
-        return f"{self._name or 'the first model'} at {self._server.address}"
+        return f"{self._name or 'the first model'} at {self.server.address}"
 
     def find_name(self) -> str:
         """Return the model's name. If none is configured, the server's first model is requested once."""
         if not self._name:
             try:
-                names = self._server.model_names()
+                names = self.server.model_names()
             except RequestFailed as failure:
                 if failure.status != HTTPStatus.NOT_FOUND:
                     raise
@@ -176,7 +176,7 @@ class ServedModel:
             name = self.find_name()
             exchange.requests += 1
             try:
-                reply = self._server.ask(
+                reply = self.server.ask(
                     name,
                     exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
                     fields,
@@ -208,7 +208,7 @@ class ServedModel:
         is down.
         """
         try:
-            self._server.ask(
+            self.server.ask(
                 self.find_name(),
                 TRIAL,
                 {"stream": True},
@@ -225,13 +225,13 @@ class ServedModel:
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
         """Return the failure as an error in one line that begins with ``place`` and explains how to fix it."""
         if failure.status == HTTPStatus.UNAUTHORIZED:
-            what = "the key is refused" if self._server.has_key else "the server requires a key"
+            what = "the key is refused" if self.server.has_key else "the server requires a key"
             return ServerRefuses(f"{place}: 401: {what}; {_KEY_MEND}")
         if failure.status == HTTPStatus.FORBIDDEN:
             return ServerRefuses(f"{place}: {failure}; the key may not use this model")
         if failure.status == HTTPStatus.NOT_FOUND:
             try:
-                names = self._server.model_names()
+                names = self.server.model_names()
             except LanguageModelError:
                 names = []
             if not names:
@@ -239,10 +239,6 @@ class ServedModel:
             listed = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
             return ServerRefuses(f"{place}: 404: the server has no such model; it has: {listed}")
         return LanguageModelUnavailable(f"{place}: {failure}")
-
-    def close(self) -> None:
-        """Close the connections of its server."""
-        self._server.close()
 
 
 def _sendable(text: str) -> str:
