@@ -14,25 +14,8 @@ DICTIONARY_LETTERS = 9
 """Significant letters of a word from version 4 on; 6 in earlier versions (Z-Machine Standard 1.1 §13)."""
 
 _PLAIN = str.maketrans(
-    {
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201a": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u201e": '"',
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u2012": "-",
-        "\u2013": "-",
-        "\u2014": "-",
-        "\u2026": "...",
-        "\u00df": "ss",
-        "\u00e6": "ae",
-        "\u0153": "oe",
-        "\u00f8": "o",
-    }
-)
+    "\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2012\u2013\u2014\u00f8", "'''\"\"\"-----o"
+) | str.maketrans({"\u2026": "...", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe"})
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
 SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
 """Verbs that would end or restart the session."""

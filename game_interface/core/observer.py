@@ -43,6 +43,7 @@ class Observer:
         self.max_score = status.max_score
         self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
         self._sight = _Sight(table, self.attribute_names)
+        self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self.location: Location | None = None
 
     def begin(self) -> None:
@@ -56,7 +57,7 @@ class Observer:
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
         inventory, visible = self._sight.look(memory, status.location, status.player)
-        self.location = Location(status.location, self._table.name(status.location)) if status.location else None
+        self.location = self._locations.get(status.location or 0)
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
         return Observation(
@@ -125,15 +126,16 @@ class _Sight:
         inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
         if not room:
             return inventory, None
-        holders = [room]
+        here = self._node(memory, room)
+        around = [room]
         if bearer and bearer.object.parent != room:
-            around = self._table.ancestors(memory, bearer.object.num)
-            holders = around[: around.index(room) + 1] if room in around else holders
+            ancestors = self._table.ancestors(memory, bearer.object.num)
+            around = ancestors[: ancestors.index(room) + 1] if room in ancestors else around
         seen: list[_Node] = []
-        for num in holders:
-            seen += self._openly_within(memory, self._node(memory, num), (player, *holders))
-        lights = [self._node(memory, room), *seen]
-        if self._lit and not any(node.lit for node in lights):
+        for num in around[:-1]:
+            seen += self._openly_within(memory, self._node(memory, num), (player, *around))
+        seen += self._openly_within(memory, here, (player, *around))
+        if self._lit and not here.lit and not any(node.lit for node in seen):
             lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
             if not any(node.lit for node in lights):
                 return inventory, ()

@@ -24,20 +24,15 @@ AIMLESS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inve
 
 
 @pytest.mark.stories
-def test_a_winning_game_of_zork_repeats_next_to_nothing(zork1: Path) -> None:
+def test_a_winning_game_of_zork_repeats_next_to_nothing_and_aimless_play_repeats_itself(zork1: Path) -> None:
     assert rate(zork1, get_zork1_walkthrough(), WINNING_SEED) < GOAL
-
-
-def test_a_winning_game_of_the_tide_house_repeats_next_to_nothing(own_story: Path) -> None:
-    assert rate(own_story, WALKTHROUGH, 1) < GOAL
-
-
-@pytest.mark.stories
-def test_aimless_play_of_zork_repeats_itself(zork1: Path) -> None:
     assert rate(zork1, aimless(), 1) > WITHOUT_MEMORY
 
 
-def test_aimless_play_of_the_tide_house_repeats_itself(own_story: Path) -> None:
+def test_a_winning_game_of_the_tide_house_repeats_next_to_nothing_and_aimless_play_repeats_itself(
+    own_story: Path,
+) -> None:
+    assert rate(own_story, WALKTHROUGH, 1) < GOAL
     assert rate(own_story, aimless(), 1) > WITHOUT_MEMORY
 
 

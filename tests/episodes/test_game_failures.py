@@ -155,16 +155,13 @@ def test_a_process_that_is_killed_or_stopped_once_costs_nothing(kind: type[Kille
         is_as_if_nothing_had_been(play_isolated(game, prompted(), tmp_path), tmp_path)
 
 
-def test_a_process_killed_twice_over_one_command_costs_that_command(tmp_path: Path) -> None:
-    with KilledTwice(STORY) as game:
-        model = prompted()
-        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
-
-
-def test_a_process_that_hangs_twice_costs_the_command_and_twice_the_time_limit(tmp_path: Path) -> None:
-    with HangingTwice(STORY, time_limit=0.5) as game:
-        model = prompted()
-        start = time.monotonic()
+@pytest.mark.parametrize("kind", [KilledTwice, HangingTwice])
+def test_a_process_that_is_killed_or_hangs_twice_costs_the_command_and_twice_the_time_limit(
+    kind: type[Killed], tmp_path: Path
+) -> None:
+    model = prompted()
+    start = time.monotonic()
+    with kind(STORY, time_limit=0.5 if kind is HangingTwice else 10.0) as game:
         is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
     assert time.monotonic() - start < 60
 

@@ -67,11 +67,6 @@ def test_the_score_never_falls_and_thirteen_deeds_raise_it(game: JerichoInterfac
     assert sum(rises) == FULL_SCORE
 
 
-def test_two_replays_give_identical_observations(own_story: Path) -> None:
-    with JerichoInterface(own_story, seed=1) as first, JerichoInterface(own_story, seed=1) as second:
-        assert play(first, WALKTHROUGH) == play(second, WALKTHROUGH)
-
-
 def test_rooms_of_the_same_name_are_told_apart_by_number(game: JerichoInterface) -> None:
     play(game, TO_THE_RED_RAG[:-1])
     walk = play(game, ("north", "west", "north", "north"))
@@ -79,29 +74,17 @@ def test_rooms_of_the_same_name_are_told_apart_by_number(game: JerichoInterface)
     assert len({place(observation).num for observation in walk}) == 4
 
 
-def test_the_walkthrough_sees_every_room_but_the_one_where_people_get_lost(game: JerichoInterface) -> None:
-    rooms = {place(observation).num for observation in [game.observation, *play(game, WALKTHROUGH)]}
-    assert len(rooms) == 21
-
-
-def test_the_mud_warns_once_and_then_kills(game: JerichoInterface) -> None:
-    warned, killed = play(game, (*TO_THE_MUD, "east", "east"))[-2:]
+@pytest.mark.parametrize(
+    ("way", "deed"),
+    [(TO_THE_MUD, "east"), (TO_THE_DARK_CELLAR, "north"), (walkthrough_until("take glass"), "turn glass")],
+)
+def test_the_mud_the_well_and_the_glass_warn_once_and_then_kill(
+    game: JerichoInterface, way: tuple[str, ...], deed: str
+) -> None:
+    warned, killed = play(game, (*way, deed, deed))[-2:]
     assert (warned.died, warned.ending) == (False, None)
     assert (killed.died, killed.ending) == (True, "lost")
     assert "*** You have died ***" in killed.text
-
-
-def test_the_well_warns_once_and_then_kills_whoever_walks_in_the_dark(game: JerichoInterface) -> None:
-    warned, killed = play(game, (*TO_THE_DARK_CELLAR, "north", "north"))[-2:]
-    assert (warned.died, killed.died) == (False, True)
-    assert killed.ending == "lost"
-
-
-def test_the_glass_warns_once_and_then_kills_whoever_turns_it_away_from_home(game: JerichoInterface) -> None:
-    play(game, walkthrough_until("take glass"))
-    warned, killed = play(game, ("turn glass", "turn glass"))
-    assert (warned.died, killed.died) == (False, True)
-    assert killed.ending == "lost"
 
 
 def test_the_lamp_runs_down_and_can_be_filled_again(game: JerichoInterface) -> None:

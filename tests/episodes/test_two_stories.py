@@ -96,23 +96,18 @@ def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder
     assert latest.parent.parent == here / "game_files"
     assert out("status").startswith(f"{FIRST}, run {latest.name}, in game_files\n")
     assert len(runs_listed("--game", FIRST)) == len(runs_listed("--game", "renamed.z5")) == 2
+    shutil.copy(f"{SECOND}.z5", "damp.z5")
+    assert "in game_files/wet/runs/" in run(server, "damp").out.decode()
     assert {folder.parent.name for folder in (here / "game_files").rglob("story.json")} == {"game_files", SECOND}
 
 
-def test_a_story_where_a_run_is_asked_for_is_pointed_to_the_option_for_it() -> None:
+def test_a_story_where_a_run_is_asked_for_and_a_story_that_was_not_played_are_errors_that_name_what_there_is() -> None:
     shown = typed("runs", "show", SECOND.upper())
-    assert (shown.status, shown.err.decode()) == (
-        1,
-        f"zorkgpt: there is no run {SECOND.upper()} in game_files, only a story: --game {SECOND.upper()} names that\n",
-    )
-
-
-def test_a_story_that_was_not_played_is_an_error_that_names_those_that_were() -> None:
+    assert shown.status == 1
+    assert f"only a story: --game {SECOND.upper()} names that" in shown.err.decode()
     shown = typed("status", "--game", "moor")
-    assert (shown.status, shown.err.decode()) == (
-        2,
-        f"zorkgpt: --game moor: nothing was played of it in game_files; there is {FIRST}, {SECOND}\n",
-    )
+    assert shown.status == 2
+    assert f"nothing was played of it in game_files; there is {FIRST}, {SECOND}" in shown.err.decode()
 
 
 def test_resume_goes_on_with_the_latest_run_that_can_and_says_which_it_left_out(
@@ -131,11 +126,6 @@ def test_resume_goes_on_with_the_latest_run_that_can_and_says_which_it_left_out(
     nothing = typed("resume")
     assert (nothing.status, nothing.out) == (1, b"")
     assert f"run {older.name} has ended" in nothing.err.decode()
-
-
-def test_the_same_story_under_another_name_has_the_folder_that_it_had(server: MisbehavingServer) -> None:
-    shutil.copy(f"{SECOND}.z5", "damp.z5")
-    assert "in game_files/wet/runs/" in run(server, "damp").out.decode()
 
 
 def test_another_story_of_a_name_that_is_taken_gets_a_folder_that_is_named_for_its_content(

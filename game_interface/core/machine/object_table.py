@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from game_interface.core.machine.story import DynamicMemory, Story, TextDecoder, read_word
@@ -38,8 +38,6 @@ class ObjectEntry(NamedTuple):
 _NARROW = _Layout(defaults=62, attributes=4, link=1, entry=9, most_objects=0xFF)
 _WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFFF)
 _FIRST_WIDE_VERSION = 4
-_PARENT: Literal[1] = 1  # places in ObjectEntry
-_SIBLING: Literal[2] = 2
 _MOST_ENTRIES = 4096
 """Parsed entries to keep: most objects have a few dozen states in a long session."""
 _COMPILER_ADDRESS = 0x3C
@@ -49,6 +47,9 @@ _INFORM_6 = b"6."
 
 class ObjectTable:
     """The names and relations of a story's objects, numbered from 1; 0 means none (Z-Machine Standard 1.1 §12).
+
+    places: the place in memory of each object's entry, by number
+    parsed: returns what the bytes of an entry contain
 
     No method raises: for a number outside the table or corrupt memory they return 0, ``""`` or an empty result.
     """
@@ -80,8 +81,7 @@ class ObjectTable:
         self._world = slice(self._entries, max(entries_end, min(end, story.dynamic_size)))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
-        ends = range(self._entries, entries_end + 1, layout.entry)
-        self.places = [slice(end - layout.entry, end) for end in ends]
+        self.places = [slice(end - layout.entry, end) for end in range(self._entries, entries_end + 1, layout.entry)]
         self.parsed = lru_cache(_MOST_ENTRIES)(self._parsed)
 
     def _listed(self, address: int) -> Iterator[tuple[int, slice]]:
@@ -135,18 +135,20 @@ class ObjectTable:
 
     def children(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the children of ``num`` in the machine's order. A cycle ends the list."""
-        return self._chain(memory, self.entry(memory, num).child, _SIBLING)
+        found: list[int] = []
+        num = self.entry(memory, num).child
+        while num and num not in found:
+            found.append(num)
+            num = self.entry(memory, num).sibling
+        return found
 
     def ancestors(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the ancestors of ``num``, its parent first. A cycle ends the list."""
-        return self._chain(memory, self.entry(memory, num).parent, _PARENT)
-
-    def _chain(self, memory: DynamicMemory, num: int, link: Literal[1, 2]) -> list[int]:
-        """Return ``num`` and the objects reached by following a link, each once."""
         found: list[int] = []
+        num = self.entry(memory, num).parent
         while num and num not in found:
             found.append(num)
-            num = self.entry(memory, num)[link]
+            num = self.entry(memory, num).parent
         return found
 
     def world_hash(self, memory: DynamicMemory) -> str:

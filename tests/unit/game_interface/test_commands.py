@@ -20,33 +20,11 @@ from tests.fixtures.walkthrough import get_zork1_walkthrough
         *("take lamp. save", "take lamp then save", "take lamp, save", "take lamp and save", "then save"),
         *("please save", "oops save", "o quit", 'say "save"', "robot, restart", "save;look", "look? quit"),
         *("the quit", "please, the quit", "quit the game", "save my game", "now restart this story"),
+        *("", "  ", "\n", "look\nsave", "look\rx", "a\0b", "\x1b", "look\x08", "\\n", "\\help", "take \\x"),
+        *("日本", "/tmp/x", "../x", "a/../b"),
     ],
 )
-def test_what_ends_saves_or_records_the_session_is_refused(command: str) -> None:
-    assert refusal(command)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "",
-        "  ",
-        "\n",
-        "look\nsave",
-        "look\rx",
-        "a\0b",
-        "\x1b",
-        "look\x08",
-        "\\n",
-        "\\help",
-        "take \\x",
-        "日本",
-        "/tmp/x",
-        "../x",
-        "a/../b",
-    ],
-)
-def test_what_the_interpreter_or_its_files_would_suffer_from_is_refused(command: str) -> None:
+def test_what_ends_saves_or_records_the_session_and_what_harms_the_interpreter_is_refused(command: str) -> None:
     assert refusal(command)
 
 

@@ -142,11 +142,6 @@ def test_a_story_that_kills_its_process_is_a_story_error(own_story: Path, tmp_pa
         IsolatedGame(story, opening_limit=0.3)
 
 
-def test_a_thing_that_is_not_a_story_is_a_story_error(tmp_path: Path) -> None:
-    with pytest.raises(StoryError):
-        IsolatedGame(tmp_path / "missing.z5")
-
-
 def test_a_helper_that_cannot_be_asked_is_a_story_error_and_is_replaced(own_story: Path) -> None:
     with IsolatedGame(own_story):
         fork_helper._helpers[os.getpid()].requests.close()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from game_interface.core.machine.interpreter import Interpreter, Registers, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.inference import explore
+from game_interface.core.status.inference import ToldScore, explore, told_score
 from game_interface.core.status.status_reader import LearningReader, Status
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 
@@ -230,29 +230,29 @@ def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_
     assert toy.read() == Status(score=0, moves=0)
 
 
-def test_dark_rooms_are_known_by_the_global_that_darkness_does_not_touch(tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFORM_6, dark=frozenset({CELLAR})), tmp_path)
+@pytest.mark.parametrize(("plan", "location"), [(INFORM_6, CELLAR), (INFOCOM, None)])
+def test_dark_rooms_are_known_only_by_a_global_that_darkness_does_not_touch(
+    plan: Plan, location: int | None, tmp_path: Path
+) -> None:
+    toy = ToyStory(replace(plan, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
     toy.send("down")
-    assert toy.read(reader).location == CELLAR
+    assert toy.read(reader) == Status(location=location, player=PLAYER, score=0, moves=1)
 
 
-def test_dark_rooms_are_not_claimed_where_no_global_names_them(tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFOCOM, dark=frozenset({CELLAR})), tmp_path)
-    reader = toy.reader()
-    toy.send("down")
-    assert toy.read(reader) == Status(player=PLAYER, score=0, moves=1)
-
-
-@pytest.mark.parametrize("plan", [replace(INFOCOM, body=None), replace(INFOCOM, nothing_to_take=True)])
-def test_what_follows_the_player_is_not_the_player_if_a_grasp_or_a_global_tells(plan: Plan, tmp_path: Path) -> None:
-    plan = replace(plan, follower=True)
-    assert ToyStory(plan, tmp_path).read().player == PLAYER
-
-
-def test_what_moves_now_and_then_with_the_player_is_not_taken_for_the_player(tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFOCOM, trapdoor=True, nothing_to_take=True), tmp_path)
-    toy.set(78, CART)
+@pytest.mark.parametrize(
+    ("plan", "also_named"),
+    [
+        (replace(INFOCOM, follower=True, body=None), None),
+        (replace(INFOCOM, follower=True, nothing_to_take=True), None),
+        (replace(INFOCOM, trapdoor=True, nothing_to_take=True), CART),
+    ],
+)
+def test_what_moves_with_the_player_is_not_the_player_if_a_grasp_a_global_or_a_move_tells(
+    plan: Plan, also_named: int | None, tmp_path: Path
+) -> None:
+    toy = ToyStory(plan, tmp_path)
+    toy.set(78 if also_named else None, also_named or 0)
     assert toy.read().player == PLAYER
 
 
@@ -273,21 +273,16 @@ def test_another_body_than_the_one_at_the_start_is_not_claimed(tmp_path: Path) -
     assert toy.read(reader) == Status(score=0, moves=0)
 
 
-def test_the_score_is_the_storys_own_where_the_status_line_is_late(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("turns", "expected"), [(12, (50, None)), (0, (None, 0))])
+def test_a_status_line_of_the_same_turn_must_show_the_score_and_a_late_one_is_ignored(
+    turns: int, expected: tuple[int | None, int | None], tmp_path: Path
+) -> None:
     """At its end a story does not draw the status line again."""
     toy = ToyStory(INFORM_7, tmp_path)
     reader = toy.reader()
-    toy.points, toy.turns = 50, 12
+    toy.points, toy.turns = 50, turns
     toy.count()
-    assert (toy.read(reader).score, toy.read(reader).moves) == (50, None)
-
-
-def test_no_score_is_claimed_where_a_status_line_of_the_same_turn_shows_another(tmp_path: Path) -> None:
-    toy = ToyStory(INFORM_7, tmp_path)
-    reader = toy.reader()
-    toy.points = 5
-    toy.count()
-    assert (toy.read(reader).score, toy.read(reader).moves) == (None, 0)
+    assert (toy.read(reader).score, toy.read(reader).moves) == expected
 
 
 @pytest.mark.parametrize("clock", [0, 30])
@@ -389,3 +384,29 @@ def test_any_memory_can_be_read(plan: Plan, noise: bytes, at: int, tmp_path_fact
     memory = bytearray(toy.memory)
     memory[at : at + len(noise)] = noise
     assert isinstance(reader.read(memory[: len(toy.memory)].ljust(len(toy.memory)), ""), Status)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("You have so far scored 5 out of a possible 150, in 8 turns, giving you the rank of novice.", (5, 150)),
+        ("Your score is 0 (total of 350 points), in 12 moves.", (0, 350)),
+        ("Your score is 10 (out of 600 total points).", (10, 600)),
+        ("Your score would be 5 points out of 150.", (5, 150)),
+        ("You have scored -10 points out of 430, in 12 moves.", (-10, 430)),
+        ("Your score is 0 out of a total of 400 points.", (0, 400)),
+        ("Score: 5/100", (5, 100)),
+        ("You have 3 of 7 points.", (3, 7)),
+        ("Your score is 32, and it is 9:45.", (32, None)),
+        ("Your score so far: 12", (12, None)),
+        ("In that game you scored 0 out of a possible 0, in 59 turns.", (None, 0)),
+        ("There is no score in this story.", (None, 0)),
+        ("This story does not keep a score.", (None, 0)),
+        ("You can't do that in the 3 seconds that you have.", (None, None)),
+        ("It is 9:45 and 2 of 3 doors are open.", (None, None)),
+    ],
+)
+def test_the_figures_of_an_answer_are_read_only_where_it_speaks_of_a_score(
+    answer: str, told: tuple[int | None, int | None]
+) -> None:
+    assert told_score(answer) == ToldScore(*told)

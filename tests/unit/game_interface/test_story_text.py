@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.story_text import StoryEnding, judge_ending, offers_a_new_game, sounds_like_an_end
+from game_interface.core.story_text import StoryEnding, heading_of, judge_ending, offers_a_new_game, sounds_like_an_end
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
 ON = StoryEnding(died=False, ending=None)
@@ -26,20 +26,19 @@ def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question
     assert judge_ending(text, stopped=False, victory=False, defeat=False) == expected
 
 
-def test_a_profile_knows_a_victory_that_the_text_does_not_name() -> None:
-    assert judge_ending("Inside the Barrow", stopped=True, victory=True, defeat=False).ending == "won"
-
-
-def test_a_profile_that_takes_the_last_text_for_both_means_the_victory() -> None:
-    assert judge_ending("The end", stopped=False, victory=True, defeat=True) == StoryEnding(died=False, ending="won")
-
-
-def test_a_death_by_the_profile_is_no_ending_while_the_machine_runs() -> None:
-    assert judge_ending("Oh no!", stopped=False, victory=False, defeat=True) == StoryEnding(died=True, ending=None)
-
-
-def test_a_machine_that_runs_no_more_without_a_word_is_over_and_nothing_more_is_claimed() -> None:
-    assert judge_ending("", stopped=True, victory=False, defeat=False).ending == "over"
+@pytest.mark.parametrize(
+    ("text", "stopped", "victory", "defeat", "expected"),
+    [
+        ("Inside the Barrow", True, True, False, StoryEnding(died=False, ending="won")),
+        ("The end", False, True, True, StoryEnding(died=False, ending="won")),
+        ("Oh no!", False, False, True, StoryEnding(died=True, ending=None)),
+        ("", True, False, False, StoryEnding(died=False, ending="over")),
+    ],
+)
+def test_a_profile_knows_victories_without_a_word_and_deaths_that_end_nothing_while_the_machine_runs(
+    text: str, *, stopped: bool, victory: bool, defeat: bool, expected: StoryEnding
+) -> None:
+    assert judge_ending(text, stopped=stopped, victory=victory, defeat=defeat) == expected
 
 
 @pytest.mark.parametrize("banner", ["You have won", "You have won... for now", "CONGRATULATIONS!"])
@@ -66,13 +65,39 @@ def test_who_dies_has_not_won_whatever_else_the_banner_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Whoops -- try again.", "The door is stuck. You try again and again.", "Now you can try again\n\nWhat next?"],
+    ("text", "is_offer"),
+    [
+        ("Whoops -- try again.", False),
+        ("The door is stuck. You try again and again.", False),
+        ("Now you can try again\n\nWhat next?", False),
+        ("Would you like to try again?", True),
+        ("Try again (Y/N)?", True),
+        ("Press a key to play again.", True),
+    ],
 )
-def test_a_request_to_try_a_command_again_is_not_an_end(text: str) -> None:
-    assert (sounds_like_an_end(text), offers_a_new_game(text)) == (False, False)
+def test_an_offer_to_play_again_is_an_end_and_a_request_to_try_a_command_again_is_none(
+    text: str, *, is_offer: bool
+) -> None:
+    assert (sounds_like_an_end(text), offers_a_new_game(text)) == (is_offer, is_offer)
 
 
-@pytest.mark.parametrize("text", ["Would you like to try again?", "Try again (Y/N)?", "Press a key to play again."])
-def test_an_offer_to_play_again_is_an_end(text: str) -> None:
-    assert (sounds_like_an_end(text), offers_a_new_game(text)) == (True, True)
+LOOK = "Bedroom\nA bed stands here.\n\nYou can see a lamp here."
+
+
+@pytest.mark.parametrize(
+    ("text", "looked", "heading"),
+    [
+        (LOOK, LOOK, "Bedroom"),
+        ("You crawl through the window.\n\n" + LOOK, LOOK, "Bedroom"),
+        ("Bedroom (on the bed)\nA bed.", "Bedroom (on the bed)\nA bed.", "Bedroom"),
+        ("Bedroom\n\nIt is late", LOOK, "Bedroom"),
+        ("A Sign\n\nNo entry", LOOK, None),
+        ("You are back in the\nBedroom\nagain.", LOOK, None),
+        ("Time passes.", "Time passes.", None),
+        ("", "", None),
+    ],
+)
+def test_a_heading_is_set_off_from_the_text_and_heads_what_look_would_print(
+    text: str, looked: str, heading: str | None
+) -> None:
+    assert heading_of(text, looked) == heading
