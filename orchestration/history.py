@@ -305,7 +305,16 @@ def open_fork(
     recorded = _up_to(lines, branch)
     if parts.model is not None:
         parts.model.try_out()
-    new = _forked(manifest, configuration, parts)
+    begun_with = GameConfiguration.model_validate(manifest.configuration)
+    new = manifest.model_copy(
+        update={
+            "run_id": new_run_id(),
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "configuration": before_hand_over(configuration, begun_with).without_keys(),
+            "model": parts.model.description if parts.model else manifest.model,
+            "forked_from": manifest.run_id,
+        }
+    )
     own = fork_folder(configuration.zork_game_workdir, new.run_id)
     forked = configuration.model_copy(update={"zork_game_workdir": own})
     _copy_beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
@@ -368,20 +377,6 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
         )
     events = [line.event for line in lines[1:end] if line.event is not None]
     return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
-
-
-def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts) -> Manifest:
-    """Return the manifest of a fork, which has its own options but begins with the player of the run."""
-    begun_with = GameConfiguration.model_validate(manifest.configuration)
-    return manifest.model_copy(
-        update={
-            "run_id": new_run_id(),
-            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "configuration": before_hand_over(configuration, begun_with).without_keys(),
-            "model": parts.model.description if parts.model else manifest.model,
-            "forked_from": manifest.run_id,
-        }
-    )
 
 
 @dataclass(frozen=True, slots=True)

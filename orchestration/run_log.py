@@ -55,21 +55,17 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
 
-    def write(_logger: object, _level: str, line: EventDict | str) -> NoReturn:
+    render = structlog.processors.JSONRenderer()
+
+    def write(logger: object, level: str, event: EventDict) -> NoReturn:
+        if level == "error":
+            _TOLD.error("%s: %s", event["event"], event.get("error", "see the log"))
         with suppress(OSError):
-            file.write(str(line).encode("utf-8", "backslashreplace") + b"\n")
+            file.write(str(render(logger, level, event)).encode("utf-8", "backslashreplace") + b"\n")
         raise structlog.DropEvent
 
-    log = structlog.wrap_logger(
-        None,
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _tell_errors,
-            structlog.processors.JSONRenderer(),
-            write,
-        ],
-    )
+    stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
+    log = structlog.wrap_logger(None, processors=[structlog.processors.add_log_level, stamp, write])
     forward = _Forward(log)
     _PROGRAM.addHandler(forward)
     level = _MODELS.level
@@ -81,12 +77,6 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
         _PROGRAM.removeHandler(forward)
         with suppress(OSError):
             file.close()
-
-
-def _tell_errors(_logger: object, level: str, event: EventDict) -> EventDict:
-    if level == "error":
-        _TOLD.error("%s: %s", event["event"], event.get("error", "see the log"))
-    return event
 
 
 class _Forward(logging.Handler):

@@ -123,12 +123,8 @@ def _steps(ways: Iterable[Way]) -> dict[int, dict[int, Cell]]:
         step = next((COMPASS[command] for command in way.there if command in COMPASS), None)
         if step is not None:
             steps.setdefault(way.from_id, {})[way.to_id] = step
-            steps.setdefault(way.to_id, {}).setdefault(way.from_id, _opposite(step))
+            steps.setdefault(way.to_id, {}).setdefault(way.from_id, (-step[0], -step[1]))
     return steps
-
-
-def _opposite(step: Cell) -> Cell:
-    return (-step[0], -step[1])
 
 
 def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
@@ -161,7 +157,7 @@ def _shown(way: Way, cells: Mapping[int, Cell]) -> Shown:
     step = direction(one, other)
     is_straight = 0 in step or other == (one[0] + step[0], one[1] + step[1])  # text shows no longer diagonals
     there, back = ({COMPASS.get(command) for command in commands} for commands in (way.there, way.back))
-    is_agreed = there <= {step} and back <= {_opposite(step)}
+    is_agreed = there <= {step} and back <= {(-step[0], -step[1])}
     return "solid" if is_straight and is_agreed else "dotted"
 
 

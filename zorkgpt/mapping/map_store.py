@@ -71,13 +71,9 @@ class MapStore(SharedStore):
     @override
     def commit(self) -> None:
         if self._is_due:
-            self.save()
-
-    def save(self) -> None:
-        """Write the map, with what others put into the file. Raises ``StoreError``."""
-        with locked(self.path):
-            self._absorb(self._found_edit())
-            self._write()
+            with locked(self.path):
+                self._absorb(self._found_edit())
+                self._write()
 
     @override
     def look(self) -> None:
