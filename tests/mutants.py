@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 MUTMUT = Path(sys.executable).with_name("mutmut")
@@ -57,15 +57,17 @@ def table(found: Mapping[str, str], chosen: Collection[str] = ()) -> str:
     """A line of figures for each package, and one for all, limited to the ``chosen`` mutants if there are any."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name in chosen or found:
-        result = found[name] if found[name] in COLUMNS else "other"
         for package in (package_of(name), "all"):
-            counts[package][result] += 1
+            counts[package][found[name] if found[name] in COLUMNS else "other"] += 1
+    titles = ("mutants", *COLUMNS, "found")
     width = max(map(len, ("package", *counts)))
-    lines = [_line("package", width, ("mutants", *COLUMNS, "found"))]
+    lines = ["  ".join(["package".ljust(width), *titles])]
     for package in (*sorted(counts.keys() - {"all"}), "all"):
         numbers = counts[package]
         share = sum(numbers[each] for each in FOUND) / max(1, numbers.total())
-        lines.append(_line(package, width, (numbers.total(), *(numbers[each] for each in COLUMNS), f"{share:.1%}")))
+        cells = (numbers.total(), *(numbers[each] for each in COLUMNS), f"{share:.1%}")
+        padded = (f"{cell!s:>{len(title)}}" for title, cell in zip(titles, cells, strict=True))
+        lines.append("  ".join([package.ljust(width), *padded]))
     return "\n".join(lines)
 
 
@@ -74,12 +76,6 @@ def package_of(mutant: str) -> str:
     module, _, _function = mutant.rpartition(".")
     package, _, name = module.rpartition(".")
     return package or name
-
-
-def _line(package: str, width: int, cells: Iterable[object]) -> str:
-    titles = ("mutants", *COLUMNS, "found")
-    padded = (f"{cell!s:>{len(title)}}" for title, cell in zip(titles, cells, strict=True))
-    return "  ".join([package.ljust(width), *padded])
 
 
 if __name__ == "__main__":

@@ -108,31 +108,23 @@ def test_a_missing_file_is_no_map_and_no_warning(tmp_path: Path, caplog: pytest.
 
 
 @pytest.mark.parametrize("content", CORRUPT.values(), ids=CORRUPT.keys())
-def test_whoever_plays_keeps_a_corrupt_file_aside_with_a_warning(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "map_state.json"
-    path.write_bytes(content)
-    warnings = Warnings()
-    assert MapStore(path, warnings).graph == MapGraph()
-    assert not path.exists()
-    assert (tmp_path / "map_state.json.corrupt").read_bytes() == content
-    assert [warning["kept"] for warning in warnings] == [f"{path}.corrupt"]
-
-
-@pytest.mark.parametrize("content", CORRUPT.values(), ids=CORRUPT.keys())
-def test_whoever_only_reads_leaves_a_corrupt_file_and_its_backup_as_they_are(
+def test_whoever_only_reads_leaves_a_corrupt_file_as_it_is_and_whoever_plays_keeps_it_aside_with_a_warning(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, backup = tmp_path / "map_state.json", tmp_path / "map_state.json.backup"
     path.write_bytes(content)
     backup.write_text(SEED_EXAMPLE)
-    for _ in range(2):
-        with pytest.raises(StoreError, match=r"map_state.json holds no map \(.*map_state.json.backup is the version"):
-            MapGraph.read(path)
+    with pytest.raises(StoreError, match=r"map_state.json holds no map \(.*map_state.json.backup is the version"):
+        MapGraph.read(path)
     assert MapGraph.load_from_json(path) is None
     assert "holds no map" in caplog.text
+    assert {each.read_bytes() for each in (path, backup)} == {content, SEED_EXAMPLE.encode()}
+    warnings = Warnings()
+    assert MapStore(path, warnings).graph == MapGraph()
+    assert [warning["kept"] for warning in warnings] == [f"{path}.corrupt"]
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
-        "map_state.json": content,
-        "map_state.json.backup": SEED_EXAMPLE.encode(),
+        "map_state.json.corrupt": content,
+        "map_state.json.corrupt.backup": SEED_EXAMPLE.encode(),
     }
 
 
