@@ -195,9 +195,13 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         """
 
         def rewritten(block: MemoriesBlock) -> MemoriesBlock | None:
-            memory = revised(block.content) if isinstance(block.content, Memory) else block.content
-            if memory is block.content or not isinstance(memory, Memory):
-                return block if memory is block.content else None
+            if not isinstance(block.content, Memory):
+                return block
+            memory = revised(block.content)
+            if memory is None:
+                return None
+            if memory is block.content:
+                return block
             return replace(block, text=write_superseded(block.text, memory, self.line_end), content=memory)
 
         return self.with_each_block(

@@ -42,12 +42,12 @@ class Revision:
 
     @property
     def new_persistent(self) -> Memory | None:
-        """Return the new memory, if it is for the file."""
+        """The new memory, if it is for the file."""
         return None if self.new is None or self.new.persistence == "ephemeral" else self.new
 
     @property
     def new_ephemeral(self) -> Memory | None:
-        """Return the new memory, if it is for this episode alone."""
+        """The new memory, if it is for this episode alone."""
         return None if self.new_persistent is not None else self.new
 
     def refusal(self, persistent: Sequence[Memory], ephemeral: Sequence[Memory]) -> str:
