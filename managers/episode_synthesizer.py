@@ -10,6 +10,7 @@ from typing_extensions import Self, Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.episodes import (
     INSTRUCTIONS_SHARE,
+    PLANNED_TURNS,
     SUMMARIES_FILE,
     EpisodeAnswer,
     EpisodeSummary,
@@ -137,7 +138,9 @@ class EpisodeSynthesizer(BaseManager):
         deaths are reported in the story's own words. Raises ``BudgetSpent``.
         """
         summary, knowledge, budget = self._summary, self.knowledge_manager, self.config.prompt_budgets.analysis
-        if summary is None or not summary.is_worth_a_question or not self.config.knowledge.enabled:
+        if summary is None or not self.config.knowledge.enabled:
+            return False
+        if not summary.is_instructive and summary.turns < PLANNED_TURNS:
             return False
         if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
             return self._keep_plain_lessons(summary)

@@ -27,6 +27,31 @@ INSTRUCTIVE_TURNS: Final = 100
 PLANNED_TURNS: Final = 20
 """After fewer turns there is little to plan from."""
 INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
+LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
+COMMANDS_SHOWN: Final = 3
+DEATHS_HANDED_OVER: Final = 3
+GAINS_SHOWN: Final = 8
+LONGEST_NAME: Final = 80  # characters of a command or a location
+LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
+OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
+    "won": "was won",
+    "lost": "was lost",
+    "over": "came to the story's end",
+    "crashed": "broke off, for the story's program failed",
+    "turn_limit": "reached its turn limit",
+    "left": "was left by its player",
+}
+INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
+EARLIER_SHOWN: Final = 5
+EARLIER_DEATH: Final = 400  # characters
+POINTS_SHOWN: Final = 40
+DEATHS_SHOWN: Final = 5
+DEATHS_SHARE: Final = 0.5
+LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
+FEWEST_MERGED: Final = 2
+"""How many insights one without turns of its own has to join."""
+
+_HEADINGS: Final = {text_key(heading): heading for heading in INSIGHTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +107,6 @@ class EpisodeSummary:
     scored: tuple[Scored, ...] = ()
     deaths: tuple[Death, ...] = ()
     critic_score: float | None = None
-
-    @property
-    def is_worth_a_question(self) -> bool:
-        """Whether to call a model about it (docs/specification.md, Episode synthesis)."""
-        return self.is_instructive or self.turns >= PLANNED_TURNS
 
     @property
     def is_instructive(self) -> bool:
@@ -199,22 +219,6 @@ def _parsed(line: str) -> SummaryLine:
         return SummaryLine(line)
 
 
-LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
-COMMANDS_SHOWN: Final = 3
-DEATHS_HANDED_OVER: Final = 3
-GAINS_SHOWN: Final = 8
-LONGEST_NAME: Final = 80  # characters of a command or a location
-LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
-OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
-    "won": "was won",
-    "lost": "was lost",
-    "over": "came to the story's end",
-    "crashed": "broke off, for the story's program failed",
-    "turn_limit": "reached its turn limit",
-    "left": "was left by its player",
-}
-
-
 def handover_text(summary: EpisodeSummary) -> str:
     """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters."""
     outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
@@ -279,15 +283,6 @@ def _short(text: str) -> str:
     return cut_at(text, LONGEST_NAME)
 
 
-INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
-EARLIER_SHOWN: Final = 5
-EARLIER_DEATH: Final = 400  # characters
-POINTS_SHOWN: Final = 40
-DEATHS_SHOWN: Final = 5
-DEATHS_SHARE: Final = 0.5
-LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
-
-
 def episode_prompt(
     summary: EpisodeSummary,
     *,
@@ -334,12 +329,6 @@ def episode_prompt(
         ),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
-
-
-FEWEST_MERGED: Final = 2
-"""How many insights one without turns of its own has to join."""
-
-_HEADINGS: Final = {text_key(heading): heading for heading in INSIGHTS}
 
 
 class DeathLesson(BaseModel):

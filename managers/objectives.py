@@ -20,6 +20,20 @@ from session.values import GameObject, TurnRecord
 from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
 from zorkgpt.mapping.navigation import frontier, neighbourhood
 
+LONGEST_TEXT = 400  # characters
+LONGEST_EVIDENCE = 200
+ELLIPSIS = "…"
+STALE = "no progress"
+OF_PLAYER = "the player's own"
+MAX_ENDED_SHOWN = 5
+MAX_UNTRIED_ROOMS = 10
+RECENT_TURNS = 20
+SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
+LONGEST_TITLE = 200  # characters
+LONGEST_DRAWING = 4000  # characters
+DRAWN_RADIUS = 2  # moves from here, if the whole map is longer
+NO_MEMORIES = "No memories available for current or adjacent locations"
+
 
 def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:
     """Return the facts of a turn.
@@ -51,13 +65,6 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
 def _names_missing(from_: tuple[GameObject, ...], of: tuple[GameObject, ...]) -> str:
     known = {thing.num for thing in from_}
     return ", ".join(thing.name or f"object #{thing.num}" for thing in of if thing.num not in known)
-
-
-LONGEST_TEXT = 400  # characters
-LONGEST_EVIDENCE = 200
-ELLIPSIS = "…"
-STALE = "no progress"
-OF_PLAYER = "the player's own"
 
 
 class CompletedObjective(BaseModel):
@@ -184,16 +191,6 @@ class ObjectiveUpdate:
             evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
             objective = Objective(id_, text, self.turn, self.location_id, evidence, location_id)
             self.objectives[id_] = self.changed[id_] = objective
-
-
-MAX_ENDED_SHOWN = 5
-MAX_UNTRIED_ROOMS = 10
-RECENT_TURNS = 20
-SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
-LONGEST_TITLE = 200  # characters
-LONGEST_DRAWING = 4000  # characters
-DRAWN_RADIUS = 2  # moves from here, if the whole map is longer
-NO_MEMORIES = "No memories available for current or adjacent locations"
 
 
 def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]]) -> Part:

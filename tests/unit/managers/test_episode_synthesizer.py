@@ -189,43 +189,58 @@ def test_what_is_learnt_comes_from_the_turns_that_led_to_a_death_or_that_an_insi
     assert len(play.llm.calls) == 1
 
 
-def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
+YARN = KnowledgeLine("Yarn sells", (Source(3, 1, 1),))
+BOTH = KnowledgeLine("Hood and lamp first", (*HOOD.sources, *LAMP.sources, Source(3, 2, 2)))
+AGAIN = KnowledgeLine("put the HOOD on first", (*HOOD.sources, Source(3, 2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "known", "expected"),
+    [
+        (
+            insight("Yarn sells", DISCOVERIES, turns=[1]),
+            {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)},
+            {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,), WAYS: (), DISCOVERIES: (YARN,)},
+        ),
+        (
+            insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2]),
+            {PATTERNS: (HOOD,), PLACES: (LAMP,)},
+            {PATTERNS: (), PLACES: (), WAYS: (BOTH,), DISCOVERIES: ()},
+        ),
+        *(
+            (
+                insight(AGAIN.text, turns=[2], replaces=replaces),
+                {PATTERNS: (HOOD,)},
+                {PATTERNS: (AGAIN,), PLACES: (), WAYS: (), DISCOVERIES: ()},
+            )
+            for replaces in ([], [1])
+        ),
+        (insight("Mind the step", turns=[2], replaces=[1]), {PATTERNS: (BY_HAND,)}, {PATTERNS: (BY_HAND,)}),
+    ],
+    ids=[
+        *("others stay", "merged ones keep their sources", "confirmed by its words", "confirmed by its number"),
+        "a person's is not repeated",
+    ],
+)
+def test_insights_are_added_merged_and_confirmed(
+    tmp_path: Path,
+    answer: dict[str, object],
+    known: dict[str, tuple[KnowledgeLine, ...]],
+    expected: dict[str, tuple[KnowledgeLine, ...]],
+) -> None:
+    play = EpisodePlay(tmp_path, [answer], episode=3)
+    play.knowledge.insight_lines = known
+    play.lose()
+    assert play.knowledge.insight_lines == expected
+    assert play.metrics["refused"] == 0
+
+
+def test_the_question_numbers_the_insights_of_the_program_below_their_headings(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, [NOTHING])
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
     play.lose()
-    assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
-    assert play.knowledge.insight_lines == {
-        PATTERNS: (BY_HAND, HOOD),
-        PLACES: (LAMP,),
-        WAYS: (),
-        DISCOVERIES: (KnowledgeLine("Yarn sells", (Source(3, 1, 1),)),),
-    }
-
-
-def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> None:
-    merged = insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2])
-    play = EpisodePlay(tmp_path, [merged], episode=3)
-    play.knowledge.insight_lines = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
-    play.lose()
-    assert f"{PATTERNS}:\n1. Put the hood on first\n{PLACES}:\n2. Lamps burn out\n" in play.prompt
-    new = KnowledgeLine("Hood and lamp first", (*HOOD.sources, *LAMP.sources, Source(3, 2, 2)))
-    assert play.knowledge.insight_lines == {PATTERNS: (), PLACES: (), WAYS: (new,), DISCOVERIES: ()}
-
-
-@pytest.mark.parametrize("replaces", [[], [1]])
-def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int]) -> None:
-    play = EpisodePlay(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
-    play.knowledge.insight_lines = {PATTERNS: (HOOD,)}
-    play.lose()
-    assert [line.sources for line in play.knowledge.insight_lines[PATTERNS]] == [(Source(1, 3, 3), Source(3, 2, 2))]
-
-
-def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
-    play.knowledge.insight_lines = {PATTERNS: (BY_HAND,)}
-    play.lose()
-    assert play.knowledge.insight_lines == {PATTERNS: (BY_HAND,)}
-    assert play.metrics["refused"] == 0
+    numbered = f"- Mind the step\n1. Put the hood on first\n{PLACES}:\n2. Lamps burn out\n"
+    assert f"{PATTERNS}:\n{numbered}" in play.prompt
 
 
 @pytest.mark.parametrize(
@@ -285,16 +300,10 @@ def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path)
     assert len(summaries(tmp_path)) == 1
 
 
-def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_all_the_same(tmp_path: Path) -> None:
+def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_alike_in_every_episode(
+    tmp_path: Path,
+) -> None:
     play = EpisodePlay(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
-    play.lose()
-    assert play.llm.calls == []
-    assert len(play.knowledge.lines[DEATH_ANALYSIS]) == 1
-    assert play.metrics["failures"] == 0
-
-
-def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, prompt_budgets={"analysis": 1500})
     for episode in (1, 2):
         play.begin(episode)
         play.die()
@@ -302,6 +311,7 @@ def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: P
     first, second = play.knowledge.lines[DEATH_ANALYSIS]
     assert first.text == second.text
     assert first.sources != second.sources
+    assert (play.llm.calls, play.metrics["failures"]) == ([], 0)
 
 
 @pytest.mark.parametrize("budget", [SMALLEST_BUDGET, 3000, 4000, 6000, 15_000])
@@ -437,17 +447,6 @@ def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_
     play.lose()
     assert [line.text for line in play.knowledge.insight_lines[PATTERNS]] == ["Lamps burn out", "Hood on"]
     assert play.metrics["refused"] == 1
-
-
-def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
-    play.turn(score=10)
-    play.manager.end("turn_limit")
-    play.begin(2)
-    play.knowledge.known = "Lamps burn out."
-    play.lose()
-    assert "Lamps burn out." in play.prompt
-    assert "Episode 1 reached its turn limit after 1 turn, with 10 points out of 50 and 1 room seen." in play.prompt
 
 
 def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_before_a_death(tmp_path: Path) -> None:

@@ -124,14 +124,6 @@ def test_recent_play_is_the_last_twenty_turns_or_those_since_the_last_update(
     assert told_turns(last_prompt(play)) == list(range(31 - shown, 31))
 
 
-def test_a_fact_stands_with_its_turn(tmp_path: Path) -> None:
-    user = last_prompt(afternoon(tmp_path)).user
-    assert (
-        "Turn 15 [Location 44: gained jar of mordant, no longer carried: grey banner, the player died]: jump\n"
-        "  Why: because of jump\n"
-    ) in user
-
-
 def test_where_there_is_room_a_long_response_is_told_whole(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}])
     text = (
@@ -234,14 +226,6 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
     for location, doors in ((GATE, [VATS.num, LOFT.num]), (LOFT, [GATE.num])):
         found_doors = re.findall(r"\*\*Location (\d+)", memories_text(play.manager, location.num))
         assert found_doors == [str(door) for door in doors]
-
-
-def test_memories_of_this_location_come_first(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, memories=Memories({GATE.num: [memory()]}))
-    assert memories_text(play.manager, GATE.num) == (
-        "## Memories for Current Location 11 (Dye Works Gate):\n"
-        "  - [SUCCESS] Fixing the blue\n    Add the mordant, then dip the banner."
-    )
 
 
 def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful_ones(tmp_path: Path) -> None:
