@@ -15,39 +15,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event as Flag
 from time import perf_counter
 
 from benchmarks.stories import walkthrough_of, zork_or_own
 from benchmarks.tables import show
-from benchmarks.turn_cost import Player
-from orchestration.opening import open_story
-from orchestration.run import open_run
+from benchmarks.turn_cost import play
 from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.pages import write_report
-from zorkgpt.llm.run_model import ChosenModel
 
 TURNS, OF_EPISODE = 1000, 100
 MOST_SECONDS, MOST_MEGABYTES = 20.0, 10.0  # of a run of 1,000 turns
-
-
-def play(configuration: GameConfiguration, turns: int) -> Path:
-    """Play so many turns and return the run folder."""
-    walkthrough = walkthrough_of(zork_or_own())
-    player = Player(walkthrough.commands[:OF_EPISODE])
-    with (
-        open_story(configuration) as parts,
-        open_run(
-            configuration,
-            replace(parts, model=ChosenModel(player, "scripted")),
-            episodes=turns // OF_EPISODE,
-            show=player.show,
-            stop=Flag(),
-        ) as run,
-    ):
-        run.play()
-        return run.folder
 
 
 def processor_seconds() -> float:
@@ -57,14 +36,16 @@ def processor_seconds() -> float:
 
 def main(turns: int = TURNS) -> int:
     """Print the figures."""
-    walkthrough = walkthrough_of(zork_or_own())
+    whole = walkthrough_of(zork_or_own())
+    walkthrough = replace(whole, commands=whole.commands[:OF_EPISODE])
     with TemporaryDirectory() as workdir:
         configuration = GameConfiguration(
             zork_game_workdir=Path(workdir),
             game={"file": walkthrough.story, "seed": max(1, walkthrough.seed)},
             max_turns_per_episode=OF_EPISODE,
         )
-        folder, page = play(configuration, turns), Path(workdir) / "report.html"
+        play(walkthrough, Path(workdir), episodes=turns // OF_EPISODE)
+        folder, page = find_run(Path(workdir)), Path(workdir) / "report.html"
         start, used = perf_counter(), processor_seconds()
         said = write_report([folder], page, configuration)
         seconds, used = perf_counter() - start, processor_seconds() - used

@@ -261,10 +261,11 @@ def play(
     folder: Path,
     *,
     turns: int = 0,
+    episodes: int = 1,
     stop: Callable[[Event], bool] = lambda _event: False,
     **options: object,
 ) -> Cost:
-    """Play the commands in that work folder, until ``turns`` turns are played or each command once.
+    """Play the commands in that work folder, in each episode until ``turns`` turns are played or each command once.
 
     stop: called with each event; returns whether the run is to be interrupted after the turn in flight
     """
@@ -288,7 +289,7 @@ def play(
         open_run(
             configuration,
             replace(parts, model=ChosenModel(player, "scripted")),
-            episodes=1,
+            episodes=episodes,
             show=show,
             stop=stopping,
         ) as run,

@@ -31,17 +31,13 @@ def test_the_heading_says_what_was_played_by_whom_and_with_what_help(open_report
         expect(heading).to_contain_text(told)
 
 
-def test_the_slider_moves_through_the_turns(open_report: OpenReport) -> None:
+def test_the_slider_and_the_list_of_turns_go_to_a_turn(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)))
     page.get_by_role("slider", name="Turn").fill("17")
     expect(page.get_by_role("article")).to_contain_text("You are at 17 of run 1.")
     expect(page.get_by_role("article")).to_contain_text("Because of 17.")
     page.get_by_role("button", name="Next turn").click()
     expect_turn(page, "Episode 1, turn 18")
-
-
-def test_the_list_of_turns_goes_to_the_one_that_is_clicked(open_report: OpenReport) -> None:
-    page = open_report(report_of(run_of(40)))
     page.get_by_role("option", name="go 6 ").click()
     expect_turn(page, "Episode 1, turn 6")
 
@@ -70,12 +66,20 @@ def test_keys_alone_are_enough(open_report: OpenReport) -> None:
     expect(page.get_by_label("Room", exact=True)).to_contain_text("Room 7")
 
 
-def test_a_search_leaves_the_turns_that_have_the_words(open_report: OpenReport) -> None:
+def test_a_search_leaves_the_turns_that_have_the_words_and_looks_into_prompts_if_asked_to(
+    open_report: OpenReport,
+) -> None:
     page = open_report(report_of(run_of(40)))
-    page.get_by_role("searchbox", name="Search the turns").fill("YOU ARE AT 12 OF")
-    expect(page.get_by_role("status").first).to_contain_text("1 turn found")
+    search, found = page.get_by_role("searchbox", name="Search the turns"), page.get_by_role("status").first
+    search.fill("YOU ARE AT 12 OF")
+    expect(found).to_contain_text("1 turn found")
     page.get_by_role("option", name="go 12").click()
     expect(page.locator("mark")).to_have_text(["You are at 12 of"])
+    search.fill("line 44 of a prompt")
+    expect(found).to_contain_text("0 turns found")
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("Search prompts, too").check()
+    expect(found).to_contain_text("36 turns found")
 
 
 def test_what_a_search_finds_in_several_episodes_names_the_episode(open_report: OpenReport) -> None:
@@ -102,15 +106,6 @@ def test_filters_leave_the_turns_that_pass(open_report: OpenReport, choose: Any,
     expect(page.get_by_role("status").first).to_contain_text(f"{turns} turns found")
 
 
-def test_a_search_looks_into_prompts_if_it_is_asked_to(open_report: OpenReport) -> None:
-    page = open_report(report_of(run_of(40)))
-    page.get_by_role("searchbox", name="Search the turns").fill("line 44 of a prompt")
-    expect(page.get_by_role("status").first).to_contain_text("0 turns found")
-    page.get_by_text("Filter", exact=True).click()
-    page.get_by_label("Search prompts, too").check()
-    expect(page.get_by_role("status").first).to_contain_text("36 turns found")
-
-
 def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: OpenReport) -> None:
     run = run_of(40)
     learnt = [change["after"] for turn in run["turns"] for change in turn["changes"]]
@@ -120,16 +115,18 @@ def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: O
     expect(page.get_by_role("main")).to_contain_text("which turn taught it is not known")
 
 
-def test_a_link_leads_to_a_moment_and_the_address_names_it(open_report: OpenReport) -> None:
+def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_at_once(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)), "#e2t47")
     expect_turn(page, "Episode 2, turn 47")
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**#e2t48")
     page.evaluate("location.hash = '#e1t3'")
     expect_turn(page, "Episode 1, turn 3")
+    page.evaluate("() => { location.hash = '#e1t9'; history.replaceState(null, '', '#e1t3'); }")
+    expect_turn(page, "Episode 1, turn 9")
 
 
-def test_a_model_call_opens_into_its_prompt_with_what_changed_marked(open_report: OpenReport) -> None:
+def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learnt(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)), "#e1t2")
     page.locator("summary", has_text="agent").click()
     call = page.locator(".call")
@@ -139,10 +136,7 @@ def test_a_model_call_opens_into_its_prompt_with_what_changed_marked(open_report
     call.get_by_label("mark what changed since this role was last asked").uncheck()
     expect(call.locator("ins")).to_have_count(0)
     expect(call.locator("pre").nth(1)).to_contain_text("Line 2 of a prompt")
-
-
-def test_what_was_learnt_and_what_stood_in_the_prompt_are_shown(open_report: OpenReport) -> None:
-    page = open_report(report_of(run_of(40)), "#e1t5")
+    page.get_by_role("slider", name="Turn").fill("5")
     expect(page.get_by_role("article").locator("ins")).to_contain_text("What turn 5 taught")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("article")).to_contain_text("1 thing learnt before stood in the prompt")
@@ -203,14 +197,6 @@ def test_two_runs_stand_side_by_side_at_the_same_milestone(open_report: OpenRepo
     row.get_by_role("link", name="turn 21").click()
     expect_turn(page, "Episode 1, turn 21")
     expect(page.get_by_role("article")).to_contain_text("You are at 21 of run 2.")
-
-
-def test_a_link_is_followed_even_if_the_address_is_replaced_before_the_page_hears_of_it(
-    open_report: OpenReport,
-) -> None:
-    page = open_report(report_of(run_of(40)), "#e1t4")
-    page.evaluate("() => { location.hash = '#e1t9'; history.replaceState(null, '', '#e1t4'); }")
-    expect_turn(page, "Episode 1, turn 9")
 
 
 def test_a_run_that_stopped_before_its_first_episode_is_shown(open_report: OpenReport) -> None:

@@ -168,10 +168,9 @@ def test_an_arm_alone_is_scored_with_the_interval_of_its_measured_pairs() -> Non
     assert 2 <= score.low < 3 < score.high <= 4
 
 
-def test_a_story_without_points_has_no_score() -> None:
-    assert next(arm_scores([replace(measured_run("dyeworks", "full", 1, 0), score=None)])).score is None
-
-
-def test_one_run_alone_is_scored_without_an_interval() -> None:
-    score = next(arm_scores([measured_run("dyeworks", "full", 1, 4)]))
-    assert (score.runs, score.score, score.low, score.high) == (1, 4, None, None)
+@pytest.mark.parametrize(("points", "runs"), [(4, 1), (None, 0)])
+def test_one_run_alone_is_scored_without_an_interval_and_one_without_points_not_at_all(
+    points: float | None, runs: int
+) -> None:
+    score = next(arm_scores([replace(measured_run("dyeworks", "full", 1, 0), score=points)]))
+    assert (score.runs, score.score, score.low, score.high) == (runs, points, None, None)
