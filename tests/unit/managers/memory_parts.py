@@ -18,6 +18,14 @@ from tests.fixtures.dye_works import VATS, Play
 from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
+NOTHING: dict[str, object] = {"memories": []}
+LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."
+
+
+def silent(*_: object) -> Reply:
+    """A model that remembers nothing."""
+    return NOTHING
+
 
 def memory(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> Memory:
     """A memory whose other fields are the usual ones unless named."""
@@ -66,3 +74,20 @@ class MemoryPlay(Play[SimpleMemoryManager]):
         super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         self.manager = SimpleMemoryManager(structlog.get_logger(), self.config, self.state, self.llm)
         self.learners = (self.manager,)
+
+
+def play_at_the_vats(
+    workdir: Path, answer: dict[str, object] = NOTHING, *, arrival: str = "Blue Vats", **options: object
+) -> MemoryPlay:
+    """The player has come to the vats in turn 1 and looked about in turn 2; all of that is considered.
+
+    answer: to all that comes later
+    """
+    answers = [NOTHING]
+    play = MemoryPlay(workdir, lambda *_: answers[-1], **options)
+    play.turn("north", arrival, location=VATS)
+    play.turn("wait")
+    play.manager.end()
+    play.llm.calls.clear()
+    answers.append(answer)
+    return play

@@ -30,20 +30,17 @@ def text_of(workdir: Path) -> str:
 
 
 class TestRouting:
-    def test_an_ephemeral_memory_never_touches_the_disk(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        assert manager.add_memory(31, "Blue Vats", memory(persistence="ephemeral"))
-        assert (manager.get_ephemeral_count(31), manager.get_persistent_count(31)) == (1, 0)
-        assert text_of(tmp_path) == ""
-
-    @pytest.mark.parametrize("persistence", ["core", "permanent"])
-    def test_a_persistent_memory_is_in_the_file_and_known_to_the_next_run(
+    @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
+    def test_a_memory_is_in_the_file_and_known_to_the_next_run_unless_it_is_ephemeral(
         self, tmp_path: Path, persistence: str
     ) -> None:
-        kept = memory(persistence=persistence)
-        assert manager_in(tmp_path).add_memory(31, "Blue Vats", kept)
-        assert f"[NOTE - {persistence.upper()}] Mordant first" in text_of(tmp_path)
-        assert manager_in(tmp_path).memory_cache == {31: [kept]}
+        manager, kept = manager_in(tmp_path), memory(persistence=persistence)
+        assert manager.add_memory(31, "Blue Vats", kept)
+        if persistence == "ephemeral":
+            assert (manager.get_ephemeral_count(31), text_of(tmp_path)) == (1, "")
+        else:
+            assert f"[NOTE - {persistence.upper()}] Mordant first" in text_of(tmp_path)
+            assert manager_in(tmp_path).memory_cache == {31: [kept]}
 
     @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
     @pytest.mark.parametrize("other", ["permanent", "ephemeral"])
@@ -111,36 +108,6 @@ class TestRouting:
         assert [titles(known, place) for place in (GATE, VATS, LOFT)] == [["Later"], ["Kept", "Added"], ["Given"]]
         assert manager.memory_cache == known
 
-    def test_what_is_added_and_given_up_is_logged_with_its_level(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        with capture_logs() as logs:
-            manager.add_memory(31, "Blue Vats", memory("Here", "core"))
-            manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-            manager.supersede_memory(31, "Blue Vats", "Left jar", memory("Jar opens the sluice"))
-            manager.supersede_memory(31, "Blue Vats", "Here", memory("Always here", "core"))
-            manager.invalidate_memory(31, "Always here", "gone")
-        assert [
-            (entry["event"], entry["title"], entry.get("new_title"), entry.get("persistence"), entry.get("reason"))
-            for entry in logs
-        ] == [
-            ("memory added to the file", "Here", None, "core", None),
-            ("ephemeral memory added", "Left jar", None, "ephemeral", None),
-            ("memory added to the file", "Jar opens the sluice", None, "permanent", None),
-            ("memory upgraded", "Left jar", "Jar opens the sluice", "ephemeral", None),
-            ("memory added to the file", "Always here", None, "core", None),
-            ("memory superseded", "Here", "Always here", "core", None),
-            ("memory invalidated", "Always here", None, None, "gone"),
-        ]
-        assert {entry["location_id"] for entry in logs} == {31}
-
-    def test_a_new_episode_clears_the_ephemeral_tier_alone(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("kept"))
-        manager.add_memory(31, "Blue Vats", memory("gone", "ephemeral"))
-        manager.reset_episode()
-        assert manager.ephemeral_cache == {}
-        assert titles(manager.memory_cache) == ["kept"]
-
 
 class TestSupersession:
     @pytest.mark.parametrize(
@@ -185,52 +152,43 @@ class TestSupersession:
 
     def test_nothing_changes_where_the_new_title_stands_already(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Old way"))
-        manager.add_memory(31, "Blue Vats", memory("New way"))
-        before = text_of(tmp_path)
+        for title in ("Old way", "New way"):
+            manager.add_memory(31, "Blue Vats", memory(title))
         assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way"))
-        assert text_of(tmp_path) == before
-        assert titles(manager.memory_cache) == ["Old way", "New way"]
+        assert titles(manager_in(tmp_path).memory_cache) == titles(manager.memory_cache) == ["Old way", "New way"]
 
     def test_a_memory_may_be_superseded_under_its_own_title(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         manager.add_memory(31, "Blue Vats", memory("Way", status=MemoryStatus.TENTATIVE))
         assert manager.supersede_memory(31, "Blue Vats", "Way", memory("Way", text="Confirmed."))
-        assert titles(manager.memory_cache) == ["Way"]
-        assert "Confirmed." in manager.get_location_memory(31)
+        assert manager.get_location_memory(31) == "[NOTE] Way: Confirmed."
 
-    def test_a_superseded_ephemeral_memory_stays_until_the_episode_ends(self, tmp_path: Path) -> None:
+    def test_ephemeral_memories_go_when_the_episode_ends_a_superseded_one_too(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Left jar here", "ephemeral"))
+        for title in ("Left jar here", "Banner is wet"):
+            manager.add_memory(31, "Blue Vats", memory(title, "ephemeral"))
         manager.supersede_memory(31, "Blue Vats", "Left jar here", memory("Jar opens the sluice"))
-        assert manager.get_ephemeral_count(31) == 1
+        assert manager.get_ephemeral_count(31) == 2
         assert "Left jar here" not in manager.get_location_memory(31)
         manager.reset_episode()
-        assert manager.get_ephemeral_count(31) == 0
-        assert "Jar opens the sluice" in manager.get_location_memory(31)
+        assert manager.ephemeral_cache == {}
+        assert titles(manager.memory_cache) == ["Jar opens the sluice"]
 
 
 class TestInvalidation:
-    @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-    def test_a_false_memory_is_marked_with_reason_and_turn(self, tmp_path: Path, persistence: str) -> None:
+    def test_false_memories_are_marked_with_reason_and_turn_in_one_write(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Fumes are harmless", persistence))
-        assert manager.invalidate_memory(location_id=31, memory_title="fumes are harmless", reason="Died", turn=25)
-        cache = manager.ephemeral_cache if persistence == "ephemeral" else manager.memory_cache
-        marked = cache[31][0]
-        assert (marked.status, marked.superseded_by) == ("SUPERSEDED", INVALIDATION_MARKER)
-        assert (marked.invalidation_reason, marked.superseded_at_turn) == ("Died", 25)
-        assert not manager.invalidate_memory(31, "fumes are harmless", "again")
-
-    def test_many_titles_are_given_up_in_one_write_each_with_its_answer(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for title, persistence in (("a", "permanent"), ("b", "ephemeral"), ("c", "core")):
+        for title, persistence in (("a", "permanent"), ("b", "ephemeral"), ("C", "core")):
             manager.add_memory(31, "Blue Vats", memory(title, persistence))
         before = text_of(tmp_path)
         found = manager.invalidate_memories(location_id=31, memory_titles=["a", "b", "c", "x"], reason="No", turn=3)
         assert found == {"a": True, "b": True, "c": True, "x": False}
         assert (tmp_path / "Memories.md.backup").read_text() == before
-        assert manager.get_location_memory(31) == ""
+        for kept in (*manager.memory_cache[31], *manager.ephemeral_cache[31]):
+            assert (kept.status, kept.superseded_by) == ("SUPERSEDED", INVALIDATION_MARKER)
+            assert (kept.invalidation_reason, kept.superseded_at_turn) == ("No", 3)
+        assert not manager.invalidate_memory(31, "c", "again")
+        assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
 
     def test_what_was_given_up_before_keeps_its_own_reason(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -248,12 +206,6 @@ class TestInvalidation:
 
 
 class TestView:
-    def test_nothing_known_is_no_text(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("a"))
-        manager.invalidate_memory(31, "a", "no")
-        assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
-
     def test_persistent_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
@@ -268,6 +220,11 @@ class TestView:
             TENTATIVE_HEADING,
             "  [NOTE] Maybe: About Maybe.",
         ]
+
+    def test_tentative_memories_alone_begin_with_their_heading(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Maybe", status=MemoryStatus.TENTATIVE))
+        assert manager.get_location_memory(31).splitlines() == [TENTATIVE_HEADING, "  [NOTE] Maybe: About Maybe."]
 
     def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
         places = [31, 44, 52]
@@ -284,6 +241,15 @@ class TestView:
         manager = manager_in(tmp_path, show_persistence_markers=False)
         manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core"))
         assert "[spawn]" not in manager.get_location_memory(31)
+
+    def test_no_memory_takes_more_than_a_quarter_and_one_that_is_cut_keeps_its_title(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, simple_memory={"max_tokens": 100})
+        long = "`open drawer`: a can of oil, a brass key and a tobacco tin, and a letter"
+        for title in ("one", "two", long):
+            manager.add_memory(31, "Blue Vats", memory(title, text="x" * 900))
+        lines = manager.get_location_memory(31).splitlines()
+        assert [len(line) for line in lines] == [100, 100, 100]
+        assert [line.rstrip("x […]") for line in lines] == ["[NOTE] one:", "[NOTE] two:", f"[NOTE] {long}:"]
 
     def test_what_is_shown_keeps_to_the_budget_with_dangers_and_the_newest(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -312,43 +278,29 @@ class TestView:
 
 
 class TestVisits:
-    def test_a_location_with_memories_says_how_often_the_player_has_been_there(self, tmp_path: Path) -> None:
-        for episode in (1, 2):
-            play = MemoryPlay(tmp_path, lambda *_: {"memories": []}, episode=episode)
-            play.turn("walk", location=VATS)
-            play.manager.add_memory(GATE.num, GATE.name, memory(f"Of episode {episode}"))
-            for place in (GATE, VATS, GATE):
-                play.turn("walk", location=place)
-            play.turn("look")
-            play.manager.end()
-        assert play.manager.get_location_memory(GATE.num).splitlines()[:2] == [
-            "You've been here 6 times across 2 episodes.",
-            "[NOTE] Of episode 1: About Of episode 1.",
-        ]
-        assert "**Visits:** 6 | **Episodes:** 1, 2" in text_of(tmp_path)
-
-    def test_the_visit_that_begins_is_counted_on_arrival(self, tmp_path: Path) -> None:
+    def test_a_location_with_memories_says_how_often_the_player_has_been_there_from_the_second_visit_on(
+        self, tmp_path: Path
+    ) -> None:
+        """The visit that begins is counted on arrival."""
         play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
-        play.turn("walk", location=VATS)
-        play.manager.add_memory(GATE.num, GATE.name, memory())
+        memories = "[NOTE] Mordant first: About Mordant first."
 
-        def told() -> str:
-            return play.manager.get_location_memory(GATE.num).splitlines()[0]
+        def told() -> list[str]:
+            return play.manager.get_location_memory(GATE.num).splitlines()
 
-        play.turn("walk", location=GATE)
-        assert told() == "You've been here 2 times across 1 episode."
-        play.turn("look")
-        assert told() == "You've been here 2 times across 1 episode."
-        play.begin(2)
-        assert told() == "You've been here 3 times across 2 episodes."
-        play.turn("look")
-        assert told() == "You've been here 3 times across 2 episodes."
-
-    def test_a_first_visit_is_not_counted_aloud(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
         play.turn()
         play.manager.add_memory(GATE.num, GATE.name, memory())
-        assert play.manager.get_location_memory(GATE.num) == "[NOTE] Mordant first: About Mordant first."
+        assert told() == [memories]
+        play.turn("walk", location=VATS)
+        for _ in range(2):
+            play.turn("walk", location=GATE)
+            assert told() == ["You've been here 2 times across 1 episode.", memories]
+        play.begin(2)
+        for _ in range(2):
+            assert told() == ["You've been here 3 times across 2 episodes.", memories]
+            play.turn("look")
+        play.manager.end()
+        assert "**Visits:** 3 | **Episodes:** 1, 2" in text_of(tmp_path)
 
     def test_where_nothing_is_remembered_no_visits_are_told(self, tmp_path: Path) -> None:
         (tmp_path / "Memories.md").write_text("## Location 11: Gate\n**Visits:** 7 | **Episodes:** 1, 2\n")
@@ -387,9 +339,7 @@ class TestVisits:
         assert (tmp_path / "Memories.md").stat().st_mtime_ns == written
         assert play.metrics["pending_edits"] == 1
 
-
-class TestVisitsBeforeTheFirstMemory:
-    def test_they_count(self, tmp_path: Path) -> None:
+    def test_those_before_the_first_memory_count(self, tmp_path: Path) -> None:
         config = GameConfiguration(zork_game_workdir=tmp_path)
         state = GameState(episode=1)
         map_manager = MapManager(structlog.get_logger(), config, state)
@@ -416,19 +366,40 @@ class TestEpisodeState:
         assert play.manager._visit == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}, {"memories": [learnt("Two")]}])
         play.turn("enter gate", "Blue Vats", location=VATS)
+        play.turn("stir", "It swirls.", world_hash="1")
+        play.manager.consider()
         status = play.manager.get_status()
         assert status["state"] == {"file": str(tmp_path / "Memories.md"), "writable": True}
         assert status["metrics"] == {
-            "locations": 1,
-            "persistent_memories": 1,
+            "locations": 2,
+            "persistent_memories": 2,
             "ephemeral_memories": 0,
             "pending_news": 0,
             "pending_edits": 0,
-            "synthesis_calls": 1,
+            "synthesis_calls": 2,
             "synthesis_failures": 0,
-            "memories_learnt": 1,
+            "memories_learnt": 2,
             "core_validation_downgrade": 0,
             "refused": 1,
         }
+
+
+def test_a_removed_title_is_gone_from_every_location_and_both_tiers(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    for location in (VATS, LOFT):
+        for title in ("Mordant first", "Alum last"):
+            manager.add_memory(location.num, location.name, memory(title))
+        manager.add_memory(location.num, location.name, memory("Jar left here", "ephemeral"))
+    manager.add_memory(VATS.num, VATS.name, memory("Banner is wet", "ephemeral"))
+    written = text_of(tmp_path)
+    assert not manager.remove_memory("Vats boil")
+    assert text_of(tmp_path) == written
+    assert manager.remove_memory("mordant  FIRST")
+    assert manager.remove_memory("Jar left here")
+    for location in (VATS, LOFT):
+        assert titles(manager.memory_cache, location) == ["Alum last"]
+        assert titles(manager_in(tmp_path).memory_cache, location) == ["Alum last"]
+    assert titles(manager.ephemeral_cache) == ["Banner is wet"]
+    assert titles(manager.ephemeral_cache, LOFT) == []

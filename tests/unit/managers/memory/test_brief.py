@@ -45,7 +45,7 @@ def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
     [
         (
             "open drawer",
-            "Inside is a can of oil.",
+            "A can of oil!",
             {"visible": (MORDANT, OIL)},
             ("DISCOVERY", "permanent", "can of oil"),
         ),
@@ -56,12 +56,7 @@ def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
         ("drink dye", "You can't breathe.", {"died": True}, ("DANGER", "permanent", "death")),
         ("push vat", "You can't.", {}, ("FAILURE", "permanent", "You can't.")),
         ("enter chute", "Drying Loft", {"location": LOFT}, ("DISCOVERY", "permanent", "leads to Drying Loft")),
-        (
-            "read plaque",
-            f"The plaque tells of a dyer. {'He dyed and dyed. ' * 9}",
-            {},
-            ("DISCOVERY", "permanent", "The plaque tells of a dyer."),
-        ),
+        ("read plaque", f"A dyer lived. {'He dyed and dyed. ' * 9}", {}, ("DISCOVERY", "permanent", "A dyer lived.")),
     ],
 )
 def test_title_tier_and_category_are_the_machines_word(
@@ -87,7 +82,7 @@ def test_what_is_known_by_its_title_is_not_kept_twice(tmp_path: Path) -> None:
     play = small(tmp_path)
     play.manager.add_memory(VATS.num, VATS.name, memory("`push vat`: You can't."))
     play.turn("push vat", "You can't.")
-    play.manager.end()
+    assert len(kept(play)) == 1
     assert play.metrics["refused"] == 0
 
 

@@ -18,36 +18,28 @@ SWORD = GameObject(90, "elvish sword")
 OIL = GameObject(80, "can of oil")
 
 
-def tiers_of_first_visit(workdir: Path, *memories: dict[str, object]) -> tuple[list[str], MemoryPlay]:
-    """The tiers of memories of a first visit in turns 2 to 4, in which the banner was laid down and oil was found."""
-    play = MemoryPlay(workdir, [{"memories": []}, {"memories": list(memories)}])
+def first_visit(workdir: Path, answer: dict[str, object]) -> tuple[str, MemoryPlay]:
+    """The tier of the memory of a first visit in turns 2 to 4, in which the banner was laid down and oil was found."""
+    play = MemoryPlay(workdir, [{"memories": []}, answer])
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("north", ARRIVAL, location=VATS, visible=(SWORD,))
     play.turn("drop banner", "Dropped.", inventory=(), visible=(SWORD, BANNER))
     play.turn("open drawer", "Inside is a can of oil.", visible=(SWORD, BANNER, OIL))
     play.turn("up", "Drying Loft", location=LOFT)
-    tiers = {
-        each.title: each.persistence
-        for cache in (play.manager.memory_cache, play.manager.ephemeral_cache)
-        for each in cache.get(VATS.num, ())
-    }
-    return [tiers[str(each["memory_title"])] for each in memories], play
+    caches = (play.manager.memory_cache, play.manager.ephemeral_cache)
+    (kept,) = (each for cache in caches for each in cache.get(VATS.num, ()))
+    return kept.persistence, play
 
 
-class TestTurns:
-    @pytest.mark.parametrize(
-        ("turn", "tier"), [(2, "core"), (3, "core"), (4, "permanent"), (6, "permanent"), (99, "permanent")]
-    )
-    def test_the_turn_is_that_of_the_arrival_or_the_first_there(self, tmp_path: Path, turn: int, tier: str) -> None:
-        tiers, play = tiers_of_first_visit(tmp_path, learnt("Sword hangs here", "core", turn=turn))
-        assert tiers == [tier]
-        assert play.metrics["core_validation_downgrade"] == (tier != "core")
-        if tier == "core":
-            assert [each.turns for each in play.manager.memory_cache[VATS.num]] == ["3"]
-
-    def test_without_a_turn_it_may_be_any_of_them(self, tmp_path: Path) -> None:
-        tiers, _ = tiers_of_first_visit(tmp_path, learnt("Sword hangs here", "core"))
-        assert tiers == ["permanent"]
+@pytest.mark.parametrize(
+    ("turn", "tier"), [(2, "core"), (3, "core"), (4, "permanent"), (99, "permanent"), (None, "permanent")]
+)
+def test_its_turn_is_that_of_the_arrival_or_the_first_there(tmp_path: Path, turn: int | None, tier: str) -> None:
+    kept, play = first_visit(tmp_path, learnt("Sword hangs here", "core", turn=turn))
+    assert kept == tier
+    assert play.metrics["core_validation_downgrade"] == (tier != "core")
+    if tier == "core":
+        assert [each.turns for each in play.manager.memory_cache[VATS.num]] == ["3"]
 
 
 class TestTexts:
@@ -64,8 +56,8 @@ class TestTexts:
     )
     def test_what_it_says_was_shown_on_arrival(self, tmp_path: Path, title: str, tier: str) -> None:
         with capture_logs() as logs:
-            tiers, _ = tiers_of_first_visit(tmp_path, learnt(title, "core", turn=3, memory_text="So it is."))
-        assert tiers == [tier]
+            kept, _ = first_visit(tmp_path, learnt(title, "core", turn=3, memory_text="So it is."))
+        assert kept == tier
         warned = [log["event"] for log in logs if log["log_level"] == "warning"]
         expected = f"CORE memory rejected: not shown on arrival, downgrading to {tier.upper()}"
         assert warned == ([] if tier == "core" else [expected])
