@@ -32,8 +32,7 @@ class Watched:
         self.provider = TracerProvider(shutdown_on_exit=False)
         self.kept = InMemorySpanExporter()
         self.provider.add_span_processor(SimpleSpanProcessor(self.kept))
-        self.tracer = self.provider.get_tracer("test")
-        self.listener = RunSpans(self.tracer, configuration, lambda: round(self.at * SECOND))
+        self.listener = RunSpans(self.provider.get_tracer("test"), configuration, lambda: round(self.at * SECOND))
 
     def show(self, at: float, event: Event) -> None:
         self.at = at
@@ -70,13 +69,21 @@ class Watched:
             for span in self.spans
         ]
 
-    def named(self, name: str) -> ReadableSpan:
-        return next(span for span in self.spans if span.name == name)
+    def told(self, name: str) -> dict[str, object]:
+        """The attributes of the first span of that name."""
+        return dict(next(span.attributes or {} for span in self.spans if span.name == name))
 
 
-def test_a_run_holds_episodes_these_turns_and_these_the_calls_that_were_made_in_them() -> None:
+@pytest.fixture
+def watched() -> Watched:
+    """A run was played while a span of somebody else was the current one."""
     watched = Watched()
-    watched.show_run()
+    with TracerProvider().get_tracer("other").start_as_current_span("somebody else's"):
+        watched.show_run()
+    return watched
+
+
+def test_a_run_holds_episodes_these_turns_and_these_the_calls_that_were_made_in_them(watched: Watched) -> None:
     assert watched.tree() == [
         ("run", "", 100, 115),
         ("episode", "run", 101, 114),
@@ -91,12 +98,9 @@ def test_a_run_holds_episodes_these_turns_and_these_the_calls_that_were_made_in_
     assert len({span.context.trace_id for span in watched.spans}) == 1
 
 
-def test_a_model_call_is_told_by_the_conventions() -> None:
-    watched = Watched()
-    watched.show_run()
-    call = watched.named("chat asked-for")
-    assert call.kind is SpanKind.CLIENT
-    assert dict(call.attributes or {}) == {
+def test_a_model_call_is_told_by_the_conventions_and_a_failed_one_is_an_error(watched: Watched) -> None:
+    assert {span.kind for span in watched.spans if span.name == "chat asked-for"} == {SpanKind.CLIENT}
+    assert watched.told("chat asked-for") == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.output.type": "json",
@@ -108,11 +112,6 @@ def test_a_model_call_is_told_by_the_conventions() -> None:
         "zorkgpt.role": "agent",
         "zorkgpt.requests": 2,
     }
-
-
-def test_a_failed_call_is_an_error() -> None:
-    watched = Watched()
-    watched.show_run()
     (call,) = [span for span in watched.spans if span.status.status_code is StatusCode.ERROR]
     assert call.attributes is not None
     assert call.attributes["error.type"] == "_OTHER"
@@ -129,17 +128,15 @@ def test_a_model_that_was_not_asked_for_by_name_has_the_name_it_gives_itself(opt
     assert names == ["chat given", "chat given", "chat", "chat given", "chat given"]
 
 
-def test_run_episode_and_turn_say_which_they_are_and_what_came_of_them() -> None:
-    watched = Watched()
-    watched.show_run()
-    assert dict(watched.named("run").attributes or {}) == {
+def test_run_episode_and_turn_say_which_they_are_and_what_came_of_them(watched: Watched) -> None:
+    assert watched.told("run") == {
         "zorkgpt.run.id": "20260101-000000-abcd",
         "zorkgpt.story.name": "lock",
         "zorkgpt.story.sha256": "5" * 64,
         "zorkgpt.assistance": ("valid-actions",),
         "zorkgpt.run.end": "done",
     }
-    assert dict(watched.named("episode").attributes or {}) == {
+    assert watched.told("episode") == {
         "zorkgpt.episode": 3,
         "zorkgpt.seed": 7,
         "zorkgpt.episode.end": "won",
@@ -164,7 +161,7 @@ def test_nobodys_words_are_in_a_span_and_no_key_and_no_path() -> None:
     told = "".join(span.to_json() for span in watched.spans)
     assert secret not in told
     assert "somebody" not in told
-    assert dict(watched.named("turn").attributes or {}) == {
+    assert watched.told("turn") == {
         "zorkgpt.episode": 3,
         "zorkgpt.turn": 1,
         "zorkgpt.rejected": 1,
@@ -180,7 +177,7 @@ def test_a_pause_ends_everything_and_keeps_the_calls_of_the_turn_that_was_not_fi
     watched.show(4, failed(1.5))
     watched.show(5, RunPaused(reason="down", episode=3, turns=0))
     assert watched.tree() == [("run", "", 1, 5), ("episode", "run", 2, 5), ("chat asked-for", "episode", 2.5, 4)]
-    assert (watched.named("run").attributes or {})["zorkgpt.run.end"] == "paused"
+    assert watched.told("run")["zorkgpt.run.end"] == "paused"
 
 
 def test_a_run_that_breaks_off_is_told_as_far_as_it_came() -> None:
@@ -190,7 +187,7 @@ def test_a_run_that_breaks_off_is_told_as_far_as_it_came() -> None:
     watched.at = 3
     watched.listener.close()
     assert watched.tree() == [("run", "", 1, 3), ("episode", "run", 2, 3)]
-    assert (watched.named("run").attributes or {})["zorkgpt.run.end"] == "cut off"
+    assert watched.told("run")["zorkgpt.run.end"] == "cut off"
     watched.listener.close()
     assert len(watched.spans) == 2
 
@@ -202,10 +199,3 @@ def test_what_goes_on_without_a_beginning_is_told_all_the_same() -> None:
     watched.show(5, EpisodeStarted(4, 8, Observation("A lock.")))
     watched.show(6, RunEnded(episodes=2))
     assert watched.tree() == [("turn", "", 2, 4), ("chat asked-for", "turn", 2.5, 3), ("episode", "", 5, 6)]
-
-
-def test_whatever_span_is_current_is_no_parent_of_ours() -> None:
-    watched = Watched()
-    with watched.tracer.start_as_current_span("somebody else's"):
-        watched.show_run()
-    assert watched.named("run").parent is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -23,10 +24,14 @@ LOOK_AT_IMPORTS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _without_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (OTEL_ENDPOINT, "OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_SAMPLER"):
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[TraceCollector]:
+    """The collector that the environment names, with nothing else about spans in the environment."""
+    for name in ("OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_SAMPLER"):
         monkeypatch.delenv(name, raising=False)
+    with TraceCollector() as collector:
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
+        yield collector
 
 
 def show_turns(turns: int) -> None:
@@ -38,10 +43,18 @@ def show_turns(turns: int) -> None:
         show(RunEnded(episodes=1))
 
 
-def test_every_span_has_reached_the_collector_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    with TraceCollector() as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        show_turns(600)
+def services(collector: TraceCollector) -> set[str]:
+    return {
+        attribute.value.string_value
+        for _, _, resources in collector.requests
+        for resource in resources
+        for attribute in resource.resource.attributes
+        if attribute.key == "service.name"
+    }
+
+
+def test_every_span_has_reached_the_collector_when_the_block_is_left(collector: TraceCollector) -> None:
+    show_turns(600)
     names = sorted({span.name for span in collector.spans})
     assert (len(collector.spans), names) == (1201, ["chat named", "run", "turn"])
     assert {(path, kind) for path, kind, _ in collector.requests} == {("/v1/traces", "application/x-protobuf")}
@@ -52,16 +65,16 @@ def test_every_span_has_reached_the_collector_when_the_block_is_left(monkeypatch
         if attribute.key == "gen_ai.usage.input_tokens"
     ]
     assert tokens == [10] * 600
+    assert services(collector) == {"zorkgpt"}
 
 
-def test_what_the_environment_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_the_environment_may_name_the_service_and_what_it_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
+    collector: TraceCollector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "my-players")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer sk-nobody-may-see-this")
-    with TraceCollector() as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        show_turns(1)
-    assert collector.spans
+    show_turns(1)
+    assert services(collector) == {"my-players"}
     assert "sk-nobody" not in caplog.text
 
 
@@ -73,68 +86,48 @@ def test_what_cannot_be_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, 
         show_turns(1)
 
 
-@pytest.mark.parametrize(("given", "name"), [(None, "zorkgpt"), ("my-players", "my-players")])
-def test_the_service_is_ours_unless_the_environment_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch, given: str | None, name: str
-) -> None:
-    with TraceCollector() as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        if given:
-            monkeypatch.setenv("OTEL_SERVICE_NAME", given)
-        show_turns(1)
-    ((_, _, (resource,)),) = collector.requests
-    values = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
-    assert values["service.name"] == name
-
-
 def test_a_collector_that_takes_nothing_is_warned_of_once_and_by_nobody_else(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    collector: TraceCollector, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with TraceCollector(status=400) as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        show_turns(1200)
+    collector.status = 400
+    show_turns(1200)
     assert caplog.messages == ["spans are lost: the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take them"]
     assert collector.requests
 
 
 @pytest.mark.parametrize(("status", "requests_at_the_end"), [(400, 0), (200, 2)])
 def test_a_failing_collector_is_tried_again_and_again_but_not_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, status: int, requests_at_the_end: int
+    collector: TraceCollector, status: int, requests_at_the_end: int
 ) -> None:
-    with TraceCollector(status=status) as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        exporter = Exporter()
-        results = [exporter.export(()) for _ in range(2)]
-        exporter.closing = True
-        results += [exporter.export(()) for _ in range(2)]
+    collector.status = status
+    exporter = Exporter()
+    results = [exporter.export(()) for _ in range(2)]
+    exporter.closing = True
+    results += [exporter.export(()) for _ in range(2)]
     assert set(results) == {SpanExportResult.FAILURE if status == 400 else SpanExportResult.SUCCESS}
     assert len(collector.requests) == 2 + requests_at_the_end
 
 
-def test_a_run_that_ends_in_an_error_is_sent_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with TraceCollector() as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        with suppress(OSError), spans_of(GameConfiguration()) as show:
-            show(run_started())
-            raise OSError("the disk is full")
+def test_a_run_that_ends_in_an_error_is_sent_too(collector: TraceCollector) -> None:
+    with suppress(OSError), spans_of(GameConfiguration()) as show:
+        show(run_started())
+        raise OSError("the disk is full")
     (span,) = collector.spans
     assert [each.value.string_value for each in span.attributes if each.key == "zorkgpt.run.end"] == ["cut off"]
 
 
-def test_without_a_collector_nothing_of_opentelemetry_is_even_imported() -> None:
+def test_without_a_collector_nothing_of_opentelemetry_is_even_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(OTEL_ENDPOINT, raising=False)
     seen = subprocess.run([sys.executable, "-c", LOOK_AT_IMPORTS], capture_output=True, text=True, check=True)
     assert seen.stdout == "[]\n"
-    show_turns(1)
 
 
 def test_a_collector_without_the_extra_is_warned_of_and_the_run_goes_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    collector: TraceCollector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with TraceCollector() as collector:
-        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
-        monkeypatch.delitem(sys.modules, "zorkgpt.telemetry", raising=False)
-        monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-        show_turns(1)
+    monkeypatch.delitem(sys.modules, "zorkgpt.telemetry", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    show_turns(1)
     assert caplog.messages == [
         "OTEL_EXPORTER_OTLP_ENDPOINT is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that"
     ]
