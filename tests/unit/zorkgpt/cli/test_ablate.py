@@ -14,6 +14,7 @@ from session.errors import ConfigurationError
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
 from zorkgpt.ablation.comparison import compare
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
@@ -74,14 +75,13 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_status_2(
-    tmp_path: Path, arguments: tuple[str, ...], words: str
+    in_own_folder: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    (tmp_path / "letter.txt").write_text("dear")
-    result = ran(tmp_path, "ablate", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", *arguments)
-    assert result.status == 2
-    assert len(result.lines) == 1
+    (in_own_folder / "letter.txt").write_text("dear")
+    result = typed("ablate", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", *arguments)
+    assert (result.status, len(result.lines)) == (2, 1)
     assert words in result.lines[0]
-    assert not (tmp_path / "none").exists()
+    assert not (in_own_folder / "none").exists()
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def _runs(in_own_folder: Path) -> None:
     keep(second, AT_END, TWO, KNOWLEDGE)
 
 
-def test_two_runs_stand_side_by_side_within_80_columns() -> None:
+def test_two_runs_are_printed_side_by_side_within_80_columns() -> None:
     shown = typed("compare", OLD, NEW)
     assert (shown.status, shown.text, shown.err) == (0, TABLE, b"")
     assert max(map(len, TABLE.splitlines())) <= 80
@@ -90,14 +90,12 @@ def test_json_has_all_of_it() -> None:
     }
 
 
-def test_a_run_that_keeps_no_copies_knew_nobody_knows_what(tmp_path: Path) -> None:
-    bare = write_run(tmp_path / "game_files", episode(1, 0), "20260301-090000-0000")
-    lines = typed("compare", bare.name, OLD).text.splitlines()
-    (memories,) = [line for line in lines if line.startswith("memories")]
-    assert memories.split() == ["memories", NOTHING, "→", NOTHING, "0", "→", "1"]
-
-
-def test_runs_of_two_stories_are_said_to_be_that(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_two_stories_are_reported_as_such_and_a_run_without_copies_has_dashes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     other = write_run(tmp_path / "game_files", episode(1, 0), "20260301-090000-0000", story_sha256="7d" * 32)
-    assert typed("compare", OLD, other.name).status == 0
+    shown = typed("compare", other.name, OLD)
+    assert shown.status == 0
+    (memories,) = [line for line in shown.text.splitlines() if line.startswith("memories")]
+    assert memories.split() == ["memories", NOTHING, "→", NOTHING, "0", "→", "1"]
     assert "runs of different stories" in capfd.readouterr().err

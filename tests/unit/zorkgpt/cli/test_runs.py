@@ -117,10 +117,14 @@ def test_a_narrow_terminal_gets_a_line_for_each_figure_and_no_table_that_wraps(
     assert line in narrow.splitlines()
 
 
-def test_list_as_json_has_the_figures() -> None:
+def test_list_and_show_as_json_have_what_a_program_needs() -> None:
     new, old = json.loads(_run("list", "--json"))
     assert (new["run_id"], new["state"], new["turns"], new["tokens"]) == (NEW, "paused", 2, 1920)
     assert (old["best_score"], old["max_score"], old["episodes"], old["planned"]) == (5, 50, 2, 2)
+    figures = json.loads(_run("show", OLD, "--json"))
+    assert (figures["run"]["state"], figures["manifest"]["assistance"]) == ("done", [])
+    assert figures["metrics"]["memory_coverage"] == 0.5
+    assert [role["role"] for role in figures["usage"]] == ["agent", "analysis", "memory"]
 
 
 def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
@@ -137,24 +141,13 @@ def test_a_run_is_named_by_its_id_or_folder_and_the_newest_is_the_default(workdi
     assert _run(command) == _run(command, NEW) == _run(command, str(workdir / "runs" / NEW)) != _run(command, OLD)
 
 
-def test_show_has_the_help_given_and_a_dash_for_what_could_not_be_measured() -> None:
-    shown = _run("show", NEW)
+def test_show_has_the_help_given_the_origin_of_a_fork_and_a_dash_for_what_could_not_be_measured(workdir: Path) -> None:
+    write_run(workdir, [], "20260301-000000-0000", assistance=("valid-actions",), forked_from=OLD)
+    shown = _run("show", "20260301-000000-0000")
     assert re.search(r"^Assistance +valid-actions$", shown, re.MULTILINE)
+    assert re.search(f"^Forked from +{OLD}$", shown, re.MULTILINE)
     assert re.search("^core memories on return visits +\N{EN DASH} +downgraded$", shown, re.MULTILINE)
     assert re.search("^objectives with a location +\N{EN DASH} +of objectives$", shown, re.MULTILINE)
-
-
-def test_show_names_the_run_that_a_fork_came_from(workdir: Path) -> None:
-    write_run(workdir, [], "20260301-000000-0000", forked_from=OLD)
-    assert re.search(f"^Forked from +{OLD}$", _run("show", "20260301-000000-0000"), re.MULTILINE)
-
-
-def test_show_as_json_has_what_a_program_needs() -> None:
-    figures = json.loads(_run("show", OLD, "--json"))
-    assert figures["run"]["state"] == "done"
-    assert figures["manifest"]["assistance"] == []
-    assert figures["metrics"]["memory_coverage"] == 0.5
-    assert [role["role"] for role in figures["usage"]] == ["agent", "analysis", "memory"]
 
 
 def test_a_run_that_is_not_there_is_refused_with_the_closest_and_the_number_of_others(workdir: Path) -> None:
@@ -170,15 +163,12 @@ def test_a_run_that_is_not_there_is_refused_with_the_closest_and_the_number_of_o
 
 
 @pytest.mark.parametrize("form", ["markdown", "json", "csv"])
-def test_a_file_holds_what_would_be_printed(tmp_path: Path, form: str) -> None:
+def test_a_file_holds_what_would_be_printed_and_needs_a_folder(tmp_path: Path, form: str) -> None:
     file = tmp_path / "run.out"
     assert _run("export", OLD, "--format", form, "--to", str(file)) == f"Run {OLD} is written to {file}.\n"
     assert file.read_text(encoding="utf-8") == _run("export", OLD, "--format", form)
-
-
-def test_export_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "nowhere" / "run.md"
-    assert str(_failure("export", OLD, "--to", str(file))) == f"cannot write {file}: No such file or directory"
+    nowhere = tmp_path / "nowhere" / "run.md"
+    assert str(_failure("export", OLD, "--to", str(nowhere))) == f"cannot write {nowhere}: No such file or directory"
 
 
 # what stories and models print
@@ -231,31 +221,22 @@ def test_a_run_is_deleted_after_a_yes_and_what_it_taught_stays(workdir: Path) ->
     assert (workdir / "Memories.md").read_text() == MEMORIES
 
 
-def test_a_fork_is_deleted_with_its_work_folder(workdir: Path) -> None:
+def test_a_fork_is_deleted_with_its_work_folder_and_a_folder_that_is_only_called_forks_is_not(workdir: Path) -> None:
     fork = "20260301-000000-0000"
-    write_run(workdir / "forks" / fork, [], fork, forked_from=OLD)
-    _run("delete", fork, "--yes")
-    assert not (workdir / "forks" / fork).exists()
+    for folder, parent in ((workdir / "forks" / fork, OLD), (workdir / "forks" / "mine", "")):
+        write_run(folder, [], fork, forked_from=parent)
+        _run("delete", fork, "--yes", "--workdir", str(folder))
+        assert not (folder / "runs" / fork).exists()
+    assert [each.name for each in (workdir / "forks").iterdir()] == ["mine"]
     assert (workdir / "runs" / OLD).is_dir()
 
 
-def test_a_folder_that_is_no_run_is_not_deleted(workdir: Path) -> None:
+def test_neither_a_folder_that_is_no_run_nor_a_run_that_is_being_played_is_deleted(workdir: Path) -> None:
     other = workdir / "extension"
     other.mkdir()
     (other / "manifest.json").write_text('{"manifest_version": 3}')
     assert "is no run folder" in str(_failure("delete", str(other), "--yes"))
     assert (other / "manifest.json").exists()
-
-
-def test_in_a_folder_that_is_called_forks_only_the_run_is_deleted(tmp_path: Path) -> None:
-    mine = tmp_path / "forks" / "mine"
-    write_run(mine, [], OLD)
-    _run("delete", OLD, "--yes", "--workdir", str(mine))
-    assert mine.is_dir()
-    assert not (mine / "runs" / OLD).exists()
-
-
-def test_a_run_that_is_being_played_is_not_deleted(workdir: Path) -> None:
     with claimed(workdir / "runs" / OLD):
         assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)
     assert (workdir / "runs" / OLD).is_dir()

@@ -63,13 +63,10 @@ def live(*events: Event) -> str:
     return out.getvalue()
 
 
-def test_a_turn_shows_room_score_time_reasoning_command_and_text() -> None:
+def test_a_turn_shows_room_score_time_reasoning_command_and_why_another_was_not_played() -> None:
     for shown in (plain(), live()):
         for part in ("Mill", "score 5", "1.2 s", "It may grind.", "> turn wheel", "Turn 4"):
             assert part in shown
-
-
-def test_what_was_not_played_is_shown_with_the_reason_and_what_was_is_not_shown_as_refused() -> None:
     assert plain().count("not played: ") == 1
     assert "not played: save (no saving)" in plain()
 

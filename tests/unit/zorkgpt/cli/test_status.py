@@ -48,17 +48,21 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
-def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
-    played(GameConfiguration().zork_game_workdir)
-    folder, heading, blank, *rows = run("--verbose").output.splitlines()
-    assert folder == "in game_files"
-    assert heading.startswith("Episode 3, turn 7 at Blue Vats, score 5; written 20")
+def test_it_is_one_table_of_all_managers_under_the_present_moment_of_the_folder_that_is_named(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    played(other, "Blue \x1b[2J Vats")
+    folder, heading, blank, *rows = run("--verbose", "--workdir", str(other)).output.splitlines()
+    assert folder == f"in {other}"
+    assert heading.startswith("Episode 3, turn 7 at Blue \\x1b[2J Vats, score 5; written 20")
     assert blank == ""
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == ["map", "circling", "state"]
     cells = [row.split() for row in rows]
     assert ["location", "id", "31"] in cells
     assert ["circling", "detector", "text", "-"] in cells
     assert ["turns", "without", "score", "0"] in cells
+    as_json = json.loads(run("--json", "--workdir", str(other)).output)
+    assert as_json == json.loads((other / "current_state.json").read_text())
+    assert not GameConfiguration().zork_game_workdir.exists()
 
 
 def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path) -> None:
@@ -96,26 +100,10 @@ def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learnt_last(w
     ]
 
 
-def test_json_has_everything_that_the_file_has(workdir: Path) -> None:
-    played(workdir)
-    assert json.loads(run("--json").output) == json.loads((workdir / "current_state.json").read_text())
-
-
-def test_another_folder_can_be_named(workdir: Path, tmp_path: Path) -> None:
-    played(tmp_path / "other")
-    assert run("--workdir", str(tmp_path / "other")).output.startswith(f"in {tmp_path / 'other'}\nEpisode 3")
-    assert not workdir.exists()
-
-
 def test_where_nothing_was_played_it_says_so_in_a_line() -> None:
     result = run()
     assert (result.output, result.exit_code) == ("Nothing has been played in game_files yet; zorkgpt run plays.\n", 0)
     assert run("--json").output == "null\n"
-
-
-def test_control_characters_of_a_story_are_shown_and_not_obeyed(workdir: Path) -> None:
-    played(workdir, "Blue \x1b[2J Vats")
-    assert "Blue \\x1b[2J Vats" in run().output
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b'{"episode": 1}', None])

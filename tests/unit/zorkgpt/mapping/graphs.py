@@ -1,4 +1,4 @@
-"""Maps as Hypothesis draws them: by walking and failing, as play does."""
+"""Maps of given walks, and maps as Hypothesis draws them: by walking and failing, as play does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ PRUNE_AFTER = 3
 location_ids = st.integers(1, 12)
 exits = st.sampled_from(["north", "up", "enter window", "_", 'say "hi"', "Ausgang Süd"]) | st.text(min_size=1)
 names = st.sampled_from(["", "Cave", "Büro [7]"]) | st.text()
+
+
+def graph_of(*walks: tuple[int, str, int] | tuple[int, str, int, float]) -> MapGraph:
+    """The map of these walks: from a location by a command to another one, if given with that confidence."""
+    graph = MapGraph()
+    for walk in walks:
+        graph.add_connection(*walk)
+    return graph
 
 
 @dataclass(frozen=True, slots=True)

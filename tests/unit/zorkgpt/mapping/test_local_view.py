@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.zorkgpt.mapping.graphs import graphs
+from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import local_view
 
@@ -18,18 +18,11 @@ L49 Hall: up -> L32; south -> L60 Path"""
 
 def tower() -> MapGraph:
     """A tower with a study, a storage, and a hall from which a path leads on."""
-    graph = MapGraph()
+    graph = graph_of((STUDY, "south", STORAGE), (STORAGE, "north", STUDY), (STUDY, "down", HALL), (HALL, "up", STUDY))
     for room, name in {STUDY: "Study", ROOF: "Roof", STORAGE: "Storage", HALL: "Hall", PATH: "Path"}.items():
         graph.add_room(room, name)
-    for from_id, exit_, to_id in (
-        (STUDY, "south", STORAGE),
-        (STORAGE, "north", STUDY),
-        (STUDY, "down", HALL),
-        (HALL, "up", STUDY),
-        (HALL, "south", PATH),
-        (PATH, "north", HALL),
-    ):
-        graph.add_connection(from_id, exit_, to_id)
+    graph.add_connection(HALL, "south", PATH)
+    graph.add_connection(PATH, "north", HALL)
     graph.add_exits(STUDY, ["up"])
     graph.add_exits(STORAGE, ["west"])
     for exit_ in ("west", "east"):
@@ -72,18 +65,18 @@ def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
     assert len(farther) < 460
 
 
-def test_a_way_back_is_shown_as_one_that_nobody_has_tried() -> None:
+def test_the_present_room_has_a_line_and_a_way_back_is_shown_as_untried() -> None:
     graph = MapGraph()
     graph.add_room(HALL, "Hall")
+    assert local_view(graph, HALL, 2) == "L49 Hall (here): no exit is known"
+    assert local_view(graph, PATH, 2) == ""
     graph.add_connection(HALL, "south", PATH)
     graph.add_exits(PATH, ["north", "west"])
-    assert local_view(graph, PATH, 1) == ("L60 Location #60 (here): north -> L49 Hall (back?); untried: west")
+    assert local_view(graph, PATH, 1) == "L60 Location #60 (here): north -> L49 Hall (back?); untried: west"
 
 
 def test_exits_in_doubt_say_so_with_the_storys_last_words() -> None:
-    graph = MapGraph()
-    graph.add_connection(HALL, "enter shadow", ROOF, confidence=0.4)
-    graph.add_connection(HALL, "south", PATH)
+    graph = graph_of((HALL, "enter shadow", ROOF, 0.4), (HALL, "south", PATH))
     graph.record_failure(HALL, "south", prune_after=3)
     graph.record_refusal(HALL, "south", "The oak door is in the way.")
     assert local_view(graph, HALL, 2) == (
@@ -92,13 +85,6 @@ def test_exits_in_doubt_say_so_with_the_storys_last_words() -> None:
     )
     graph.add_connection(HALL, "enter shadow", ROOF)
     assert "enter shadow -> L29" in local_view(graph, HALL, 2)
-
-
-def test_the_present_room_always_has_a_line() -> None:
-    graph = MapGraph()
-    graph.add_room(HALL, "Hall")
-    assert local_view(graph, HALL, 2) == "L49 Hall (here): no exit is known"
-    assert local_view(graph, PATH, 2) == ""
 
 
 @given(graphs(), st.integers(1, 12), st.integers(1, 3))

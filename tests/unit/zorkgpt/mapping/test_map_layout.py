@@ -5,34 +5,27 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.mapping.map_graph import MapGraph
+from tests.unit.zorkgpt.mapping.graphs import graph_of
 from zorkgpt.mapping.map_layout import COMPASS, HALF_BOX, lay_out
 
 WAYS = st.tuples(st.integers(1, 9), st.sampled_from([*COMPASS, "up", "ring bell"]), st.integers(1, 9))
 
 
-def map_of(*ways: tuple[int, str, int]) -> MapGraph:
-    graph = MapGraph()
-    for from_id, command, to_id in ways:
-        graph.add_connection(from_id, command, to_id)
-    return graph
-
-
 def test_rooms_stand_where_the_compass_says() -> None:
-    cells = lay_out(map_of((1, "north", 2), (2, "east", 3), (3, "southwest", 4), (4, "west", 5)), first=1).cells
+    cells = lay_out(graph_of((1, "north", 2), (2, "east", 3), (3, "southwest", 4), (4, "west", 5)), first=1).cells
     assert cells == {2: (0, 0), 3: (2, 0), 1: (0, 2), 4: (1, 1), 5: (0, 1)}
-    assert lay_out(map_of((7, "east", 1)), first=1).cells == {7: (0, 0), 1: (1, 0)}
+    assert lay_out(graph_of((7, "east", 1)), first=1).cells == {7: (0, 0), 1: (1, 0)}
 
 
 def test_what_lies_beyond_makes_way_for_a_room_that_has_no_place() -> None:
-    cells = lay_out(map_of((1, "east", 2), (2, "east", 3), (1, "south", 4), (4, "east", 5), (5, "north", 6))).cells
+    cells = lay_out(graph_of((1, "east", 2), (2, "east", 3), (1, "south", 4), (4, "east", 5), (5, "north", 6))).cells
     assert len(set(cells.values())) == len(cells)
     assert cells[3][0] > cells[2][0] > cells[1][0]
     assert cells[6][1] < cells[5][1]
 
 
 def test_rooms_that_no_direction_leads_to_are_a_part_of_their_own() -> None:
-    layout = lay_out(map_of((1, "north", 2), (2, "up", 3), (3, "east", 4)), first=1)
+    layout = lay_out(graph_of((1, "north", 2), (2, "up", 3), (3, "east", 4)), first=1)
     assert layout.cells == {2: (0, 0), 1: (0, 1), 3: (1, 0), 4: (2, 0)}
     assert {(way.from_id, way.to_id, way.there, way.back) for way in layout.ways} == {
         (1, 2, ("north",), ()),
@@ -42,7 +35,9 @@ def test_rooms_that_no_direction_leads_to_are_a_part_of_their_own() -> None:
 
 
 def test_a_way_with_a_room_between_is_named_and_one_without_is_a_line() -> None:
-    ways = lay_out(map_of((1, "east", 2), (2, "east", 3), (1, "climb", 3), (3, "south", 4), (4, "up", 2)), first=1).ways
+    ways = lay_out(
+        graph_of((1, "east", 2), (2, "east", 3), (1, "climb", 3), (3, "south", 4), (4, "up", 2)), first=1
+    ).ways
     assert {(way.from_id, way.to_id): way.shown for way in ways} == {
         (1, 2): "solid",
         (2, 3): "solid",
@@ -50,13 +45,13 @@ def test_a_way_with_a_room_between_is_named_and_one_without_is_a_line() -> None:
         (3, 4): "solid",
         (4, 2): "dotted",
     }
-    (contradicted,) = lay_out(map_of((1, "east", 2), (2, "north", 1))).ways
+    (contradicted,) = lay_out(graph_of((1, "east", 2), (2, "north", 1))).ways
     assert contradicted.shown == "dotted"
 
 
 @given(st.lists(WAYS, max_size=25))
 def test_every_room_has_a_cell_of_its_own_and_no_line_passes_through_its_box(ways: list[tuple[int, str, int]]) -> None:
-    graph = map_of(*ways)
+    graph = graph_of(*ways)
     layout = lay_out(graph)
     assert layout.cells.keys() == graph.rooms.keys()
     assert len(set(layout.cells.values())) == len(layout.cells)

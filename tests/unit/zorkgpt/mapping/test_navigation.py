@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
-from tests.unit.zorkgpt.mapping.graphs import graphs
+from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import (
     FrontierRoom,
@@ -12,13 +13,6 @@ from zorkgpt.mapping.navigation import (
     neighbourhood,
     shortest_route,
 )
-
-
-def graph_of(*edges: tuple[int, str, int]) -> MapGraph:
-    graph = MapGraph()
-    for edge in edges:
-        graph.add_connection(*edge)
-    return graph
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -43,16 +37,13 @@ def test_a_route_is_the_commands_to_play_and_the_rooms_on_the_way() -> None:
     assert shortest_route(graph, 9, 1) is None
 
 
-def test_the_way_back_is_presumed_until_it_proves_wrong() -> None:
+def test_the_way_back_is_presumed_until_it_proves_wrong_or_leads_elsewhere() -> None:
     graph = graph_of((1, "down", 2))
     assert graph.ways_back(2) == {"up": 1}
     assert shortest_route(graph, 2, 1) == Route(("up",), (2, 1))
     graph.record_refusal(2, "up", "You cannot climb that.")
     assert not graph.ways_back(2)
     assert shortest_route(graph, 2, 1) is None
-
-
-def test_a_way_back_that_leads_elsewhere_is_an_edge_to_there() -> None:
     graph = graph_of((1, "north", 2), (2, "south", 3))
     assert (graph.ways_back(2), graph.ways_back(3)) == ({}, {"north": 2})
     assert shortest_route(graph, 2, 1) is None
@@ -69,30 +60,29 @@ def test_nothing_is_presumed_of_commands_without_an_opposite_of_exits_that_rooms
     assert graph.untried_exits(2) == ("south",)
 
 
-def test_known_edges_are_preferred_to_a_way_back_however_long() -> None:
-    graph = graph_of((1, "north", 2), (2, "climb rope", 3), (3, "climb rope", 4), (4, "climb rope", 1))
-    assert shortest_route(graph, 2, 1) == Route(("climb rope",) * 3, (2, 3, 4, 1))
-
-
-def test_two_sure_steps_are_preferred_to_a_doubtful_one() -> None:
-    graph = graph_of((1, "north", 2), (2, "north", 3))
-    graph.add_connection(1, "wait", 3, confidence=0.2)
-    route = shortest_route(graph, 1, 3)
+@pytest.mark.parametrize(
+    ("walks", "ends", "commands"),
+    [
+        (
+            [(1, "north", 2), (2, "climb rope", 3), (3, "climb rope", 4), (4, "climb rope", 1)],
+            (2, 1),
+            ("climb rope", "climb rope", "climb rope"),
+        ),
+        ([(1, "north", 2), (2, "north", 3), (1, "wait", 3, 0.2)], (1, 3), ("north", "north")),
+        ([(1, "north", 2), (1, "climb wall", 2, 0.4), (1, "enter gate", 2, 0.9)], (1, 2), ("enter gate",)),
+        ([(1, "west", 7), (7, "north", 9), (1, "east", 3), (3, "north", 9)], (1, 9), ("east", "north")),
+    ],
+    ids=[
+        *("known edges before a way back, however many", "two sure steps before a doubtful one"),
+        *("the surer of two commands", "of equals the lower destination, in any order of the walks"),
+    ],
+)
+def test_of_several_routes_one_is_always_preferred(
+    walks: list[tuple[int, str, int]], ends: tuple[int, int], commands: tuple[str, ...]
+) -> None:
+    route = shortest_route(graph_of(*walks), *ends)
     assert route is not None
-    assert route.commands == ("north", "north")
-
-
-def test_of_two_commands_to_one_room_the_surer_is_taken() -> None:
-    graph = graph_of((1, "north", 2))
-    graph.add_connection(1, "climb wall", 2, confidence=0.4)
-    graph.add_connection(1, "enter gate", 2, confidence=0.9)
-    assert shortest_route(graph, 1, 2) == Route(("enter gate",), (1, 2))
-
-
-def test_of_routes_equally_short_it_is_always_the_same_one() -> None:
-    """Exits are compared by their destinations, regardless of the order of the walks."""
-    graph = graph_of((1, "west", 7), (7, "north", 9), (1, "east", 3), (3, "north", 9))
-    assert shortest_route(graph, 1, 9) == Route(("east", "north"), (1, 3, 9))
+    assert route.commands == commands
 
 
 def test_the_frontier_is_reachable_rooms_with_untried_exits_nearest_first() -> None:
