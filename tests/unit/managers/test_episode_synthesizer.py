@@ -44,6 +44,13 @@ def summaries(folder: Path) -> list[str]:
     return (folder / SUMMARIES_FILE).read_text(encoding="utf-8").splitlines()
 
 
+def next_told(play: EpisodePlay, end: EpisodeEnd = "over") -> str:
+    """The episode has ended, and the next one is told this."""
+    play.manager.end(end)
+    play.begin(play.state.episode + 1)
+    return play.manager.handover()
+
+
 def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     play.turn("east", "Steam hangs over the vats.", location=VATS)
@@ -78,8 +85,7 @@ def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -
     play.turn()
     summary = play.manager.end("over")
     assert (summary.score, summary.best_score, summary.rooms, summary.scored) == (None, None, 0, ())
-    play.begin(2)
-    assert play.manager.handover().startswith("Episode 1 came to the story's end after 1 turn. The story")
+    assert next_told(play).startswith("Episode 1 came to the story's end after 1 turn. The story")
 
 
 def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
@@ -172,9 +178,10 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
 
 
 def test_what_is_learnt_comes_from_the_turns_that_led_to_a_death_or_that_an_insight_names(tmp_path: Path) -> None:
+    hood = insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])
     answer = {
         "deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}],
-        **insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2]),
+        "insights": [*insight("From nowhere")["insights"], *hood["insights"]],
     }
     play = EpisodePlay(tmp_path, [answer], episode=4)
     play.wait_until(3)
@@ -184,6 +191,7 @@ def test_what_is_learnt_comes_from_the_turns_that_led_to_a_death_or_that_an_insi
         KnowledgeLine("Wear the hood", (Source(4, 1, 2), Source(4, 4, 4))),
     )
     assert [heading in play.llm.calls[-1].prompt.system for heading in INSIGHTS] == [True] * 4
+    assert play.metrics["refused"] == 1
     play.begin(5)
     assert not play.manager.synthesize_inter_episode_wisdom()
     assert len(play.llm.calls) == 1
@@ -268,13 +276,6 @@ def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nons
     assert play.metrics["failures"] == 0
 
 
-def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
-    answer = {**insight("From nowhere"), "deaths": [{"turn": 2, "text": "Fumes kill."}]}
-    play = EpisodePlay(tmp_path, [answer])
-    play.lose()
-    assert [line.text for line in play.knowledge.lines[DEATH_ANALYSIS]] == ["Fumes kill."]
-
-
 @pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON")])
 def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: LanguageModelError) -> None:
     play = EpisodePlay(tmp_path, [error], episode=2)
@@ -356,11 +357,9 @@ def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_
 
 def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, knowledge={"enabled": False})
-    play.lose()
-    play.begin(2)
-    assert play.llm.calls == []
-    assert play.knowledge.lines == {}
-    assert play.manager.handover() == ""
+    play.die()
+    assert next_told(play, "lost") == ""
+    assert (play.llm.calls, play.knowledge.lines) == ([], {})
 
 
 def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replaced(tmp_path: Path) -> None:
@@ -397,47 +396,34 @@ def test_the_real_plan_is_replaced_but_for_what_was_written_by_hand_and_is_no_kn
     assert knowledge.text(1000) == "LESSONS LEARNED:\n- Look twice"
 
 
-def with_real_knowledge(play: EpisodePlay, insights: str, *, ephemeral: str) -> KnowledgeManager:
-    """Knows these insights, and holds those turns to be this episode's doing."""
-    dropped = Memory("NOTE", "Hood was dropped", play.state.episode, ephemeral, None, "It lies here.", "ephemeral")
-    (play.config.zork_game_workdir / "knowledgebase.md").write_text(f"### {PATTERNS}\n{insights}", encoding="utf-8")
-    knowledge = KnowledgeManager(
-        structlog.get_logger(),
-        play.config,
-        play.state,
-        play.llm,
-        memory_manager=Memories(ephemeral_cache={GATE.num: [dropped]}),
-    )
+TWO = "- Put the hood on first *(Ep1, T3)*\n- Lamps burn out *(Ep1, T40)*\n"
+JOINED = "\n- Hood and lamp first *(Ep1, T3; Ep1, T40)*\n"
+
+
+@pytest.mark.parametrize(
+    ("episode", "ephemeral", "answer", "known", "counted"),
+    [
+        (2, "2", insight("The hood lies at the gate", turns=[2], replaces=[1]), TWO, "ephemeral"),
+        (1, "1", insight("Wear the hood", turns=[2], replaces=[1]), TWO, "refused"),
+        (2, "1-2", insight("Hood and lamp first", replaces=[1, 2]), JOINED, "archived"),
+    ],
+    ids=["of ephemeral turns but for what it replaces", "inheriting turns not played", "joined without a turn"],
+)
+def test_the_real_knowledge_base_judges_an_insight_before_it_replaces_others(
+    tmp_path: Path, episode: int, ephemeral: str, answer: dict[str, object], known: str, counted: str
+) -> None:
+    play = EpisodePlay(tmp_path, [answer], episode=episode)
+    dropped = Memory("NOTE", "Hood was dropped", episode, ephemeral, None, "It lies here.", "ephemeral")
+    memories = Memories(ephemeral_cache={GATE.num: [dropped]})
+    file = tmp_path / "knowledgebase.md"
+    file.write_text(f"### {PATTERNS}\n{TWO}", encoding="utf-8")
+    knowledge = KnowledgeManager(structlog.get_logger(), play.config, play.state, play.llm, memory_manager=memories)
     play.manager.knowledge_manager = knowledge
-    return knowledge
-
-
-HOOD_LINE, LAMP_LINE = "- Put the hood on first *(Ep1, T3)*\n", "- Lamps burn out *(Ep1, T40)*\n"
-
-
-def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
-    knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="2")
     play.lose()
-    assert (tmp_path / "knowledgebase.md").read_text(encoding="utf-8") == f"### {PATTERNS}\n{HOOD_LINE}"
-    assert not (tmp_path / "knowledgebase.archive.md").exists()
-    assert (knowledge.get_status()["metrics"]["ephemeral"], play.metrics["refused"]) == (1, 0)
-
-
-def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
-    knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="1")
-    play.lose()
-    assert knowledge.insights()[PATTERNS] == (HOOD,)
-    assert knowledge.get_status()["metrics"]["refused"] == 1
-
-
-def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
-    knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, ephemeral="1-2")
-    play.lose()
-    joined = KnowledgeLine("Hood and lamp first", (Source(1, 3, 3), Source(1, 40, 40)))
-    assert knowledge.insights()[PATTERNS] == (joined,)
+    assert file.read_text(encoding="utf-8") == f"### {PATTERNS}\n{known}"
+    metrics = knowledge.get_status()["metrics"]
+    assert [name for name in ("ephemeral", "refused", "archived") if metrics[name]] == [counted]
+    assert play.metrics["refused"] == 0
 
 
 def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_path: Path) -> None:
@@ -452,9 +438,8 @@ def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_
 def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_before_a_death(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [NOTHING], episode=3)
     play.turn("dip banner", "It turns blue!", score=15)
-    play.lose()
-    play.begin(4)
-    assert play.manager.handover() == (
+    play.die()
+    assert next_told(play, "lost") == (
         "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen. "
         "The story has begun anew since: nothing done then is done now.\n"
         "In turn 3 of episode 3: the player died at Blue Vats (31) on `drink dye` after `dip banner`, `east`: "
@@ -475,9 +460,7 @@ def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_befor
 def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words: str) -> None:
     play = EpisodePlay(tmp_path)
     play.turn()
-    play.manager.end(end)
-    play.begin(2)
-    assert play.manager.handover().splitlines()[0] == (
+    assert next_told(play, end).splitlines()[0] == (
         f"{words} after 1 turn, with 0 points out of 50 and 1 room seen. "
         "The story has begun anew since: nothing done then is done now."
     )
@@ -486,9 +469,7 @@ def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words:
 def test_a_summary_waits_for_the_commit_and_for_one_that_can_be_made(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     held(tmp_path, play.manager)
-    play.manager.end("over")
-    play.begin(2)
-    assert play.manager.handover().startswith("Episode 1 ")
+    assert next_told(play).startswith("Episode 1 ")
     (tmp_path / SUMMARIES_FILE).mkdir()
     with pytest.raises(StoreError):
         play.manager.commit()
@@ -498,25 +479,22 @@ def test_a_summary_waits_for_the_commit_and_for_one_that_can_be_made(tmp_path: P
         assert len(summaries(tmp_path)) == 1
 
 
-def test_an_episode_is_told_of_those_before_it_alone_and_of_the_latest(tmp_path: Path) -> None:
+def test_an_episode_is_told_all_through_it_of_the_latest_of_those_before_it_alone(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     for episode in (2, 7, 5):
         EpisodePlay(tmp_path, episode=episode).manager.end("over")
-    for now in (play, EpisodePlay(tmp_path)):  # also if another process has played meanwhile
-        now.begin(6)
-        assert now.manager.handover().startswith("Episode 5 ")
+    for now in (play, EpisodePlay(tmp_path, [NOTHING])):  # also if another process has played meanwhile
         now.begin(2)
         assert now.manager.handover() == ""
-
-
-def test_the_hand_over_is_the_same_all_through_an_episode(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING])
-    play.manager.end("over")
-    play.begin(3)
-    told = play.manager.handover()
-    EpisodePlay(tmp_path, episode=2).manager.end("over")
-    play.lose()
-    assert play.manager.handover() == told
+        now.begin(8)
+        assert now.manager.handover().startswith("Episode 7 ")
+        now.begin(6)
+        assert now.manager.handover().startswith("Episode 5 ")
+    told = now.manager.handover()
+    EpisodePlay(tmp_path, episode=4).manager.end("won")
+    EpisodePlay(tmp_path, episode=5).manager.end("won")
+    now.lose()
+    assert now.manager.handover() == told
 
 
 def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
@@ -537,10 +515,8 @@ def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) ->
         play = EpisodePlay(tmp_path)
     assert [log["lines"] for log in logs] == [[1, 3]]
     assert play.manager.handover() == ""
-    play.manager.end("over")
+    assert next_told(play).startswith("Episode 1 ")
     assert summaries(tmp_path)[:3] == lines
-    play.begin(2)
-    assert play.manager.handover().startswith("Episode 1 ")
 
 
 KNOWN, WORDS = "fumes " * 500, "word " * 100
@@ -609,27 +585,21 @@ def test_for_want_of_room_all_lists_get_shorter_and_the_last_death_never_goes(tm
     assert all(part["deaths"] and part["steps"] for part in seen)
 
 
-def test_the_next_player_is_told_of_three_deaths_and_the_first_eight_gains(tmp_path: Path) -> None:
+def test_the_next_player_is_told_of_three_deaths_with_three_commands_before_each_and_the_first_eight_gains(
+    tmp_path: Path,
+) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     for score in range(1, 11):
         play.turn(f"stir {score}", score=score)
     for _ in range(4):
+        play.turn("step 1")
+        play.turn("step 2")
+        play.turn("step 3")
         play.die()
-    play.manager.end("over")
-    play.begin(2)
-    handover = play.manager.handover()
-    assert re.findall(r"In turn (\d+) of episode 1", handover) == ["14", "16", "18"]
-    assert re.findall(r"`stir (\d+)`", handover.split("Points came")[1]) == [str(score) for score in range(1, 9)]
-
-
-def test_a_death_is_told_with_the_three_commands_before_it(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
-    for step in range(1, 6):
-        play.turn(f"step {step}")
-    play.die()
-    play.manager.end("over")
-    play.begin(2)
-    assert "on `drink dye` after `step 4`, `step 5`, `east`: " in play.manager.handover()
+    deaths, gains = next_told(play).split("Points came")
+    assert re.findall(r"In turn (\d+) of episode 1", deaths) == ["20", "25", "30"]
+    assert deaths.count("on `drink dye` after `step 2`, `step 3`, `east`: ") == 3
+    assert re.findall(r"`stir (\d+)`", gains) == [str(score) for score in range(1, 9)]
 
 
 def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
@@ -638,18 +608,14 @@ def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
         play.turn(f"{score}{'x' * 75}", score=score)
     for _ in range(3):
         play.turn("drink dye", "y" * 400, died=True)
-    play.manager.end("over")
-    play.begin(2)
-    handover = play.manager.handover()
+    handover = next_told(play)
     assert (len(handover), handover[-4:]) == (1200, " […]")
 
 
 def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     play.turn("x" * 900, f"It {'y' * 9000} bites.", died=True)
-    play.manager.end("over")
-    play.begin(2)
-    handover = play.manager.handover()
+    handover = next_told(play)
     assert max(map(len, re.findall("x+", handover))) == 80 - len(" […]")
     assert handover.endswith(' bites."')
     assert 1150 < len(handover) <= 1200

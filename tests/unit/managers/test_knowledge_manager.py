@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -13,34 +14,63 @@ from structlog.testing import capture_logs
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
-from tests.fixtures.dye_works import BANNER, MORDANT, VATS
+from session.values import Location
+from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply
 
 NOTHING = answer()
+WORDS = "word " * 100
+UNASKED = {"knowledge_update_interval": 900}
+"""Nothing is asked before the end."""
+SMALL = {"analysis": 1500}
+SPELLINGS: tuple[object, ...] = (["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"], "5,6, T7")
+MARK = len(" […]")
 SOLVED = answer(line("Mordant first, then dye.", 5, 7))
 
 
+def nothing_new(*_: object) -> Reply:
+    return NOTHING
+
+
+def taught(workdir: Path, *replies: Reply, turns: int = 10, **options: Any) -> KnowledgePlay:
+    """That many turns were played with these answers."""
+    play = KnowledgePlay(workdir, replies, **options)
+    play.play(turns)
+    return play
+
+
+def prompt_of(play: KnowledgePlay) -> str:
+    """The latest prompt once the episode has ended."""
+    play.manager.end()
+    return play.prompts[-1]
+
+
+def longest(letter: str, text: str) -> int:
+    """The length of the longest run of the letter, on both sides of a cut."""
+    return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))), default=0)
+
+
+def parts(prompt: str) -> dict[str, str]:
+    """The fields of the prompt."""
+    pattern = r"WHAT IS KNOWN:\n(.*)\n\nREMEMBERED.*?:\n(.*)\n\nEPHEMERAL.*?:\n(.*)\n\nPLAYED.*?:\n(.*)"
+    found = re.fullmatch(pattern, prompt.strip(), re.DOTALL)
+    assert found is not None
+    return dict(zip(("known", "remembered", "ephemeral", "played"), found.groups(), strict=True))
+
+
 class TestWhenTheModelIsAsked:
-    def test_once_an_interval_in_the_role_for_analysis(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, lambda *_: NOTHING)
-        play.play(35)
-        assert [call.role for call in play.llm.calls] == ["analysis"] * 3
-
-    def test_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [NOTHING, answer(line("The gate sticks.", 16))])
-        play.play(16)
+    def test_once_an_interval_and_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
+        play = taught(tmp_path, NOTHING, NOTHING, answer(line("The gate sticks.", 26)), turns=26)
+        assert [call.role for call in play.llm.calls] == ["analysis"] * 2
         assert play.manager.end()
-        assert "Turn 10 at" not in play.llm.calls[-1].prompt.user
-        assert "Turn 11 at" in play.llm.calls[-1].prompt.user
-        assert play.known == ["- The gate sticks. *(Ep1, T16)*"]
-
-    def test_not_twice_about_the_same_turns(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [NOTHING])
-        play.play(10)
+        assert "Turn 20 at" not in play.llm.calls[-1].prompt.user
+        assert "Turn 21 at" in play.llm.calls[-1].prompt.user
+        assert play.known == ["- The gate sticks. *(Ep1, T26)*"]
         assert not play.manager.end()
-        assert len(play.llm.calls) == 1
+        assert len(play.llm.calls) == 3
 
     def test_not_where_nothing_happened(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path)
@@ -49,6 +79,17 @@ class TestWhenTheModelIsAsked:
             assert not play.manager.process_periodic_update()
         assert play.llm.calls == []
         assert play.metrics["trivial"] == 1
+
+    @pytest.mark.parametrize(("turns", "is_asked"), [(4, False), (5, True)])
+    def test_about_five_turns_in_which_something_was_gained(
+        self, tmp_path: Path, turns: int, *, is_asked: bool
+    ) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new)
+        play.turn("north", "Blue Vats", location=VATS)
+        for _ in range(turns - 1):
+            play.turn()
+        play.manager.end()
+        assert bool(play.llm.calls) is is_asked
 
     @pytest.mark.parametrize(
         ("event", "asked"),
@@ -77,71 +118,70 @@ class TestWhenTheModelIsAsked:
 
     def test_never_where_knowledge_is_switched_off(self, tmp_path: Path) -> None:
         (tmp_path / "knowledgebase.md").write_text("- Never swim.\n")
-        play = KnowledgePlay(tmp_path, knowledge={"enabled": False})
-        play.play(20)
+        play = taught(tmp_path, turns=20, knowledge={"enabled": False})
         assert not play.manager.end()
         assert (play.llm.calls, play.manager.text(500)) == ([], "")
 
 
 class TestWhatIsTaken:
-    def test_a_line_carries_its_episode_and_turns(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Mordant first, then dye.", 7, 5, 6, 9))], episode=3)
-        play.play(10)
+    def test_lines_are_written_to_their_sections_or_to_lessons_with_episode_and_turns(self, tmp_path: Path) -> None:
+        lines = [
+            line("Mordant first, then dye.", 7, 5, 6, 9),
+            line("Look twice.", 5, section="command syntax"),
+            line("Fumes kill.", 5, section="dangers & Threats"),
+        ]
+        play = taught(tmp_path, answer(*lines), episode=3)
         assert play.file.read_text() == (
-            "# Knowledge Base\n\n## PUZZLE SOLUTIONS\n\n- Mordant first, then dye. *(Ep3, T5-7; Ep3, T9)*\n"
+            "# Knowledge Base\n\n"
+            "## DANGERS & THREATS\n\n- Fumes kill. *(Ep3, T5)*\n\n"
+            "## PUZZLE SOLUTIONS\n\n- Mordant first, then dye. *(Ep3, T5-7; Ep3, T9)*\n\n"
+            "## LESSONS LEARNED\n\n- Look twice. *(Ep3, T5)*\n"
         )
-        assert play.metrics["taken"] == 1
+        assert play.metrics["taken"] == 3
 
-    @pytest.mark.parametrize("turns", [["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"], "5,6, T7"])
-    def test_turns_are_read_as_models_spell_them(self, tmp_path: Path, turns: object) -> None:
-        play = KnowledgePlay(tmp_path, [answer({**line("Dye."), "turns": turns})])
-        play.play(10)
-        assert play.known == ["- Dye. *(Ep1, T5-7)*"]
+    @pytest.mark.parametrize(
+        ("told", "known"),
+        [
+            *(({**line("Dye."), "turns": turns}, "- Dye. *(Ep1, T5-7)*") for turns in SPELLINGS),
+            (line("Dye. *(Ep9, T99)*", 5), "- Dye. *(Ep1, T5)*"),
+            (line("x" * 900, 1), f"- {'x' * 198} […]{'x' * 198} *(Ep1, T1)*"),
+        ],
+        ids=[*map(str, SPELLINGS), "a citation that the model copies into the text", "400 characters of a long line"],
+    )
+    def test_turns_are_read_as_models_spell_them_and_texts_are_cut(
+        self, tmp_path: Path, told: dict[str, object], known: str
+    ) -> None:
+        assert taught(tmp_path, answer(told)).known == [known]
 
     @pytest.mark.parametrize(
         "refused",
         [line("Dye."), line("Dye.", 11), line("Dye.", 5, 0), line("Dye.", "the last one"), line(" \n ", 5)],
     )
     def test_what_cites_no_turn_that_was_played_is_refused(self, tmp_path: Path, refused: dict[str, object]) -> None:
-        play = KnowledgePlay(tmp_path, [answer(refused, line("Kept.", 5))])
-        play.play(10)
+        play = taught(tmp_path, answer(refused, line("Kept.", 5)))
         assert play.known == ["- Kept. *(Ep1, T5)*"]
         assert play.metrics["refused"] == 1
 
-    def test_a_section_that_does_not_exist_is_lessons(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(
-            tmp_path, [answer(line("A.", 5, section="command syntax"), line("B.", 5, section="dangers & Threats"))]
-        )
-        play.play(10)
-        assert play.file.read_text().index("DANGERS & THREATS") < play.file.read_text().index("- B.")
-        assert play.file.read_text().index("LESSONS LEARNED") < play.file.read_text().index("- A.")
-
-    def test_a_citation_that_the_model_copies_into_the_text_goes(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Dye. *(Ep9, T99)*", 5))])
-        play.play(10)
-        assert play.known == ["- Dye. *(Ep1, T5)*"]
-
     def test_the_same_words_again_add_their_turns(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(
-            tmp_path, [SOLVED, answer(line("mordant first,  then DYE.", 15, section="LESSONS LEARNED"))]
-        )
-        play.play(20)
+        again = line("mordant first,  then DYE.", 15, section="LESSONS LEARNED")
+        play = taught(tmp_path, SOLVED, answer(again), turns=20)
         assert play.known == ["- Mordant first, then dye. *(Ep1, T5; Ep1, T7; Ep1, T15)*"]
 
     def test_a_better_line_takes_the_place_of_the_old_one_and_has_the_turns_that_it_cites(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1, 7]))])
-        play.play(20)
-        assert play.known == ["- Mordant, wait, dye. *(Ep1, T15)*"]
+        better = answer(line("Mordant, wait, dye.", 15, replaces=[1, 7]))
+        best = answer(line("Mordant, wait for noon, dye.", 25, replaces=[1]))
+        play = taught(tmp_path, SOLVED, better, best, turns=30)
+        assert play.known == ["- Mordant, wait for noon, dye. *(Ep1, T25)*"]
         assert play.archive.read_text() == (
             "# Archive of the knowledge base\n\n"
             "- Mordant first, then dye. *(Ep1, T5; Ep1, T7)* (in PUZZLE SOLUTIONS until Ep1, T20)\n"
+            "- Mordant, wait, dye. *(Ep1, T15)* (in PUZZLE SOLUTIONS until Ep1, T30)\n"
         )
-        assert play.metrics["archived"] == 1
+        assert [play.metrics[name] for name in ("updates", "taken", "archived")] == [3, 3, 2]
 
     def test_a_wrong_number_does_not_remove_a_solution(self, tmp_path: Path) -> None:
         """One wrong digit removed a procedure that was worth 15 points."""
-        play = KnowledgePlay(tmp_path, [SOLVED, answer(line("The otter wants a herring.", 15, replaces=[1]))])
-        play.play(20)
+        play = taught(tmp_path, SOLVED, answer(line("The otter wants a herring.", 15, replaces=[1])), turns=20)
         assert play.known == [
             "- Mordant first, then dye. *(Ep1, T5; Ep1, T7)*",
             "- The otter wants a herring. *(Ep1, T15)*",
@@ -159,20 +199,15 @@ class TestWhatIsTaken:
 
 class TestNothingOfThisEpisodeAlone:
     def test_a_line_that_rests_on_ephemeral_turns_alone_is_dropped_and_counted(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6, 7), line("Gate sticks.", 6, 9))])
+        lines = [line("Rope hangs here.", 2), line("Banner lies here.", 6, 7), line("Gate sticks.", 6, 9)]
+        play = KnowledgePlay(tmp_path, [answer(*lines)])
+        play.remember("2")
+        given_up = play.memories.ephemeral_cache[GATE.num][0].superseded("Gone", 6)
+        play.memories.ephemeral_cache[GATE.num] = [given_up]
         play.remember("6-8")
-        with capture_logs() as logs:
-            play.play(10)
-        assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T9)*"]
-        assert [log["ephemeral"] for log in logs if log["event"] == "knowledge updated"] == [("Banner lies here.",)]
-        assert (play.metrics["ephemeral"], play.metrics["refused"]) == (1, 0)
-
-    def test_one_that_was_given_up_since_counts_too(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6))])
-        play.remember("6")
-        play.memories.ephemeral_cache[11] = [play.memories.ephemeral_cache[11][0].superseded("Gone", 6)]
         play.play(10)
-        assert play.known == []
+        assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T9)*"]
+        assert (play.metrics["ephemeral"], play.metrics["refused"]) == (2, 0)
 
     def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6), line("Gate sticks.", 6, 8)), NOTHING])
@@ -188,11 +223,8 @@ class TestNothingOfThisEpisodeAlone:
         assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
 
     def test_what_an_earlier_episode_learnt_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Gate sticks.", 5))])
-        play.play(10)
-        play.state = GameState(episode=1)
-        play.state.begin(play.now)
-        play.manager.reset(play.state)
+        play = taught(tmp_path, answer(line("Gate sticks.", 5)))
+        play.begin(1)
         play.remember("5")
         assert not play.manager.end()
         assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
@@ -237,50 +269,31 @@ class TestNothingOfThisEpisodeAlone:
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (2, 4)
 
 
-@dataclass(frozen=True)
-class Deed:
-    """What a player did, which was kept as ephemeral, what it taught, and what the machine saw of it."""
-
-    action: str
-    ephemeral: str
-    taught: str
-    after: dict[str, Any]
-    permanent: str = ""
-
-
 class TestOneDeedTeachesTwoThings:
     """That the painting is taken is over with the episode; that it is worth points is not."""
 
-    DEEDS = (
-        Deed(
-            "put painting in case",
-            "Painting is in the case",
-            "Treasures win points twice: when taken, and when put into the trophy case",
-            {"score": 6, "inventory": ()},
-        ),
-        Deed("climb charles", "Iron key taken", "`climb charles` in the hall brings the key", {"score": 3}),
-        Deed("eat lotus", "Lotus is eaten", "The lotus kills", {"died": True}),
-        Deed("push statues", "Statue taken", "`push statues` breaks one off", {"inventory": (BANNER, MORDANT)}),
-        Deed(
-            "open window",
-            "Window stands open",
-            "The window behind the house opens",
-            {"world_hash": "1"},
-            permanent="Window leads in",
-        ),
+    @pytest.mark.parametrize(
+        ("action", "ephemeral", "permanent", "taught", "after"),
+        [
+            ("put painting in case", "Painting is in the case", "", "Treasures win points twice", {"score": 6}),
+            ("climb charles", "Iron key taken", "", "`climb charles` brings the key", {"score": 3}),
+            ("eat lotus", "Lotus is eaten", "", "The lotus kills", {"died": True}),
+            ("push statues", "Statue taken", "", "`push` breaks one off", {"inventory": (BANNER, MORDANT)}),
+            ("open window", "Window is open", "Window leads in", "The window opens", {"world_hash": "1"}),
+        ],
     )
-
-    @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.action)
-    def test_what_was_won_by_it_is_known_though_what_was_done_is_ephemeral(self, tmp_path: Path, deed: Deed) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line(deed.taught, 2)), NOTHING])
+    def test_what_was_won_by_it_is_known_though_what_was_done_is_ephemeral(
+        self, tmp_path: Path, action: str, ephemeral: str, permanent: str, taught: str, after: dict[str, Any]
+    ) -> None:
+        play = KnowledgePlay(tmp_path, [answer(line(taught, 2)), NOTHING])
         play.turn(inventory=(BANNER,))
-        play.turn(deed.action, **deed.after)
+        play.turn(action, **after)
         play.turn("drop banner", inventory=())
-        play.remember("2", title=deed.ephemeral)
-        if deed.permanent:
-            play.remember("1-2", "permanent", deed.permanent)
+        play.remember("2", title=ephemeral)
+        if permanent:
+            play.remember("1-2", "permanent", permanent)
         play.play(7)
-        assert play.known == [f"- {deed.taught} *(Ep1, T2)*"]
+        assert play.known == [f"- {taught} *(Ep1, T2)*"]
         assert "Turn 2 at Dye Works Gate (11) EPHEMERAL" not in play.llm.calls[0].prompt.user
         play.manager.end()
         assert (len(play.known), play.metrics["ephemeral"]) == (1, 0)
@@ -307,9 +320,7 @@ class TestOneDeedTeachesTwoThings:
         play.remember("2")
         play.play(10)
         play.memories.ephemeral_cache.clear()
-        play.state = GameState(episode=2)
-        play.state.begin(play.now)
-        play.manager.reset(play.state)
+        play.begin(2)
         play.play(10)
         assert play.known == ["- The door opens. *(Ep2, T2)*"]
 
@@ -386,45 +397,36 @@ class TestWhatTheAgentIsShown:
 
 
 class TestWhenItGrowsTooLong:
-    WORDS = "steam and dye and mordant " * 4
+    LINES = answer(*(line(f"Rule {number}: {WORDS}", 5, number) for number in range(1, 5)))
 
     def test_the_model_merges_and_cuts_and_what_goes_is_archived(self, tmp_path: Path) -> None:
         merged = {"lines": [{"text": "Both in one.", "replaces": [1, 2]}], "cut": [3, 4, 4, 9]}
-        lines = [line(f"Rule {number}: {self.WORDS}", 5, number) for number in range(1, 5)]
-        play = KnowledgePlay(tmp_path, [answer(*lines), merged], knowledge={"max_tokens": 40})
-        play.play(10)
+        play = taught(tmp_path, self.LINES, merged, knowledge={"max_tokens": 120})
         assert [known.split(":")[0] for known in play.known] == ["- Rule 3", "- Both in one. *(Ep1, T1-2; Ep1, T5)*"]
-        assert [archived.split(":")[0] for archived in play.archive.read_text().splitlines()[2:]] == [
-            "- Rule 1", "- Rule 2", "- Rule 4",
-        ]  # fmt: skip
+        archived = [line.split(":")[0] for line in play.archive.read_text().splitlines()[2:]]
+        assert archived == ["- Rule 1", "- Rule 2", "- Rule 4"]
         assert play.metrics["consolidations"] == 1
 
     def test_no_more_is_cut_than_has_to_go(self, tmp_path: Path) -> None:
-        lines = [line(f"Rule {number}: {self.WORDS}", 5, number) for number in range(1, 5)]
-        play = KnowledgePlay(tmp_path, [answer(*lines), {"cut": [1, 2, 3, 4]}], knowledge={"max_tokens": 100})
-        play.play(10)
+        play = taught(tmp_path, self.LINES, {"cut": [1, 2, 3, 4]}, knowledge={"max_tokens": 320})
         assert len(play.known) == 3
 
-    def test_a_merged_line_that_is_no_shorter_is_not_taken(self, tmp_path: Path) -> None:
-        longer = {"lines": [{"text": self.WORDS * 2, "replaces": [1]}]}
-        play = KnowledgePlay(tmp_path, [answer(line(self.WORDS, 5)), longer], knowledge={"max_tokens": 10})
-        play.play(10)
+    @pytest.mark.parametrize(
+        ("reply", "failures"),
+        [({"lines": [{"text": f"{WORDS}{WORDS}", "replaces": [1]}]}, 0), (ResponseInvalid("?"), 1)],
+        ids=["merged into a line that is no shorter", "no answer"],
+    )
+    def test_without_a_useful_answer_all_stays(self, tmp_path: Path, reply: Reply, failures: int) -> None:
+        play = taught(tmp_path, answer(line(WORDS, 5)), reply, knowledge={"max_tokens": 10})
         assert len(play.known) == 1
         assert not play.archive.exists()
+        assert play.metrics["failures"] == failures
 
     def test_people_are_not_asked_to_be_short(self, tmp_path: Path) -> None:
-        (tmp_path / "knowledgebase.md").write_text(f"- {self.WORDS}\n")
+        (tmp_path / "knowledgebase.md").write_text(f"- {WORDS}\n")
         play = KnowledgePlay(tmp_path, [NOTHING], knowledge={"max_tokens": 10})
         play.play(10)
         assert len(play.llm.calls) == 1
-
-    def test_where_the_model_gives_no_answer_all_stays(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(
-            tmp_path, [answer(line(self.WORDS, 5)), ResponseInvalid("?")], knowledge={"max_tokens": 10}
-        )
-        play.play(10)
-        assert len(play.known) == 1
-        assert play.metrics["failures"] == 1
 
 
 class TestFailures:
@@ -482,10 +484,8 @@ class TestInARun:
 
 
 class TestSmallModels:
-    BUDGET: ClassVar = {"analysis": 1500}
-
     def test_they_choose_a_turn_which_is_told_as_command_and_result(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 2}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": 2}], prompt_budgets=SMALL)
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You  dissolve\nin it.", died=True, score=0)
         play.turn("drop banner", "Dropped.", inventory=())
@@ -514,7 +514,7 @@ class TestSmallModels:
     def test_of_a_single_turn_nobody_is_asked_and_its_section_is_that_of_its_facts(
         self, tmp_path: Path, event: dict[str, Any], line: str
     ) -> None:
-        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, prompt_budgets=SMALL)
         play.now = replace(play.now, score=20)
         play.turn("go", **event)
         play.manager.end()
@@ -522,15 +522,92 @@ class TestSmallModels:
         assert play.llm.calls == []
 
     def test_what_won_points_is_known_though_an_ephemeral_memory_is_about_it(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, prompt_budgets=SMALL)
         play.remember("5")
         play.play(10)
         assert play.metrics["taken"] == 1
 
     def test_a_turn_that_they_invent_is_no_answer(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 9}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": 9}], prompt_budgets=SMALL)
         play.turn(score=5)
         play.turn(score=7)
         play.play(8)
         assert play.known == []
         assert play.metrics["failures"] == 1
+
+    def test_they_choose_from_the_latest_eight_turns_told_in_a_few_words(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, [{"turn": 12}], **UNASKED, prompt_budgets=SMALL)
+        for score in range(1, 13):
+            play.turn("a" * 900, "r" * 900, score=score)
+        prompt = prompt_of(play)
+        assert re.findall(r"^Turn (\d+):", prompt, re.MULTILINE) == [str(turn) for turn in range(5, 13)]
+        assert (longest("a", prompt), longest("r", prompt)) == (80 - MARK, 160 - MARK)
+
+
+class TestHowMuchIsShown:
+    def test_of_a_turn_a_short_place_and_command_and_the_whole_response(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new)
+        play.turn(location=Location(31, "p" * 900))
+        play.turn("a" * 900, "r" * 9000, score=5)
+        _, told = prompt_of(play).split("Turn 2")
+        assert [longest(letter, told) for letter in "par"] == [60 - MARK, 200 - MARK, 9000]
+
+    def test_the_cause_of_a_death_stands_there_however_little_room_there_is(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new, prompt_budgets={"analysis": 2400})
+        for _ in range(9):
+            play.turn("wait", WORDS)
+        play.turn("read writing", f"You read. {'The sand glows green. ' * 200}It bites your throat.", died=True)
+        assert "The sand glows green. It bites your throat.\n" in f"{prompt_of(play)}\n"
+
+    def test_a_memory_is_told_whole(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new)
+        play.turn(score=5)
+        for persistence in ("ephemeral", "permanent"):
+            play.remember("1", persistence, title=f"Of {persistence} use, {WORDS}".strip())
+        shown = parts(prompt_of(play))
+        assert f"Of permanent use, {WORDS.strip()}: It lies here." in shown["remembered"]
+        assert f"Of ephemeral use, {WORDS.strip()}: It lies here." in shown["ephemeral"]
+
+    def test_responses_are_shortened_little_by_little_those_without_a_fact_first(self, tmp_path: Path) -> None:
+        seen: list[tuple[int, int]] = []
+        for budget in (11_000, 9000, 7000, 5000, 3000, 2600):
+            play = KnowledgePlay(tmp_path / str(budget), nothing_new, **UNASKED, prompt_budgets={"analysis": budget})
+            for score in range(1, 31):
+                play.turn(f"stir {score}", "t" * 500, score=score)
+                play.turn("wait", "o" * 500)
+            played = parts(prompt_of(play))["played"]
+            seen.append((longest("t", played), longest("o", played)))
+        telling, others = zip(*seen, strict=True)
+        assert telling[:3] == (500,) * 3
+        assert 500 > telling[3] > telling[4] > 150
+        assert others[0] == 500 > others[1] > others[2] > 150
+        assert others[3:] == (1,) * 3
+
+    def test_what_is_known_and_remembered_leaves_room_for_what_was_played(self, tmp_path: Path) -> None:
+        """Known lines have two fifths of the room, memories three twentieths of either kind, and turns the rest."""
+        play = KnowledgePlay(tmp_path, nothing_new, **UNASKED, prompt_budgets={"analysis": 8000})
+        known = "".join(f"- {number} {WORDS}\n" for number in range(200))
+        play.file.write_text(f"# Knowledge Base\n\n## LESSONS LEARNED\n{known}")
+        for number in range(200):
+            play.turn(f"stir {number}", "t" * 500, score=number + 1)
+            for persistence in ("ephemeral", "permanent"):
+                play.remember(str(number + 1), persistence, title=f"{number} {WORDS}")
+        lengths = {name: len(text) for name, text in parts(prompt_of(play)).items()}
+        shares = {name: round(length / sum(lengths.values()) * 20) for name, length in lengths.items()}
+        assert shares == {"known": 8, "remembered": 3, "ephemeral": 3, "played": 6}
+
+    def test_the_latest_three_hundred_turns_wait_for_an_update(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new, **UNASKED, prompt_budgets={"analysis": 60_000})
+        for score in range(1, 311):
+            play.turn(score=score)
+        turns = re.findall(r"^Turn (\d+) at", prompt_of(play), re.MULTILINE)
+        assert (turns[0], turns[-1], len(turns)) == ("11", "310", 300)
+
+    def test_what_is_known_takes_a_fifth_of_the_agents_prompt(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, prompt_budgets={"agent": 1000}, knowledge={"max_tokens": 5000})
+        lines = "".join(f"- {number:02} {'x' * 72}\n" for number in range(40))
+        play.file.write_text(f"# Knowledge Base\n\n## LESSONS LEARNED\n{lines}")
+        play.begin(2)
+        section = play.manager.section(play.now)
+        assert section is not None
+        assert 700 < len(section.text) <= 800

@@ -93,12 +93,10 @@ class TestBudgets:
 
 
 class TestWhatIsLeftOut:
-    def test_a_hundred_turns_fit_the_usual_budget_whole(self) -> None:
+    def test_a_hundred_turns_fit_the_usual_budget_whole_then_the_oldest_go_and_cannot_be_cited(self) -> None:
         question = update_question(played(100, 300), known(20, 100), 15_000, TokenCounter())
         assert question.turns == tuple(range(1, 101))
         assert f"r{'e' * 300}" in question.prompt.user
-
-    def test_then_the_oldest_turns_go_and_cannot_be_cited(self) -> None:
         question = update_question(played(100, 300), [], 2500, TokenCounter())
         assert 1 < len(question.turns) < 100
         assert question.turns == tuple(range(101 - len(question.turns), 101))
