@@ -326,17 +326,20 @@ class TestOneDeedTeachesTwoThings:
 
 
 class TestInsights:
-    def test_new_ones_take_the_place_of_the_programs_old_ones(self, tmp_path: Path) -> None:
+    def test_new_ones_take_the_place_of_the_programs_old_ones_below_their_headings(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, episode=2)
         play.file.write_text(
             f"### {INSIGHTS[0]}\n- Hold your breath.\n- Fumes kill. *(Ep1, T4)*\n- Mind the gate. *(Ep1, T9)*\n"
+            f"### {INSIGHTS[1]}\n- Alum is dear. *(Ep1, T4)*\n"
         )
         play.manager.reset()
-        fumes, vats = (KnowledgeLine(text, (Source(1, 4, 4),)) for text in ("Fumes kill.", "Vats boil."))
+        fumes, vats, alum = (
+            KnowledgeLine(text, (Source(1, 4, 4),)) for text in ("Fumes kill.", "Vats boil.", "Alum is dear.")
+        )
         play.manager.replace_insights({INSIGHTS[0]: [fumes], INSIGHTS[3]: [vats]})
         assert play.manager.insights() == {
             INSIGHTS[0]: (KnowledgeLine("Hold your breath."), fumes),
-            INSIGHTS[1]: (),
+            INSIGHTS[1]: (alum,),
             INSIGHTS[2]: (),
             INSIGHTS[3]: (vats,),
         }
@@ -355,13 +358,6 @@ class TestInsights:
         assert play.file.read_text() == f"### {INSIGHTS[0]}\n{old}- Mind the gate. *(Ep1, T6)*\n"
         assert not play.archive.exists()
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (0, 0)
-
-    def test_headings_that_are_not_named_stay(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path)
-        known = KnowledgeLine("Fumes kill.", (Source(0, 4, 4),))
-        play.manager.add_lines(INSIGHTS[0], [known])
-        play.manager.replace_insights({INSIGHTS[1]: []})
-        assert play.manager.insights()[INSIGHTS[0]] == (known,)
 
 
 class TestWhatTheAgentIsShown:

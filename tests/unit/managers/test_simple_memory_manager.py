@@ -63,10 +63,22 @@ class TestRouting:
         assert (manager.get_ephemeral_count(), manager.get_ephemeral_count(31)) == (2, 1)
 
     @pytest.mark.parametrize("is_wanted", [True, False])
-    def test_what_is_done_to_ephemeral_memories_is_logged_if_wanted(self, tmp_path: Path, is_wanted: bool) -> None:
+    def test_what_is_added_and_given_up_is_logged_and_each_change_of_ephemeral_memories_if_wanted(
+        self, tmp_path: Path, is_wanted: bool
+    ) -> None:
+        manager = manager_in(tmp_path, debug_ephemeral=is_wanted)
         with capture_logs() as logs:
-            manager_in(tmp_path, debug_ephemeral=is_wanted).add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-        assert [entry["new"] for entry in logs if "new" in entry] == ["Left jar"] * is_wanted
+            manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
+            manager.supersede_memory(31, "Blue Vats", "Left jar", memory("Jar helps"))
+            manager.invalidate_memory(31, "Jar helps", "gone")
+        assert [entry["new"] for entry in logs if "new" in entry] == ["Left jar", "Jar helps"] * is_wanted
+        told = [(entry["title"], entry.get("new_title")) for entry in logs if "title" in entry]
+        assert told == [
+            ("Left jar", None),
+            ("Jar helps", None),
+            ("Left jar", "Jar helps"),
+            ("Jar helps", None),
+        ]
 
     def test_an_action_without_a_location_is_a_warning(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
