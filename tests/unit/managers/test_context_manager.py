@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +43,10 @@ def said(
 
 
 SAID = said("K", "S", "O", "M", "E", "C")
+PRESENT = (
+    "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
+    "The story says:\nThe wheel turns slowly."
+)
 
 
 def manager(turns: int = 0, **options: Any) -> ContextManager:
@@ -54,20 +57,21 @@ def manager(turns: int = 0, **options: Any) -> ContextManager:
     return ContextManager(logging.getLogger("test"), GameConfiguration(**options), state)
 
 
-def test_the_first_turn_shows_only_the_present() -> None:
-    text = manager().get_agent_context(MILL).render()
-    assert text == (
-        "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
-        "The story says:\nThe wheel turns slowly."
-    )
-
-
-def test_the_turns_that_are_left_are_shown_if_there_is_a_limit() -> None:
-    assert manager(13).get_agent_context(MILL, turn_limit=40).render().endswith("\n\n## Turn\n14 of 40")
-
-
-def test_what_is_not_known_is_not_shown() -> None:
-    assert manager().get_agent_context(Observation("Hm.")).render() == "## Present\nThe story says:\nHm."
+@pytest.mark.parametrize(
+    ("turns", "seen", "limit", "shown"),
+    [
+        (0, MILL, None, PRESENT),
+        (0, Observation("Hm."), None, "## Present\nThe story says:\nHm."),
+        (13, MILL, 40, f"{PRESENT}\n\n## Turn\n14 of 40"),
+    ],
+    ids=["first turn", "nothing is known", "turn limit"],
+)
+def test_the_present_is_shown_as_far_as_it_is_known(
+    turns: int, seen: Observation, limit: int | None, shown: str
+) -> None:
+    context = manager()
+    context.game_state.turn_count = turns
+    assert context.get_agent_context(seen, turn_limit=limit).render() == shown
 
 
 def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
@@ -96,9 +100,6 @@ def test_the_recent_turns_are_told_with_reasoning_action_and_response() -> None:
         "Turn 5:\nReasoning: thought 5\nAction: act 5\nResponse: response 5"
     )
     assert manager(5).get_recent_reasoning_formatted().startswith("Turn 3:")
-
-
-def test_no_turns_asked_for_or_played_are_no_turns() -> None:
     texts = [manager(turns).get_recent_reasoning_formatted(asked) for turns, asked in ((5, 0), (5, -1), (0, 3))]
     assert texts == ["", "", ""]
 
@@ -153,6 +154,8 @@ def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
         context = described(12, text, 12, prompt_budgets={"agent": budget})
         context.game_state.action_history[-1] = PlayedAction("act 12", text)
         assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
+    unplayed = described(1, MILL.text, 1)
+    assert unplayed.get_agent_context(MILL).render().count(MILL.text) == 1
 
 
 def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
@@ -160,6 +163,8 @@ def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
     assert [turn for turn in range(1, 9) if f"response {turn}" in shown] == [*range(1, 9)]
     assert "Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n" in shown
     assert [turn for turn in range(1, 9) if f"Reasoning: thought {turn}" in shown] == [4, 5, 6, 7, 8]
+    without = manager(2, agent={"show_reasoning": False}).get_agent_context(MILL)
+    assert without.sections[0].text == "> act 1\nresponse 1\n> act 2\nresponse 2"
 
 
 def test_the_blanks_of_a_menu_are_not_told() -> None:
@@ -168,6 +173,7 @@ def test_the_blanks_of_a_menu_are_not_told() -> None:
     assert "Response: Help  N = next subject" in context.get_agent_context(replace(MILL, text=menu)).render()
 
 
+ATTRIBUTES = {"scenery": 23, "lit": 9, "worn": 27, "open": 18}
 THINGS = (
     GameObject(31, "oak chest", 12),
     GameObject(32, "mill stone", 12, frozenset({23})),
@@ -181,33 +187,20 @@ THINGS = (
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.")
     hall = replace(MILL, visible=THINGS)
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names={"scenery": 23})
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
     assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
     state.action_history.append(PlayedAction("search chest", "You find a secret lever."))
     state.action_history.append(PlayedAction("chant", "You recognise the shape as that of a man."))
     assert "\nHere: oak chest, secret lever, man\n" in context.get_agent_context(hall).render()
     context.reset(GameState())
     assert "Here:" not in context.get_agent_context(hall).render()
-
-
-def test_what_is_worn_or_lit_is_marked_in_the_inventory() -> None:
-    attributes = {"lit": 9, "worn": 27, "open": 18}
     carried = (
         GameObject(3, "hat", 0, frozenset({27})),
         GameObject(4, "lamp", 0, frozenset({9, 18})),
         GameObject(5, ""),
     )
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), GameState(), attribute_names=attributes)
     rendered = context.get_agent_context(replace(MILL, inventory=carried)).render()
     assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
-
-
-def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
-    context = manager(1)
-    state = context.game_state
-    state.last_room_description, state.last_room_description_location_id = MILL.text, 12
-    state.last_room_description_turn = 1
-    assert context.get_agent_context(MILL).render().count(MILL.text) == 1
 
 
 LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
@@ -282,11 +275,6 @@ def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
     assert " […]\n- turn wheel" in valid.text
 
 
-def test_the_history_can_be_shown_without_the_reasoning() -> None:
-    context = manager(2, agent={"show_reasoning": False}).get_agent_context(MILL)
-    assert context.sections[0].text == "> act 1\nresponse 1\n> act 2\nresponse 2"
-
-
 def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
     context = manager()
     context.game_state.begin(MILL)
@@ -311,9 +299,12 @@ def after(text: str, **options: Any) -> ContextManager:
 
 @pytest.mark.parametrize("window", [1, 2, 6])
 def test_the_storys_latest_text_stands_once_at_the_end_of_the_history(window: int) -> None:
-    context = after(MILL.text, agent={"history_window": window}).get_agent_context(MILL)
-    assert context.render().count(MILL.text) == 1
-    assert f"Response: {MILL.text}\n\n## Present\nLocation: Water Mill (ID: 12)\n" in context.render()
+    context = after(MILL.text, agent={"history_window": window})
+    shown = context.get_agent_context(MILL).render()
+    assert shown.count(MILL.text) == 1
+    assert f"Response: {MILL.text}\n\n## Present\nLocation: Water Mill (ID: 12)\n" in shown
+    refused = Observation(MILL.text, Location(12, "Water Mill"), refusal="unsafe")
+    assert "The command did not reach the story" in context.get_agent_context(refused).render()
 
 
 def test_a_prompt_begins_with_all_of_the_one_before_up_to_its_present() -> None:
@@ -325,22 +316,14 @@ def test_a_prompt_begins_with_all_of_the_one_before_up_to_its_present() -> None:
     assert before.get_agent_context(Observation("It stops.")).render().startswith(shown)
 
 
-def test_a_text_too_long_for_the_history_stands_in_the_present() -> None:
+def test_a_text_for_which_the_history_has_no_room_stands_in_the_present() -> None:
     long = Observation("The wheel turns. " * 300, Location(12, "Water Mill"))
     shown = after(long.text).get_agent_context(long).render()
     assert f"The story says:\n{long.text.strip()}" in shown
     assert "Action: act 2\nResponse: (It stands under Present.)" in shown
-
-
-def test_what_a_command_was_refused_for_stands_in_the_present() -> None:
-    refused = Observation(MILL.text, Location(12, "Water Mill"), refusal="unsafe")
-    assert "The command did not reach the story" in after(MILL.text).get_agent_context(refused).render()
-
-
-def test_where_the_history_has_no_room_the_storys_text_stands_in_the_present() -> None:
-    context = after(MILL.text, prompt_budgets={"agent": 50}).get_agent_context(MILL)
-    assert [section.title for section in context.sections] == ["Present"]
-    assert context.sections[0].text.endswith(f"The story says:\n{MILL.text}")
+    (present,) = after(MILL.text, prompt_budgets={"agent": 50}).get_agent_context(MILL).sections
+    assert present.title == "Present"
+    assert present.text.endswith(f"The story says:\n{MILL.text}")
 
 
 HALL = Observation("It rains.", Location(4, "Hall"))
@@ -361,44 +344,39 @@ def letters(text: str, letter: str) -> int:
     return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))))
 
 
+LONG_X = "x" * 9000
+
+
 @pytest.mark.parametrize(
-    ("letter", "characters", "shown"),
+    ("letter", "characters", "state", "seen", "rejections"),
     [
-        ("r", 480, lambda: talkative().get_agent_context(HALL).render()),
-        ("a", 200, lambda: talkative().get_agent_context(HALL).render()),
-        ("s", 8000 - 9 * 400, lambda: talkative().get_agent_context(HALL).render()),
-        ("o", 2000, lambda: talkative(opening="o" * 9000).get_agent_context(HALL).render()),
-        ("x", 8000, lambda: talkative().get_agent_context(replace(HALL, text="x" * 9000)).render()),
-        (
-            *("x", 800),
-            lambda: talkative().get_agent_context(replace(HALL, inventory=(GameObject(7, "x" * 9000),))).render(),
-        ),
-        ("x", 200, lambda: talkative().get_agent_context(replace(HALL, location=Location(4, "x" * 9000))).render()),
-        (
-            *("x", 200),
-            lambda: talkative().get_agent_context(HALL, rejections=[Rejection("x" * 9000, "no")]).render(),
-        ),
-        ("y", 400, lambda: talkative().get_agent_context(HALL, rejections=[Rejection("x", "y" * 9000)]).render()),
-        (
-            *("x", 4000),
-            lambda: talkative(room_descriptions={4: RoomDescription("x" * 9000, 2)}).get_agent_context(HALL).render(),
-        ),
-        ("x", 200, lambda: talkative().get_critic_context(HALL, "x" * 9000)),
+        ("r", 480, {}, {}, ()),
+        ("a", 200, {}, {}, ()),
+        ("s", 8000 - 9 * 400, {}, {}, ()),
+        ("x", 2000, {"opening": LONG_X}, {}, ()),
+        ("x", 8000, {}, {"text": LONG_X}, ()),
+        ("x", 800, {}, {"inventory": (GameObject(7, LONG_X),)}, ()),
+        ("x", 200, {}, {"location": Location(4, LONG_X)}, ()),
+        ("x", 200, {}, {}, [Rejection(LONG_X, "no")]),
+        ("x", 400, {}, {}, [Rejection("y", LONG_X)]),
+        ("x", 4000, {"room_descriptions": {4: RoomDescription(LONG_X, 2)}}, {}, ()),
     ],
     ids=[
         *("reasoning", "command", "response", "opening", "what the story says now", "what is carried", "location"),
-        *("rejected command", "reason of a rejection", "room description", "command that the critic judges"),
+        *("rejected command", "reason of a rejection", "room description"),
     ],
 )
 def test_of_each_part_so_many_characters_are_shown_at_most(
-    letter: str, characters: int, shown: Callable[[], str]
+    letter: str, characters: int, state: dict[str, Any], seen: dict[str, Any], rejections: list[Rejection]
 ) -> None:
-    assert letters(shown(), letter) == characters - len(" […]")
+    shown = talkative(**state).get_agent_context(replace(HALL, **seen), rejections=rejections).render()
+    assert letters(shown, letter) == characters - len(" […]")
 
 
-def test_the_critic_is_shown_three_turns_of_the_past() -> None:
+def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
     shown = manager(5).get_critic_context(HALL, "wait")
     assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
+    assert letters(talkative().get_critic_context(HALL, LONG_X), "x") == 200 - len(" […]")
 
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
@@ -422,21 +400,25 @@ def entries(*actions: str) -> tuple[dict[str, Any], ...]:
     return tuple({"turn": turn, "reasoning": "why not", "action": action} for turn, action in enumerate(actions, 1))
 
 
-def test_a_response_is_found_by_its_turn() -> None:
-    assert told({"turn": 1, "reasoning": "why\nnot", "action": "wait"}) == [
-        "Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"
-    ]
-
-
-@pytest.mark.parametrize("turn", [0, -1, 3, "1", None])
-def test_where_its_turn_is_not_known_the_latest_response_to_the_command_is_told(turn: Any) -> None:
-    assert told({"turn": turn, "action": "wait"})[0].endswith("Response: latest")
-
-
-def test_what_is_missing_is_said_to_be_missing() -> None:
-    assert told({}) == [
-        "Turn ?:\nReasoning: (No reasoning recorded)\nAction: (No action recorded)\nResponse: (No response recorded)"
-    ]
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (
+            {"turn": 1, "reasoning": "why\nnot", "action": "wait"},
+            "1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline",
+        ),
+        ({}, "?:\nReasoning: (No reasoning recorded)\nAction: (No action recorded)\nResponse: (No response recorded)"),
+        *(
+            (
+                {"turn": turn, "reasoning": "r", "action": "wait"},
+                f"{turn}:\nReasoning: r\nAction: wait\nResponse: latest",
+            )
+            for turn in (0, -1, 3, "1", None)
+        ),
+    ],
+)
+def test_a_response_is_found_by_its_turn_or_else_the_latest_to_the_command(entry: dict[str, Any], text: str) -> None:
+    assert told(entry) == [f"Turn {text}"]
 
 
 def test_long_texts_are_cut_in_their_middle() -> None:
@@ -455,6 +437,8 @@ def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None
     played = [("read", "x" * 450), ("read", "y" * 450), ("read", "z" * 450)]
     texts = told(*entries("read", "read", "read"), played=played, characters=900)
     assert ["x" * 450 in texts[0], "y" * 450 in texts[1], "z" * 450 in texts[2]] == [True, False, False]
+    latest = told(*entries("read", "read"), played=played[:2], characters=900, precedes_present=True)[-1]
+    assert latest.endswith(f"Response: {STANDS_BELOW}")
 
 
 def test_a_turn_is_told_by_what_came_before_it_alone() -> None:
@@ -464,18 +448,9 @@ def test_a_turn_is_told_by_what_came_before_it_alone() -> None:
         assert told(*entries(*["read", "wait", "wait"][:turns]), played=played, characters=900, most=4) == whole[:turns]
 
 
-def test_the_latest_turn_leaves_to_the_present_what_has_no_room() -> None:
-    texts = told(*entries("wait", "wait"), played=[("wait", "x" * 900)] * 2, characters=900, precedes_present=True)
-    assert texts[0].endswith("xxx")
-    assert texts[1].endswith(f"Response: {STANDS_BELOW}")
-
-
-def test_of_a_long_line_later_turns_have_the_beginning_and_short_ones_are_whole() -> None:
+def test_a_long_line_is_repeated_by_its_beginning_unless_it_was_cut_before() -> None:
     played = [("look", f"Mill\n{SHEET}"), ("wait", "It rains."), ("look", f"Mill\n{SHEET}\nIt rains.")]
     texts = told(*entries("look", "wait", "look"), played=played)
     assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
-
-
-def test_a_line_that_was_cut_is_not_referred_to() -> None:
-    played = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
-    assert told(*entries("look", "look"), played=played, characters=400)[1].endswith(SHEET)
+    cut = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
+    assert told(*entries("look", "look"), played=cut, characters=400)[1].endswith(SHEET)

@@ -112,33 +112,27 @@ def test_every_option_is_documented() -> None:
     assert [option.name for option in options_of(GameConfiguration) if not option.schema.get("description")] == []
 
 
-class TestSampling:
-    def test_get_reads_a_value_by_name(self) -> None:
-        sampling = GameConfiguration.model_validate({"agent_sampling": {"top_k": 5}}).agent_sampling
-        assert sampling.get("top_k", 1) == 5
-        assert sampling.get("top_p", 0.5) == 0.5
-        assert sampling.get("no_such_name", "x") == "x"
-
-    def test_what_is_not_given_keeps_its_default(self) -> None:
-        sampling = GameConfiguration.model_validate({"memory_sampling": {"temperature": 0.9}}).memory_sampling
-        assert (sampling.temperature, sampling.max_tokens) == (0.9, 1000)
+def test_a_sampling_gives_its_values_by_name_and_keeps_the_defaults_of_others() -> None:
+    configuration = _of(agent_sampling={"top_k": 5}, memory_sampling={"temperature": 0.9})
+    sampling = configuration.agent_sampling
+    assert [sampling.get("top_k", 1), sampling.get("top_p", 0.5), sampling.get("no_such_name", "x")] == [5, 0.5, "x"]
+    assert (configuration.memory_sampling.temperature, configuration.memory_sampling.max_tokens) == (0.9, 1000)
 
 
-class TestMemoryHistoryWindow:
-    @pytest.mark.parametrize("window", [1, 3, 10])
-    def test_a_sound_window_is_taken_without_a_warning(self, window: int) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert _with_window(window).get_memory_history_window() == window
-
-    @pytest.mark.parametrize("window", [0, -5])
-    def test_below_one_it_warns_and_takes_the_default(self, window: int) -> None:
-        with pytest.warns(UserWarning, match="must be >= 1, using default: 3"):
-            assert _with_window(window).get_memory_history_window() == 3
-
-    def test_above_ten_it_warns_and_takes_it(self) -> None:
-        with pytest.warns(UserWarning, match="= 11 may use excessive context"):
-            assert _with_window(11).get_memory_history_window() == 11
+@pytest.mark.parametrize(
+    ("window", "taken", "warning"),
+    [
+        *((window, window, None) for window in (1, 3, 10)),
+        *((window, 3, "must be >= 1, using default: 3") for window in (0, -5)),
+        (11, 11, "= 11 may use excessive context"),
+    ],
+)
+def test_a_history_window_of_memories_that_makes_no_sense_is_warned_of(
+    window: int, taken: int, warning: str | None
+) -> None:
+    configuration = _of(memory_sampling={"memory_history_window": window})
+    with pytest.warns(UserWarning, match=warning) if warning else warnings.catch_warnings(action="error"):
+        assert configuration.get_memory_history_window() == taken
 
 
 class TestRoles:
@@ -206,14 +200,12 @@ class TestRoles:
 
 class TestKeys:
     @pytest.mark.parametrize("llm", [{"api_key": "sk-"}, {"memory": {"api_key": "x"}}, {"api_key": ""}])
-    def test_a_key_that_is_too_short_to_be_hidden_is_refused(self, llm: dict[str, object]) -> None:
+    def test_a_key_that_is_too_short_to_be_hidden_is_refused_unlike_a_placeholder(self, llm: dict[str, object]) -> None:
         with pytest.raises(ValidationError, match="a key has at least 4 characters") as caught:
             _of(llm=llm)
         assert "sk-" not in str(caught.value)
-
-    @pytest.mark.parametrize("key", ["ollama", "EMPTY", "none"])
-    def test_a_placeholder_key_of_a_server_without_keys_is_accepted(self, key: str) -> None:
-        assert _revealed(_of(llm={"api_key": key}).llm.api_key) == key
+        for key in ("ollama", "EMPTY", "none"):
+            assert _revealed(_of(llm={"api_key": key}).llm.api_key) == key
 
     @pytest.mark.parametrize("llm", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
     def test_a_key_is_in_nothing_that_is_printed_or_written(self, llm: dict[str, object]) -> None:
@@ -257,15 +249,11 @@ def _of(**options: Any) -> GameConfiguration:
     return GameConfiguration.model_validate(options)
 
 
-def _with_window(window: int) -> GameConfiguration:
-    return _of(memory_sampling={"memory_history_window": window})
-
-
 def _revealed(key: SecretStr | None) -> str | None:
     return key.get_secret_value() if key else None
 
 
-def test_a_dictionary_laid_out_as_a_project_file_is_taken() -> None:
+def test_a_dictionary_laid_out_as_a_project_file_is_taken_if_it_knows_all_its_options() -> None:
     tables = {"memory": {"show_persistence_markers": False}, "agent": {"history_window": 3}}
     by_dictionary = GameConfiguration({"tool": {"zorkgpt": tables}, "project": {"name": "mine"}}, knowledge_file="k.md")
     assert by_dictionary == GameConfiguration(
@@ -273,12 +261,9 @@ def test_a_dictionary_laid_out_as_a_project_file_is_taken() -> None:
     )
     assert GameConfiguration(tables) == GameConfiguration({"tool": {"zorkgpt": tables}})
     assert GameConfiguration({}) == GameConfiguration({"tool": {}}) == GameConfiguration()
-
-
-@pytest.mark.parametrize("table", [{"memory": {"show_markers": False}}, {"nonsense": 1}])
-def test_an_option_of_a_dictionary_that_does_not_exist_is_an_error(table: dict[str, object]) -> None:
-    with pytest.raises(ConfigurationError, match="in the dictionary is not an option; the closest one is"):
-        GameConfiguration(table)
+    for table in ({"memory": {"show_markers": False}}, {"nonsense": 1}):
+        with pytest.raises(ConfigurationError, match="in the dictionary is not an option; the closest one is"):
+            GameConfiguration(table)
 
 
 def test_kinds_of_help_are_written_in_one_order_whatever_the_process(tmp_path: Path) -> None:

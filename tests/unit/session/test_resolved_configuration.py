@@ -39,47 +39,37 @@ class TestPrecedence:
         assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
         assert resolved.origins.keys() == SERVED.keys()
 
-    def test_where_the_model_is_embedded_it_brings_defaults_of_its_own(self, tmp_path: Path) -> None:
+    def test_an_embedded_model_brings_defaults_of_its_own_below_every_source(self, tmp_path: Path) -> None:
         resolved = load_configuration({}, {}, tmp_path)
         assert resolved.configuration.assist == {"fresh-actions", "proven-routes"}
         assert resolved.configuration.prompt_budgets.agent == 1500
         assert set(resolved.origins.values()) == {"default of the embedded model"}
-
-    def test_every_source_is_over_the_embedded_models_defaults(self, tmp_path: Path) -> None:
-        resolved = load_configuration({"assist": "none"}, {"ZORKGPT_PROMPT_BUDGETS__AGENT": "900"}, tmp_path)
-        assert resolved.configuration.assist == set()
+        environ = {"ZORKGPT_PROMPT_BUDGETS__AGENT": "900", "ZORKGPT_ASSIST": "valid-actions, valid-actions"}
+        resolved = load_configuration({}, environ, tmp_path)
+        assert resolved.configuration.assist == {"valid-actions"}
         assert resolved.configuration.prompt_budgets.agent == 900
+        assert load_configuration({"assist": "none"}, environ, tmp_path).configuration.assist == set()
 
     def test_sources_add_up_within_a_group(self, tmp_path: Path) -> None:
         (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\nmax_attempts = 2\n")
         llm = load_configuration({}, {"ZORKGPT_LLM__TIMEOUT": "6"}, tmp_path).configuration.llm
         assert (llm.timeout, llm.max_attempts) == (6, 2)
 
-    def test_a_file_is_looked_for_on_the_way_up_to_the_home_folder(self, tmp_path: Path) -> None:
+    def test_the_nearest_file_up_to_the_home_folder_or_the_root_of_the_repository_counts(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
         below = tmp_path / "a" / "b"
         below.mkdir(parents=True)
         for home, seed in ((tmp_path, 2), (tmp_path / "a", 1), (tmp_path / "elsewhere", 1)):
             assert load_configuration({}, {"HOME": str(home)}, below).configuration.game.seed == seed
-
-    def test_a_file_is_looked_for_on_the_way_up_to_the_root_of_the_repository(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        below = tmp_path / "a" / "b"
-        below.mkdir(parents=True)
         assert load_configuration({}, {}, below).configuration.game.seed == 1
         (tmp_path / ".git").mkdir()
         assert _seed(load_configuration({}, {}, below))[0] == 2
+        (below / "pyproject.toml").write_text("[tool.zorkgpt]\nagent_model = 'x'\n")
+        nearest = load_configuration({}, {}, below).configuration
+        assert (nearest.agent_model, nearest.game.seed) == ("x", 1)
+        (below / "pyproject.toml").unlink()
         (tmp_path / "a" / ".git").touch()
         assert load_configuration({}, {"HOME": str(tmp_path)}, below).configuration.game.seed == 1
-
-    def test_the_nearest_file_alone_counts(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        below = tmp_path / "a"
-        below.mkdir()
-        (tmp_path / ".git").mkdir()
-        (below / "pyproject.toml").write_text("[tool.zorkgpt]\nagent_model = 'x'\n")
-        resolved = load_configuration({}, {}, below)
-        assert (resolved.configuration.agent_model, resolved.configuration.game.seed) == ("x", 1)
 
 
 class TestEnvironment:
@@ -102,10 +92,6 @@ class TestEnvironment:
         assert (llm.base_url, _revealed(llm.api_key)) == ("http://h:1/v1", KEY)
         environ["ZORKGPT_LLM__BASE_URL"] = "http://ours:1/v1"
         assert load_configuration({}, environ, tmp_path).configuration.llm.base_url == "http://ours:1/v1"
-
-    def test_a_list_is_separated_by_commas(self, tmp_path: Path) -> None:
-        resolved = load_configuration({}, {"ZORKGPT_ASSIST": "valid-actions, valid-actions"}, tmp_path)
-        assert resolved.configuration.assist == {"valid-actions"}
 
     def test_other_lines_of_a_dotenv_file_are_ignored_and_a_dollar_sign_stays(self, tmp_path: Path) -> None:
         (tmp_path / ".env").write_text(
@@ -153,23 +139,22 @@ class TestFromToml:
         project.write_text("[project]\nname = 'x'\n[tool.ruff]\nline-length = 80\n")
         assert GameConfiguration.from_toml(project) == GameConfiguration()
 
-    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        file = tmp_path / "pyproject.toml"
-        with pytest.raises(ConfigurationError, match=f"^cannot read {file}: No such file"):
-            GameConfiguration.from_toml(file)
-
     @pytest.mark.parametrize(
         ("content", "message"),
         [
+            (None, "cannot read FILE: No such file"),
             (b"a = 1\nb = = 2\n", "FILE is not TOML: .*line 2"),
             (b"a = 1\nb = [1,\n", "FILE is not TOML: .*line 3, the last one"),
             (b"a = '\xff'\n", "FILE is not UTF-8: .* at byte 5$"),
             (b"[tool]\nzorkgpt = 5\n", "tool.zorkgpt in FILE must be a table$"),
         ],
     )
-    def test_a_file_that_cannot_be_understood_is_named(self, tmp_path: Path, content: bytes, message: str) -> None:
+    def test_a_file_that_cannot_be_read_or_understood_is_named(
+        self, tmp_path: Path, content: bytes | None, message: str
+    ) -> None:
         file = tmp_path / "zorkgpt.toml"
-        file.write_bytes(content)
+        if content is not None:
+            file.write_bytes(content)
         with pytest.raises(ConfigurationError, match=f"^{message.replace('FILE', str(file))}"):
             GameConfiguration.from_toml(file)
 
@@ -182,23 +167,20 @@ class TestErrors:
         [
             ("max_turn = 5", "max_turn in FILE is not an option; the closest one is max_turns_per_episode"),
             ("MAX_TURN = 5", "MAX_TURN in FILE is not an option; the closest one is max_turns_per_episode"),
-            (
-                "[lmm]\nbase_url = 'x'",
-                "lmm.base_url in FILE is not an option; the closest one is llm.base_url",
+            ("[lmm]\nbase_url = 'x'", "lmm.base_url in FILE is not an option; the closest one is llm.base_url"),
+            *(
+                (text, f"{name} in FILE is not an option; the closest one is ")
+                for text, name in (("[xyz]", "xyz"), ("[no.such]", "no.such"), ("[memory]\nx = 1", "memory.x"))
             ),
-            ("[xyz]", "xyz in FILE is not an option; the closest one is "),
             ("game = 5", "game in FILE is a group of options, such as game.file"),
             ("game.seed = 0", "game.seed in FILE should be greater than 0"),
             ("game.seed = {a = 1}", "game.seed in FILE should be a valid integer"),
             ("critic.mode = 'all'", "critic.mode in FILE should be 'object_tree', 'hybrid' or 'llm'"),
-            ("llm.engine = 'x'", "llm.engine in FILE should be 'auto', 'openai' or 'embedded'"),
             ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
             ("assist = ['magic']", "assist in FILE should be 'valid-actions', 'fresh-actions' or 'proven-routes'"),
             ("llm.base_url = 'host'", "llm.base_url in FILE: an address looks like http://localhost:8080/v1"),
             ("[prices.'a-1.5']\ninput = -1", "prices.a-1.5.input in FILE should be greater than or equal to 0"),
             ("[prices.a]\ninput = 1", "prices.a.output in FILE: Field required"),
-            ("[no.such]", "no.such in FILE is not an option; the closest one is "),
-            ("[memory]\nx = 1", "memory.x in FILE is not an option; the closest one is "),
         ],
     )
     def test_a_mistake_in_a_file(self, tmp_path: Path, text: str, message: str) -> None:
@@ -208,25 +190,22 @@ class TestErrors:
         assert said.startswith(message.replace("FILE", str(file)))
         assert "\n" not in said
 
-    @pytest.mark.parametrize(
-        ("overrides", "environ", "dotenv", "message"),
-        [
-            ({"game.sed": 1}, {}, b"", "game.sed on the command line is not an option; the closest one is game.seed"),
+    def test_a_mistake_elsewhere(self, tmp_path: Path) -> None:
+        for overrides, environ, closest in (
+            ({"game.sed": 1}, {}, "game.sed on the command line is not an option; the closest one is game.seed"),
             (
-                {},
-                {"ZORKGPT_LLM__APIKEY": KEY},
-                b"",
+                *({}, {"ZORKGPT_LLM__APIKEY": KEY}),
                 "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key",
             ),
-            ({}, {}, b"ZORKGPT_LLM__TIMEOUT=soon\n", "ZORKGPT_LLM__TIMEOUT in FILE should be a valid number"),
-            ({}, {}, b"ZORKGPT_AGENT_MODEL=\xff\n", "FILE is not UTF-8: "),
-        ],
-    )
-    def test_a_mistake_elsewhere(
-        self, tmp_path: Path, overrides: dict[str, object], environ: dict[str, str], dotenv: bytes, message: str
-    ) -> None:
-        (tmp_path / ".env").write_bytes(dotenv)
-        assert _error(overrides, environ, tmp_path).startswith(message.replace("FILE", str(tmp_path / ".env")))
+        ):
+            assert _error(overrides, environ, tmp_path) == closest
+        file = tmp_path / ".env"
+        for content, message in (
+            (b"ZORKGPT_LLM__TIMEOUT=soon\n", f"ZORKGPT_LLM__TIMEOUT in {file} should be a valid number"),
+            (b"ZORKGPT_AGENT_MODEL=\xff\n", f"{file} is not UTF-8: "),
+        ):
+            file.write_bytes(content)
+            assert _error({}, {}, tmp_path).startswith(message)
 
     def test_a_key_that_does_not_fit_is_not_repeated(self, tmp_path: Path) -> None:
         (tmp_path / "zorkgpt.toml").write_text(f"llm.api_key = ['{KEY}']\n")
@@ -248,33 +227,29 @@ def test_every_option_is_shown_with_its_origin_and_of_a_key_only_that_it_is_set(
     assert shown["llm.critic.api_key"][0] is None
 
 
-class TestNamesOfFiles:
-    """No two files of a work folder have one name."""
-
-    @pytest.mark.parametrize("option", ["knowledge_file", "map_state_file", "simple_memory.memory_file"])
-    @pytest.mark.parametrize("name", ["episodes.json", "Story.json", "runs", "forks", "notes.lock"])
-    def test_a_name_that_the_program_uses_itself_is_refused(self, tmp_path: Path, option: str, name: str) -> None:
-        message = _error({option: name}, {}, tmp_path)
-        assert message.startswith(f"{option} on the command line: {name} is a name that the program ")
-
-    @pytest.mark.parametrize(
-        ("names", "both"),
-        [
-            (
-                {"knowledge_file": "notes.md", "simple_memory.memory_file": "notes.md"},
-                "knowledge_file and simple_memory",
-            ),
-            ({"map_state_file": "Memories.md"}, "map_state_file and simple_memory.memory_file"),
-            ({"knowledge_file": "MEMORIES.md"}, "knowledge_file and simple_memory.memory_file"),
-            ({"simple_memory.memory_file": "knowledgebase.archive.md"}, "archive of knowledge_file and simple_memory"),
-        ],
-    )
-    def test_two_options_with_one_name_are_refused(self, tmp_path: Path, names: dict[str, object], both: str) -> None:
-        assert both in _error(names, {}, tmp_path)
-
-    def test_names_may_be_exchanged(self, tmp_path: Path) -> None:
-        names = {"knowledge_file": "Memories.md", "simple_memory.memory_file": "knowledgebase.md"}
-        assert load_configuration(names, {}, tmp_path).configuration.knowledge_file == "Memories.md"
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        *(
+            ({option: name}, f"{option} on the command line: {name} is a name that the program ")
+            for option in ("knowledge_file", "map_state_file", "simple_memory.memory_file")
+            for name in ("episodes.json", "Story.json", "runs", "forks", "notes.lock")
+        ),
+        (
+            {"knowledge_file": "notes.md", "simple_memory.memory_file": "notes.md"},
+            "knowledge_file and simple_memory",
+        ),
+        ({"map_state_file": "Memories.md"}, "map_state_file and simple_memory.memory_file"),
+        ({"knowledge_file": "MEMORIES.md"}, "knowledge_file and simple_memory.memory_file"),
+        ({"simple_memory.memory_file": "knowledgebase.archive.md"}, "archive of knowledge_file and simple_memory"),
+    ],
+)
+def test_no_two_files_of_a_work_folder_may_have_one_name(
+    tmp_path: Path, names: dict[str, object], message: str
+) -> None:
+    assert message in _error(names, {}, tmp_path)
+    exchanged = {"knowledge_file": "Memories.md", "simple_memory.memory_file": "knowledgebase.md"}
+    assert load_configuration(exchanged, {}, tmp_path).configuration.knowledge_file == "Memories.md"
 
 
 class TestStrangersFiles:

@@ -165,6 +165,12 @@ class ToyStory(Interpreter):
         self.set(self.plan.shown_turns, self.turns + (self.plan.clock or 0))
 
 
+TOLD = "Your score is {score} in {turns} turns."
+ALL_KNOWN = Status(location=HALL, player=PLAYER, score=0, moves=0)
+NO_SCORE = Status(location=HALL, player=PLAYER)
+CLOCK = replace(INFOCOM, score=None, turns=None, shown_score=41, shown_turns=42)
+TOLD_WITH_TIME = (TOLD, "Your score is {score}.   9:{turns:02}", "{turns} turns, score {score}, 9:{turns:02}")
+
 EVERY_PLAN = pytest.mark.parametrize(
     "plan", [INFORM_6, INFORM_7, INFORM_5, INFOCOM, STATUS_LINE, replace(STATUS_LINE, version=1)]
 )
@@ -173,20 +179,18 @@ EVERY_PLAN = pytest.mark.parametrize(
 @EVERY_PLAN
 def test_location_player_score_and_moves_are_claimed_in_every_layout(plan: Plan, tmp_path: Path) -> None:
     toy = ToyStory(plan, tmp_path)
+    before = toy.snapshot()
     reader = toy.reader()
-    assert toy.read(reader) == Status(location=HALL, player=PLAYER, score=0, moves=0)
+    assert toy.snapshot() == before
+    first = bytes(toy.memory)
+    assert toy.read(reader) == ALL_KNOWN
     toy.points = -5
     toy.send("north")
     assert toy.read(reader) == Status(location=KITCHEN, player=PLAYER, score=-5, moves=1)
-
-
-@EVERY_PLAN
-def test_learning_leaves_the_story_as_it_was(plan: Plan, tmp_path: Path) -> None:
-    toy = ToyStory(plan, tmp_path)
-    toy.send("north")
-    before = toy.snapshot()
-    toy.reader()
-    assert toy.snapshot() == before
+    toy.put(PLAYER, CART)
+    toy.count()
+    assert toy.read(reader).location == HALL, "in a vehicle the location is the room around it"
+    assert reader.read(first, "")._replace(max_score=None) == ALL_KNOWN, "the same memory always gives the same status"
 
 
 def test_an_interpreter_that_fails_while_learning_stands_as_before(tmp_path: Path) -> None:
@@ -203,25 +207,11 @@ def test_an_interpreter_that_fails_while_learning_stands_as_before(tmp_path: Pat
     assert toy.snapshot() == before
 
 
-@EVERY_PLAN
-def test_in_a_vehicle_the_location_is_the_room_around_it(plan: Plan, tmp_path: Path) -> None:
-    toy = ToyStory(plan, tmp_path)
-    reader = toy.reader()
-    toy.put(PLAYER, CART)
-    toy.count()
-    assert toy.read(reader).location == HALL
-
-
 def test_a_story_of_version_3_that_shows_the_time_has_no_score(tmp_path: Path) -> None:
     toy = ToyStory(replace(STATUS_LINE, score=None, turns=None), tmp_path)
     toy.image.content[1] |= 2
     toy.story = Story.load(toy.image.write(tmp_path / "timed.z3"))
     assert toy.read() == Status(location=HALL, player=PLAYER)
-
-
-def test_a_visitor_who_stops_the_first_move_is_not_taken_for_the_player(tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFORM_6, visited=True, start=HALL), tmp_path)
-    assert toy.read() == Status(location=HALL, player=PLAYER, score=0, moves=0)
 
 
 def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_path: Path) -> None:
@@ -273,65 +263,60 @@ def test_another_body_than_the_one_at_the_start_is_not_claimed(tmp_path: Path) -
     assert toy.read(reader) == Status(score=0, moves=0)
 
 
-@pytest.mark.parametrize(("turns", "expected"), [(12, (50, None)), (0, (None, 0))])
+@pytest.mark.parametrize(
+    ("plan", "turns", "expected"),
+    [
+        (INFORM_7, 12, (50, None)),
+        (INFORM_7, 0, (None, 0)),
+        (replace(CLOCK, turns=60, clock=None), 7, (None, None)),
+    ],
+    ids=["late", "of the same turn", "late, without a library"],
+)
 def test_a_status_line_of_the_same_turn_must_show_the_score_and_a_late_one_is_ignored(
-    turns: int, expected: tuple[int | None, int | None], tmp_path: Path
+    plan: Plan, turns: int, expected: tuple[int | None, int | None], tmp_path: Path
 ) -> None:
     """At its end a story does not draw the status line again."""
-    toy = ToyStory(INFORM_7, tmp_path)
+    toy = ToyStory(plan, tmp_path)
     reader = toy.reader()
+    assert toy.read(reader) == ALL_KNOWN
     toy.points, toy.turns = 50, turns
     toy.count()
     assert (toy.read(reader).score, toy.read(reader).moves) == expected
 
 
-@pytest.mark.parametrize("clock", [0, 30])
-def test_hours_are_not_taken_for_a_score(clock: int, tmp_path: Path) -> None:
-    answer = "Your score is {score} in {turns} turns."
-    assert ToyStory(replace(INFORM_6, clock=clock, score_answer=answer), tmp_path).read().score == 0
-    for told in (answer, "Your score is {score}.   9:{turns:02}", "{turns} turns, score {score}, 9:{turns:02}"):
-        without_library = replace(INFOCOM, clock=clock, score=None, turns=None, shown_score=41, shown_turns=42)
-        assert ToyStory(replace(without_library, score_answer=told), tmp_path).read().score is None
-
-
-def test_at_midnight_the_hour_is_not_taken_for_a_copy_of_the_score(tmp_path: Path) -> None:
-    plan = replace(INFORM_6, hour=0, clock=30, score_answer="Your score is {score} in {turns} turns.")
-    assert ToyStory(plan, tmp_path).read().moves == 0
-
-
-def test_no_score_is_claimed_where_the_status_line_contradicts_it_from_the_start(tmp_path: Path) -> None:
-    status = ToyStory(replace(INFORM_6, clock=0), tmp_path).read()
-    assert (status.location, status.score, status.moves) == (HALL, None, None)
-
-
-def test_without_a_library_the_story_itself_has_to_confirm_the_score(tmp_path: Path) -> None:
-    assert ToyStory(replace(INFOCOM, score_answer="There is no score here."), tmp_path).read().score is None
-    assert ToyStory(replace(INFOCOM, score_answer="0 of 9 after {turns}."), tmp_path).read().score is None
-
-
-def test_without_a_library_a_late_status_line_is_not_believed(tmp_path: Path) -> None:
-    plan = replace(INFOCOM, score=None, turns=60, shown_score=41, shown_turns=42)
+@pytest.mark.parametrize(
+    ("plan", "status"),
+    [
+        (replace(INFORM_6, visited=True), ALL_KNOWN),
+        *((replace(INFORM_6, clock=clock, score_answer=TOLD), ALL_KNOWN) for clock in (0, 30)),
+        (replace(INFORM_6, clock=30, hour=0, score_answer=TOLD), ALL_KNOWN),
+        (replace(INFORM_6, clock=0), NO_SCORE),
+        *((replace(CLOCK, clock=clock, score_answer=told), NO_SCORE) for clock in (0, 30) for told in TOLD_WITH_TIME),
+        *(
+            (replace(INFOCOM, score_answer=told), NO_SCORE)
+            for told in ("There is no score here.", "0 of 9 in {turns}.")
+        ),
+        (replace(INFORM_6, start=DARKNESS), ALL_KNOWN._replace(location=DARKNESS)),
+        (replace(INFORM_6, start=DARKNESS, shown_turns=None), Status()),
+        (replace(INFOCOM, start=DARKNESS), Status()),
+        *((replace(INFOCOM, question=answer), ALL_KNOWN) for answer in ("yes", "no", "1")),
+        (replace(INFOCOM, question="what?"), Status()),
+    ],
+    ids=[
+        *("a visitor stops the first move", "a time beside the score", "a time after the hour", "midnight"),
+        "the status line contradicts the score",
+        *(f"a time without a library {number}" for number in range(6)),
+        *("no score without a library", "another score without a library"),
+        *("closed room with a library", "closed room with half a status line", "closed room without a library"),
+        *("question yes", "question no", "question 1", "question that nothing answers"),
+    ],
+)
+def test_what_is_claimed_is_what_was_confirmed_at_the_opening(plan: Plan, status: Status, tmp_path: Path) -> None:
     toy = ToyStory(plan, tmp_path)
-    reader = toy.reader()
-    assert (toy.read(reader).score, toy.read(reader).moves) == (0, 0)
-    toy.turns = 7
-    toy.count()
-    assert (toy.read(reader).score, toy.read(reader).moves) == (None, None)
-
-
-@pytest.mark.parametrize("answer", ["yes", "no", "1"])
-def test_a_question_before_the_first_turn_is_answered_to_learn(answer: str, tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFOCOM, question=answer), tmp_path)
     before = toy.snapshot()
-    assert toy.read().location == HALL
+    assert toy.read() == status
+    assert toy.steps <= 1000
     assert toy.snapshot() == before
-
-
-def test_in_a_closed_room_a_known_library_and_its_status_line_are_evidence_enough(tmp_path: Path) -> None:
-    closed = replace(INFORM_6, start=DARKNESS)
-    assert ToyStory(closed, tmp_path).read().location == DARKNESS
-    assert ToyStory(replace(closed, shown_turns=None), tmp_path).read() == Status()
-    assert ToyStory(replace(INFOCOM, start=DARKNESS), tmp_path).read() == Status()
 
 
 def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
@@ -350,29 +335,14 @@ def test_the_number_of_the_last_object_beside_the_status_line_is_no_player(tmp_p
     assert toy.read().player == PLAYER
 
 
-def test_learning_at_an_opening_takes_some_hundred_steps_at_most(tmp_path: Path) -> None:
-    easy, hopeless = ToyStory(INFOCOM, tmp_path), ToyStory(replace(INFOCOM, question="what?"), tmp_path)
-    assert easy.read() != Status()
-    assert easy.steps <= 80
-    assert hopeless.read() == Status()
-    assert hopeless.steps <= 1000
-
-
-def test_an_exploration_goes_on_from_where_a_motion_led(tmp_path: Path) -> None:
+def test_an_exploration_goes_on_from_where_a_motion_led_in_few_steps(tmp_path: Path) -> None:
     toy = ToyStory(replace(INFOCOM, start=KITCHEN), tmp_path)
     exploration = explore(toy.table, toy)
     rooms = {toy.table.entry(memory, PLAYER).parent for memory in exploration.places}
     assert rooms == {HALL, KITCHEN, CELLAR}
-
-
-def test_the_same_memory_always_gives_the_same_status(tmp_path: Path) -> None:
-    toy = ToyStory(INFORM_6, tmp_path)
-    reader = toy.reader()
-    first = bytes(toy.memory)
-    expected = reader.read(first, "")
-    toy.send("down")
-    toy.read(reader)
-    assert reader.read(first, "") == expected
+    easy = ToyStory(INFOCOM, tmp_path)
+    assert easy.read() == ALL_KNOWN
+    assert easy.steps <= 80
 
 
 @settings(deadline=None, max_examples=40)

@@ -56,13 +56,32 @@ EVENTS: list[Event] = [
 ]
 
 
-def journaled(runs: Path) -> Path:
-    """The journal of a run with the three events."""
+def journal_of(runs: Path, *events: Event) -> Journal:
+    """The journal of a new run with these events."""
     journal = Journal.create(runs, manifest(new_run_id()))
-    for event in EVENTS:
+    for event in events:
         journal.append(event)
+    return journal
+
+
+def journaled(runs: Path) -> Path:
+    """The file of a closed journal with the three events."""
+    journal = journal_of(runs, *EVENTS)
     journal.close()
     return journal.folder / "journal.jsonl"
+
+
+def events_in(folder: Path) -> list[Event | None]:
+    return [line.event for line in read_journal(folder)]
+
+
+def reopened_at(folder: Path, lines: int, *events: Event) -> None:
+    """The run goes on after so many lines of its journal, with these events."""
+    recorded = list(read_journal(folder))[:lines]
+    journal = Journal.reopen(folder, recorded, recorded[-1] if recorded else None)
+    for event in events:
+        journal.append(event)
+    journal.close()
 
 
 def test_what_was_appended_is_in_the_file_at_once_equal_and_in_order(tmp_path: Path) -> None:
@@ -97,24 +116,18 @@ def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bo
         seen = replace(AFTER, moves=number, parents=after)
         events.append(TurnPlayed(replace(RECORD, turn=number, before=begin, after=seen), 0.5))
     with TemporaryDirectory() as folder:
-        journal = Journal.create(Path(folder), manifest(new_run_id()))
-        for event in events:
-            journal.append(event)
+        journal = journal_of(Path(folder), *events)
         journal.close()
-        assert [line.event for line in read_journal(journal.folder)] == events
+        assert events_in(journal.folder) == events
 
 
 def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path) -> None:
     path = journaled(tmp_path)
     written_by_version_3(path.parent)
-    lines = list(read_journal(path.parent))
-    assert [line.event for line in lines] == EVENTS
-    journal = Journal.reopen(path.parent, lines, lines[-1])
-    journal.append(TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25))
-    journal.close()
-    assert [line.event for line in read_journal(path.parent)][3:] == [
-        TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25)
-    ]
+    assert events_in(path.parent) == EVENTS
+    later = TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25)
+    reopened_at(path.parent, 3, later)
+    assert events_in(path.parent)[3:] == [later]
     assert [json.loads(line)["v"] for line in path.read_bytes().splitlines()] == [3, 3, 3, 4]
 
 
@@ -122,25 +135,21 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path) -> 
 def test_a_line_cut_off_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
     path = journaled(tmp_path)
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [line.event for line in read_journal(path.parent)] == EVENTS[:2]
+    assert events_in(path.parent) == EVENTS[:2]
 
 
-def test_any_byte_that_is_changed_is_found_in_its_line(tmp_path: Path) -> None:
+def test_any_byte_that_is_changed_and_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
     path = journaled(tmp_path)
     written = path.read_bytes()
+    first, _, third = written.splitlines(keepends=True)
+    damaged = [(first + third, 2)]
     for at in range(0, len(written) - 1, 7):
-        path.write_bytes(written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :])
-        line = written.count(b"\n", 0, at) + 1
+        changed = written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :]
+        damaged.append((changed, written.count(b"\n", 0, at) + 1))
+    for content, line in damaged:
+        path.write_bytes(content)
         with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
             list(read_journal(path.parent))
-
-
-def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
-    path = journaled(tmp_path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + lines[2])
-    with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
-        list(read_journal(path.parent))
 
 
 def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tmp_path: Path) -> None:
@@ -151,7 +160,7 @@ def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tm
         chain = _sum(chain, body)
         lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
     path.write_bytes(b"".join(lines))
-    assert [line.event for line in read_journal(path.parent)] == [EVENTS[0], None, EVENTS[2]]
+    assert events_in(path.parent) == [EVENTS[0], None, EVENTS[2]]
 
 
 def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -215,45 +224,31 @@ def test_a_missing_or_broken_manifest_is_one_clear_error(tmp_path: Path, content
 
 
 def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_whole(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest(new_run_id()))
-    journal.append(EVENTS[0])
+    journal = journal_of(tmp_path, EVENTS[0])
     size = (journal.folder / "journal.jsonl").stat().st_size
     with no_file_may_pass(size + 50), pytest.raises(StoreError, match="File too large"):
         journal.append(EVENTS[1])
     journal.append(EVENTS[2])
     journal.close()
-    assert [line.event for line in read_journal(journal.folder)] == [EVENTS[0], EVENTS[2]]
+    assert events_in(journal.folder) == [EVENTS[0], EVENTS[2]]
 
 
 @pytest.mark.parametrize("torn", [b'{"v":3,"seq":99', b"\0" * 4096])
 def test_a_journal_that_is_opened_again_goes_on_behind_its_last_whole_line(tmp_path: Path, torn: bytes) -> None:
     path = journaled(tmp_path)
     path.write_bytes(path.read_bytes() + torn)
-    lines = list(read_journal(path.parent))
-    journal = Journal.reopen(path.parent, lines, lines[-1])
-    journal.append(EVENTS[0])
-    journal.close()
-    assert [line.event for line in read_journal(path.parent)] == [*EVENTS, EVENTS[0]]
-
-
-def test_one_of_which_nothing_is_whole_begins_anew(tmp_path: Path) -> None:
-    (tmp_path / "journal.jsonl").write_bytes(b'{"v": 2, "se')
-    journal = Journal.reopen(tmp_path, list(read_journal(tmp_path)), None)
-    journal.append(turn_played(1.0))
-    journal.close()
-    assert [line.event for line in read_journal(tmp_path)] == [turn_played(1.0)]
-
-
-def test_it_is_no_program(tmp_path: Path) -> None:
-    Journal(tmp_path).close()
-    assert not (tmp_path / "journal.jsonl").stat().st_mode & 0o111
+    reopened_at(path.parent, 3, EVENTS[0])
+    assert events_in(path.parent) == [*EVENTS, EVENTS[0]]
+    path.write_bytes(torn)
+    reopened_at(path.parent, 0, turn_played(1.0))
+    assert events_in(path.parent) == [turn_played(1.0)]
 
 
 def test_a_new_run_is_for_its_user_alone(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest(new_run_id()))
-    journal.close()
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (journal.folder, journal.folder / "manifest.json")}
-    assert modes == {journal.folder.name: 0o700, "manifest.json": 0o600}
+    folder = journaled(tmp_path).parent
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
+    assert modes == {folder.name: 0o700, "manifest.json": 0o600, "journal.jsonl": modes["journal.jsonl"]}
+    assert not modes["journal.jsonl"] & 0o111
 
 
 def test_each_whole_line_is_read_once(tmp_path: Path) -> None:
@@ -267,43 +262,26 @@ def test_each_whole_line_is_read_once(tmp_path: Path) -> None:
     assert growing.new_lines() == [b"three"]
 
 
-def test_what_takes_the_place_of_lines_that_a_resumed_run_cut_off_is_read(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest(new_run_id()))
+PAUSED = RunPaused("interrupted", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(played(turn(1, "pull chain")), ()), (PAUSED, (PAUSED,))], ids=["turn", "longer than the pause"]
+)
+def test_what_takes_the_place_of_lines_that_a_resumed_run_cut_off_is_read(
+    tmp_path: Path, first: Event, then: tuple[Event, ...]
+) -> None:
+    journal = journal_of(tmp_path)
     follower = JournalFollower(journal.folder)
     journal.append(started())
-    journal.append(played(turn(1, "pull chain")))
+    journal.append(first)
     assert [line.seq for line in follower.new_lines()] == [1, 2]
     journal.close()
-    lines = list(read_journal(journal.folder))
-    reopened = Journal.reopen(journal.folder, lines[:1], lines[0])
+    reopened_at(journal.folder, 1)
     assert follower.new_lines() == []
-    reopened.append(played(turn(1, "look")))
-    reopened.close()
-    (line,) = follower.new_lines()
-    assert line.event == played(turn(1, "look"))
-
-
-def test_a_line_that_is_longer_than_the_pause_that_it_takes_the_place_of_is_read(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest(new_run_id()))
-    follower = JournalFollower(journal.folder)
-    journal.append(started())
-    journal.append(RunPaused("interrupted", 1, 0))
-    assert [line.seq for line in follower.new_lines()] == [1, 2]
-    journal.close()
-    lines = list(read_journal(journal.folder))
-    reopened = Journal.reopen(journal.folder, lines[:1], lines[0])
-    reopened.append(played(turn(1, "look")))
-    reopened.append(RunPaused("interrupted", 1, 0))
-    reopened.close()
-    assert [line.event for line in follower.new_lines()] == [played(turn(1, "look")), RunPaused("interrupted", 1, 0)]
+    reopened_at(journal.folder, 1, played(turn(1, "look")), *then)
+    assert [line.event for line in follower.new_lines()] == [played(turn(1, "look")), *then]
     assert follower.new_lines() == []
-
-
-def test_a_journal_that_is_damaged_is_an_error(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest(new_run_id()))
-    follower = JournalFollower(journal.folder)
-    journal.append(started())
-    journal.close()
     with (journal.folder / JOURNAL_FILE).open("ab") as file:
         file.write(b"no line\n")
     with pytest.raises(StoreError, match="not a line of a journal"):

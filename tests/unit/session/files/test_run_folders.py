@@ -51,33 +51,31 @@ def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("run", "named"), [("20260131-184500-1a2c", f"there is {RUN}"), ("x", f"there is {LATER_RUN}, {RUN}$")]
+    ("run", "named"),
+    [
+        ("20260131-184500-1a2c", f"no run 20260131-184500-1a2c in .*; there is {RUN}"),
+        ("x", f"no run x in .*; there is {LATER_RUN}, {RUN}$"),
+        *((other, "no run") for other in ("notes", "", ".", "../runs", f"../../{RUN}")),
+    ],
 )
-def test_an_unknown_run_is_an_error_that_names_the_closest_or_else_the_last_ones(
-    workdir: Path, run: str, named: str
+def test_what_is_no_run_is_an_error_that_names_the_closest_or_else_the_last_ones(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch, run: str, named: str
 ) -> None:
-    with pytest.raises(StoreError, match=f"no run {run} in .*; {named}"):
+    (workdir / "runs" / "deep").mkdir()
+    monkeypatch.chdir(workdir / "runs" / "deep")
+    with pytest.raises(StoreError, match=named):
         find_run(workdir, run)
 
 
-@pytest.mark.parametrize("run", ["notes", "", ".", "../runs"])
-def test_a_folder_that_is_no_run_is_not_taken_for_one(workdir: Path, run: str) -> None:
-    with pytest.raises(StoreError, match="no run"):
-        find_run(workdir, run)
-
-
-def test_where_there_are_no_runs_the_error_says_so(tmp_path: Path) -> None:
+def test_where_there_are_no_runs_the_error_says_so_unless_they_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds none yet"):
         find_run(tmp_path, RUN)
     with pytest.raises(StoreError, match=f"^there is no run yet in {tmp_path / 'runs'}$"):
         find_run(tmp_path)
-
-
-def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (workdir / "runs" / "deep").mkdir()
-    monkeypatch.chdir(workdir / "runs" / "deep")
-    with pytest.raises(StoreError, match="no run"):
-        find_run(workdir / "runs" / RUN, f"../../{RUN}")
+    (tmp_path / "runs").write_text("no folder")
+    for look in (lambda: find_run(tmp_path), lambda: run_folders([tmp_path])):
+        with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
+            look()
 
 
 def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
@@ -89,18 +87,8 @@ def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
     assert [folder.name for folder in run_folders([workdir])] == ["notes", second.name, first.name, LATER_RUN, RUN]
 
 
-def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("no folder")
-    for look in (lambda: find_run(tmp_path), lambda: run_folders([tmp_path])):
-        with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
-            look()
-
-
-def test_episode_numbers_go_up_from_one(tmp_path: Path) -> None:
-    assert [take_episode_numbers(tmp_path / "new", count) for count in (1, 3, 2)] == [1, 2, 5]
-
-
 def test_two_processes_never_get_the_same_episode_number(tmp_path: Path) -> None:
+    assert [take_episode_numbers(tmp_path / "new", count) for count in (1, 3, 2)] == [1, 2, 5]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         numbers = pool.map(partial(take_episode_numbers, count=1), [tmp_path] * 20, chunksize=1)
     assert sorted(numbers) == list(range(1, 21))
@@ -148,25 +136,21 @@ def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
     assert not is_claimed(tmp_path)
 
 
-class TestWhichRun:
-    def test_without_a_name_it_is_the_newest_that_has_a_manifest(self, tmp_path: Path) -> None:
-        for run in ("20260131-184500-1a2b", "20260302-091500-9f9f", "20260303-000000-0000"):
-            (tmp_path / "runs" / run).mkdir(parents=True)
-            if not run.endswith("-0000"):
-                (tmp_path / "runs" / run / "manifest.json").touch()
-        assert find_run(tmp_path) == tmp_path / "runs" / "20260302-091500-9f9f"
-
-    def test_without_a_name_it_is_not_one_without_a_turn_that_nobody_plays(self, tmp_path: Path) -> None:
-        played, unplayed = "20260131-184500-1a2b", "20260302-091500-9f9f"
-        for run in (played, unplayed):
-            journal = Journal.create(tmp_path / "runs", manifest(run))
-            journal.append(turn_played(1.0) if run == played else RunPaused("no connection", 1, 0))
-            journal.close()
-        assert find_run(tmp_path).name == played
-        with claimed(tmp_path / "runs" / unplayed):
-            assert find_run(tmp_path).name == unplayed
-        rmtree(tmp_path / "runs" / played)
-        assert find_run(tmp_path).name == unplayed
+def test_without_a_name_it_is_the_newest_that_has_a_manifest_and_a_turn_or_a_player(
+    workdir: Path, tmp_path: Path
+) -> None:
+    (workdir / "runs" / "20260303-000000-0000").mkdir()
+    assert find_run(workdir).name == LATER_RUN
+    folder = tmp_path / "played"
+    for run, event in ((RUN, turn_played(1.0)), (LATER_RUN, RunPaused("no connection", 1, 0))):
+        journal = Journal.create(folder / "runs", manifest(run))
+        journal.append(event)
+        journal.close()
+    assert find_run(folder).name == RUN
+    with claimed(folder / "runs" / LATER_RUN):
+        assert find_run(folder).name == LATER_RUN
+    rmtree(folder / "runs" / RUN)
+    assert find_run(folder).name == LATER_RUN
 
 
 def test_the_manifest_and_the_copies_are_known_by_their_digests(tmp_path: Path) -> None:
