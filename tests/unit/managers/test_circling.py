@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 import structlog
@@ -50,10 +51,6 @@ def warned(times: int) -> str:
         f"You have repeated yourself {times} times since anything new was said or won: the same command in the same "
         "situation had the same result. Do something that you have not tried here."
     )
-
-
-def test_before_the_first_turn_there_is_nothing_to_warn_of() -> None:
-    assert Play().told() == ""
 
 
 REFUSED = replace(STUDY, refusal="not for the player")
@@ -116,9 +113,13 @@ def test_no_circle_is(turns: list[tuple[str, str, Observation]]) -> None:
     assert play.told() == ""
 
 
-def test_what_failed_here_before_is_a_repetition_although_news_came_between() -> None:
+def test_what_failed_here_before_is_a_repetition_although_news_came_or_the_world_changed_between() -> None:
     play = Play(repeated_states=1).do("open vial", "No.").do("read paper", "Beware of the dog.").do("open vial", "No.")
     assert play.told() == warned(1)
+    play = Play(repeated_states=1)
+    for turn in range(3):
+        play.do("open vial", "No.", then=replace(STUDY, world_hash=str(turn)))
+    assert play.told() == warned(2)
 
 
 def test_a_fight_is_no_circle() -> None:
@@ -126,13 +127,6 @@ def test_a_fight_is_no_circle() -> None:
     for _ in range(3):
         play.do("attack troll", "You miss.", in_combat=True)
     assert play.told() == ""
-
-
-def test_a_change_out_of_sight_makes_no_difference_in_a_world_that_changes_in_every_turn() -> None:
-    play = Play(repeated_states=1)
-    for turn in range(3):
-        play.do("open vial", "No.", then=replace(STUDY, world_hash=str(turn)))
-    assert play.told() == warned(2)
 
 
 def scored(scores: Iterable[int | None], **options: int) -> Play:
@@ -162,13 +156,11 @@ def test_turns_without_a_point_are_counted_where_the_score_is_known(scores: list
     assert scored(scores, turns_without_score=3).told() == text
 
 
-def test_both_warnings_are_given() -> None:
-    play = Play(turns_without_score=2, repeated_states=1).do("open vial", "No.").do("open vial", "No.")
+def test_both_warnings_are_given_and_none_in_a_new_episode() -> None:
+    play = Play(turns_without_score=2, repeated_states=1)
+    assert play.told() == ""
+    play.do("open vial", "No.").do("open vial", "No.")
     assert play.told() == f"{warned(1)}\nNo point scored for 2 turns."
-
-
-def test_a_new_episode_has_tried_nothing() -> None:
-    play = Play(turns_without_score=2, repeated_states=1).do("open vial", "No.").do("open vial", "No.")
     assert play.detector.get_status()["metrics"] == {"repetitions": 1, "turns_without_score": 2}
     play.detector.reset(GameState(episode=2))
     assert play.told() == ""
@@ -199,53 +191,51 @@ class Tries:
         return section.text
 
 
-def test_commands_are_listed_once_the_latest_last() -> None:
-    assert Tries().of("dip banner").of("Stir  vat.").of("dip banner").told() == "`stir vat`, `dip banner`"
+LOG = moment("Three hundred pages of weather. The last of them is not weather.")
+CLERK = moment('(the card to the clerk)\n"You need to give me the card first."')
+BLUE = replace(moment("It turns blue."), score=5)
+OPEN_WINDOW = replace(moment("You open the window."), attributes_hash="0badcafe")
+NOT_SENT = replace(moment(), refusal="not for the player")
 
 
-def test_of_what_printed_something_new_the_beginning_is_shown_and_the_turn() -> None:
-    log = moment("Three hundred pages of weather. The last of them is not weather.")
-    tries = Tries().of("read log", after=log).of("push wall").of("read log", after=log)
-    assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")'
+@pytest.mark.parametrize(
+    ("tries", "listed"),
+    [
+        (Tries().of("dip banner").of("Stir  vat.").of("dip banner"), "`stir vat`, `dip banner`"),
+        (
+            Tries().of("read log", after=LOG).of("push wall").of("read log", after=LOG),
+            '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")',
+        ),
+        (Tries().of("show card", after=CLERK), '`show card` (turn 2: "You need to give me the card…")'),
+        (Tries().of("dip banner").of("stir vat").of("dip banner", after=BLUE), "`stir vat`"),
+        (Tries().of("open window").of("open window", after=OPEN_WINDOW), ""),
+        (Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True), ""),
+        (Tries().of("look").of("z").of("i").of("save", after=NOT_SENT), ""),
+        (Tries().of("go north").of("up").of("dip banner"), "`dip banner`"),
+        (Tries(map={"shown": False}).of("up"), "`up`"),
+        (
+            reduce(Tries.of, (f"dip {number}" for number in range(1, 11)), Tries()),
+            ", ".join(f"`dip {number}`" for number in range(3, 11)),
+        ),
+    ],
+    ids=[
+        *("once each, the latest last", "the beginning of something new", "the answer without how it was read"),
+        *("not what did something", "not what changed a thing out of sight", "neither moves nor blows"),
+        *("not what is typed again and again", "not directions that the map has", "directions without a map"),
+        "the latest eight",
+    ],
+)
+def test_what_had_no_visible_effect_is_listed(tries: Tries, listed: str) -> None:
+    assert tries.told() == listed
 
 
-def test_the_beginning_is_the_storys_answer_and_not_how_it_has_read_the_command() -> None:
-    clerk = moment('(the card to the clerk)\n"You need to give me the card first."')
-    assert Tries().of("show card", after=clerk).told() == '`show card` (turn 2: "You need to give me the card…")'
-
-
-def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:
+def test_they_are_listed_whatever_has_changed_since_but_at_their_place_and_in_their_episode_alone() -> None:
     tries = Tries().of("dip banner")
     assert tries.told(replace(moment(), visible=(), score=5)) == "`dip banner`"
     assert tries.told(in_the_loft()) == ""
     assert tries.told(Observation("Fog.")) == ""
-
-
-def test_what_did_something_is_not_listed_any_more() -> None:
-    blue = replace(moment("It turns blue."), score=5)
-    assert Tries().of("dip banner").of("stir vat").of("dip banner", after=blue).told() == "`stir vat`"
-
-
-def test_what_changed_a_thing_that_is_not_in_sight_of_the_tree_is_not_listed() -> None:
-    opened = replace(moment("You open the window."), attributes_hash="0badcafe")
-    assert Tries().of("open window").of("open window", after=opened).told() == ""
-
-
-def test_moves_blows_and_what_is_typed_again_and_again_are_not_listed() -> None:
-    tries = Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True).of("look").of("z").of("i")
-    assert tries.of("save", after=replace(moment(), refusal="not for the player")).told() == ""
-
-
-def test_directions_are_listed_only_where_no_map_says_that_they_were_refused() -> None:
-    assert Tries().of("go north").of("up").of("dip banner").told() == "`dip banner`"
-    assert Tries(map={"shown": False}).of("up").told() == "`up`"
-
-
-def test_the_latest_eight_are_listed() -> None:
-    tries = Tries()
-    for number in range(1, 11):
-        tries.of(f"dip {number}")
-    assert tries.told() == ", ".join(f"`dip {number}`" for number in range(3, 11))
+    tries.tried.reset(GameState(episode=2))
+    assert tries.told() == ""
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -256,9 +246,3 @@ def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: boo
     section = tried.section(fog)
     assert section is not None
     assert bool(section.text) == known
-
-
-def test_in_a_new_episode_nothing_is_listed() -> None:
-    tries = Tries().of("dip banner")
-    tries.tried.reset(GameState(episode=2))
-    assert tries.told() == ""

@@ -67,6 +67,8 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
         manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1))
         assert manager.book.routes[1].followed == number
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
+    without_points = followed(tmp_path / "cellar", [])
+    assert [offer.is_best for offer in without_points.offers(YARD)] == [False]
 
 
 def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path: Path) -> None:
@@ -183,16 +185,13 @@ def followed(
     return manager
 
 
-def test_a_route_stops_in_the_dark(tmp_path: Path) -> None:
-    """It was walked on in the dark for six turns until the player died."""
-    manager = followed(tmp_path, [LIT[0], DARK])
+def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
+    """A route was walked on in the dark for six turns until the player died."""
+    manager = followed(tmp_path / "route", [LIT[0], DARK])
     assert manager.next_proposal is None
     reason = "the story does not describe Cellar as it did then"
     assert f"stopped at `down` (2 commands played): {reason}" in told(manager, DARK)
-
-
-def test_a_walk_to_a_location_stops_in_the_dark(tmp_path: Path) -> None:
-    manager = with_map(tmp_path, GameState(), (11, "down", 12), (12, "down", 13))
+    manager = with_map(tmp_path / "walk", GameState(), (11, "down", 12), (12, "down", 13))
     manager._map.game_map.add_room(12, "Cellar")  # type: ignore[union-attr]  # it has one
     play(manager, LIT[0], LIT[1], "down")
     assert manager.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
@@ -214,26 +213,17 @@ DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")
 
 
 def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(tmp_path: Path) -> None:
-    manager = followed(tmp_path, [LIT[0], DIMS], known=tuple(each.text for each in LIT))
+    known = tuple(each.text for each in LIT)
+    manager = followed(tmp_path / "new", [LIT[0], DIMS], known=known)
     assert manager.next_proposal is None
     assert manager.has_stopped
     assert told(manager, DIMS).startswith(
         "Route 1 was interrupted after `down` by something new: The lantern dims a little."
     )
     assert manager.set_out(Proposal("wait", follow=1), DIMS) == ""
-
-
-def test_what_an_earlier_episode_has_heard_interrupts_nothing_nor_does_news_for_a_player_who_cannot_read(
-    tmp_path: Path,
-) -> None:
-    known = tuple(each.text for each in LIT)
     assert followed(tmp_path / "heard", [LIT[0], DIMS], known=(*known, DIMS.text)).next_proposal is not None
-    assert followed(tmp_path / "list", [LIT[0], DIMS], known=known, assist="valid-actions").next_proposal is not None
-
-
-def test_only_a_route_that_wins_points_is_the_best_one(tmp_path: Path) -> None:
-    manager = followed(tmp_path, [])
-    assert [offer.is_best for offer in manager.offers(YARD)] == [False]
+    cannot_read = followed(tmp_path / "list", [LIT[0], DIMS], known=known, assist="valid-actions")
+    assert cannot_read.next_proposal is not None
 
 
 def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path) -> None:

@@ -32,20 +32,14 @@ def test_a_state_begins_with_the_opening_and_a_turn_moves_the_present_and_keeps_
     assert state.visited_locations == {4, 9}
 
 
-def test_an_unknown_location_leaves_no_trace() -> None:
+def test_death_and_ending_are_the_machines_and_an_unknown_location_leaves_no_trace() -> None:
     state = GameState()
     state.begin(Observation("?"))
     state.record(record(Observation("?"), "wait", Observation("?")))
-    assert state.current_room_id is None
-    assert state.visited_locations == set()
-
-
-def test_death_and_ending_are_the_machines() -> None:
-    state = GameState()
-    state.begin(YARD)
-    state.record(record(YARD, "jump", Observation("You fall.", died=True)))
+    assert (state.current_room_id, state.visited_locations) == (None, set())
+    state.record(record(YARD, "jump", Observation("You fall.", died=True), turn=2))
     assert (state.is_dead, state.game_over) == (True, False)
-    state.record(record(YARD, "jump", Observation("You fall.", died=True, ending="lost"), turn=2))
+    state.record(record(YARD, "jump", Observation("You fall.", died=True, ending="lost"), turn=3))
     assert (state.is_dead, state.game_over) == (True, True)
 
 
@@ -57,15 +51,12 @@ def noted(*notes: AgentNote) -> list[str]:
     return state.notes
 
 
-def test_the_agent_adds_replaces_and_drops_notes() -> None:
+def test_the_agent_adds_replaces_and_drops_notes_up_to_five_of_300_characters() -> None:
     red, blue = AgentNote("Red  before\nblue"), AgentNote("Blue")
     assert noted(red, blue) == ["Red before blue", "Blue"]
     assert noted(red, blue, AgentNote("Green", 1)) == ["Green", "Blue"]
     assert noted(red, blue, AgentNote("", 1)) == ["Blue"]
     assert noted(red, AgentNote("Green", 9), AgentNote("", 9), AgentNote("", -1)) == ["Red before blue", "Green"]
-
-
-def test_five_notes_of_300_characters_are_kept_the_latest_ones() -> None:
     assert noted(*(AgentNote(f"{number}") for number in range(7))) == ["2", "3", "4", "5", "6"]
     assert len(noted(AgentNote("x" * 400))[0]) == 300
 

@@ -40,24 +40,18 @@ def test_a_title_is_one_line_and_the_text_is_kept_to_the_character() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("field", "given", "kept"),
     [
-        ("DISCOVERY", "DISCOVERY"),
-        ("danger", "DANGER"),
-        (" puzzle - hint] ", "PUZZLE HINT"),
-        ("", "NOTE"),
-        ("?!", "NOTE"),
-        ("ephemeral", "NOTE"),
-        ("CORE", "NOTE"),
+        ("category", "DISCOVERY", "DISCOVERY"),
+        ("category", "danger", "DANGER"),
+        ("category", " puzzle - hint] ", "PUZZLE HINT"),
+        *(("category", given, "NOTE") for given in ("", "?!", "ephemeral", "CORE")),
+        *(("turns", given, given) for given in ("45", "12-14", "")),
+        ("turns", "T12 - 14", "12-14"),
     ],
 )
-def test_a_category_is_words_in_capitals_and_never_a_marker(given: str, kept: str) -> None:
-    assert memory(category=given).category == kept
-
-
-@pytest.mark.parametrize(("given", "kept"), [("45", "45"), ("12-14", "12-14"), ("T12 - 14", "12-14"), ("", "")])
-def test_turns_are_a_number_or_a_span_or_not_known(given: str, kept: str) -> None:
-    assert memory(turns=given).turns == kept
+def test_a_category_is_words_in_capitals_and_turns_are_a_number_or_a_span(field: str, given: str, kept: str) -> None:
+    assert getattr(memory(**{field: given}), field) == kept
 
 
 @pytest.mark.parametrize(
@@ -97,17 +91,14 @@ def answer(**changes: Any) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(**{**fields, **changes})
 
 
-def test_a_refusal_to_remember_needs_nothing_else() -> None:
-    refusal = MemorySynthesisResponse(should_remember=False)
-    assert refusal.persistence is None
-    assert refusal.status == MemoryStatus.ACTIVE
+@pytest.mark.parametrize("others", [{}, {"persistence": "rubbish"}])
+def test_a_refusal_to_remember_needs_nothing_else_and_may_invalidate_titles(others: dict[str, str]) -> None:
+    refusal = MemorySynthesisResponse.model_validate({"should_remember": False, **others})
+    assert (refusal.persistence, refusal.status) == (None, MemoryStatus.ACTIVE)
     assert refusal.supersedes_memory_titles == refusal.invalidate_memory_titles == set()
-
-
-def test_the_persistence_of_what_is_not_remembered_does_not_matter() -> None:
-    assert (
-        MemorySynthesisResponse.model_validate({"should_remember": False, "persistence": "rubbish"}).persistence is None
-    )
+    titles = {"invalidate_memory_titles": {"Old"}, "invalidation_reason": "wrong"}
+    said = MemorySynthesisResponse.model_validate({"should_remember": False, **others, **titles})
+    assert said.invalidate_memory_titles == {"Old"}
 
 
 @pytest.mark.parametrize(
@@ -134,11 +125,6 @@ def test_an_answer_that_contradicts_itself_is_refused(changes: dict[str, Any], m
     with pytest.raises(ValidationError) as refused:
         answer(**changes)
     assert message in str(refused.value)
-
-
-def test_titles_may_be_invalidated_without_a_new_memory() -> None:
-    said = MemorySynthesisResponse(should_remember=False, invalidate_memory_titles={"Old"}, invalidation_reason="wrong")
-    assert said.invalidate_memory_titles == {"Old"}
 
 
 def test_long_reasoning_does_not_cost_the_memory() -> None:

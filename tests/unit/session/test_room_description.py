@@ -84,20 +84,14 @@ def test_a_model_is_believed_only_where_no_name_stands_over_what_is_known() -> N
     assert play.known() == (FULL, 0)
 
 
-def test_a_command_that_never_reached_the_story_describes_nothing() -> None:
-    state = GameState()
-    seen = Observation("Hm.", STUDY)
-    state.begin(seen)
-    after = Observation(FULL, STUDY, refusal="not for the player")
-    state.record(TurnRecord(1, 1, seen, (Proposal("save"),), (Verdict(accepted=True),), after))
-    assert state.room_description(32) is None
-
-
-def test_a_room_without_a_name_is_described_on_arrival() -> None:
+def test_a_room_without_a_name_is_described_on_arrival_and_none_by_a_command_that_never_reached_the_story() -> None:
     nameless = Location(48, "")
     play = Play("A prologue.", nameless).turn(STORE, STORAGE)
     assert play.known(nameless) is None
     assert play.turn("A cave.", Location(49, "")).known(Location(49, "")) == ("A cave.", 2)
+    after = Observation(FULL, STUDY, refusal="not for the player")
+    play.state.record(TurnRecord(1, 3, play.seen, (Proposal("save"),), (Verdict(accepted=True),), after))
+    assert play.known() is None
 
 
 @pytest.mark.parametrize(

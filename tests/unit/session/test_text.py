@@ -12,11 +12,7 @@ from session.text import TokenCounter, counted, cut_at, cut_middle, gist, one_li
 def test_a_text_is_on_one_line_and_has_one_key_whatever_its_case_and_white_space() -> None:
     assert one_line("  a\tb\r\n\n c ") == "a b c"
     assert text_key(" GATE\topens  inwards") == text_key("Gate opens inwards") != text_key("Gate")
-
-
-@pytest.mark.parametrize(("number", "told"), [(0, "0 turns"), (1, "1 turn"), (2, "2 turns"), (-1, "-1 turns")])
-def test_a_noun_is_plural_unless_there_is_one(number: int, told: str) -> None:
-    assert counted(number, "turn") == told
+    assert [counted(number, "turn") for number in (0, 1, 2, -1)] == ["0 turns", "1 turn", "2 turns", "-1 turns"]
 
 
 @given(st.text(max_size=60), st.integers(4, 60), st.sampled_from([" […]", "…"]))
@@ -29,21 +25,18 @@ def test_a_text_is_whole_or_ends_in_the_mark_within_its_length(text: str, charac
 @pytest.mark.parametrize(
     ("characters", "shown"),
     [
-        (0, " […]"),
-        (-7, " […]"),
+        *((characters, " […]") for characters in (0, -7)),
         (12, "  vat by vat"),
         (11, "  vat b […]"),
-        (10, "  vat […]"),
-        (9, "  vat […]"),
+        *((characters, "  vat […]") for characters in (10, 9)),
         (8, "  va […]"),
     ],
 )
 def test_it_keeps_its_beginning_and_no_space_before_the_mark(characters: int, shown: str) -> None:
-    text = "  vat by vat"
-    assert cut_at(text, characters) == shown
+    assert cut_at("  vat by vat", characters) == shown
 
 
-def test_a_count_moves_the_estimate_a_fifth_of_the_way() -> None:
+def test_a_count_moves_the_estimate_a_fifth_of_the_way_and_only_as_far_as_texts_go() -> None:
     counter = TokenCounter()
     assert counter.characters(100) == 400, "until a server has counted"
     counter.learn(characters=1000, tokens=500)
@@ -51,6 +44,10 @@ def test_a_count_moves_the_estimate_a_fifth_of_the_way() -> None:
     counter.learn(characters=1000, tokens=0)
     counter.learn(characters=0, tokens=9)
     assert counter.tokens_per_character == pytest.approx(0.30)
+    for tokens, rate in ((1, 0.15), (100_000, 1.0)):
+        for _ in range(100):
+            counter.learn(characters=1000, tokens=tokens)
+        assert counter.tokens_per_character == pytest.approx(rate)
 
 
 STAIRS = (
@@ -59,28 +56,26 @@ STAIRS = (
 )
 
 
-class TestMiddle:
-    def test_the_end_of_a_text_stays_for_that_is_where_its_point_is(self) -> None:
-        assert cut_middle(STAIRS, 160) == (
-            "Just as you descend the last steps of the staircase you notice something. […] "
-            "You can't reach the object you could spot from the stairs."
-        )
+@pytest.mark.parametrize(
+    ("text", "characters", "shown"),
+    [
+        (STAIRS, 160, f"{STAIRS[:73]} […] {STAIRS[-58:]}"),
+        ("wheel " * 40, 70, "wheel wheel wheel wheel wheel […] wheel wheel wheel wheel wheel wheel "),
+        (STAIRS, 59, "Just as you descend the last steps of the staircase you […]"),
+        (STAIRS, 0, " […]"),
+    ],
+    ids=["the end stays, for it is the point", "without sentences", "little room", "no room"],
+)
+def test_a_text_is_cut_in_its_middle_between_sentences_or_words(text: str, characters: int, shown: str) -> None:
+    assert cut_middle(text, characters) == shown
 
-    def test_a_text_without_sentences_is_cut_between_words(self) -> None:
-        assert cut_middle("wheel " * 40, 70) == "wheel wheel wheel wheel wheel […] wheel wheel wheel wheel wheel wheel "
 
-    @pytest.mark.parametrize(
-        ("characters", "shown"), [(59, "Just as you descend the last steps of the staircase you […]"), (0, " […]")]
-    )
-    def test_with_little_room_the_beginning_has_all_of_it(self, characters: int, shown: str) -> None:
-        assert cut_middle(STAIRS, characters) == shown
-
-    @given(st.text(alphabet="ab. \n", max_size=300), st.integers(4, 300))
-    def test_it_keeps_within_its_length_and_uses_most_of_it(self, text: str, characters: int) -> None:
-        cut = cut_middle(text, characters)
-        assert len(cut) <= characters
-        assert len(gist(text, characters)) <= max(characters, 10)
-        assert cut == text or " […]" in cut
+@given(st.text(alphabet="ab. \n", max_size=300), st.integers(4, 300))
+def test_a_text_that_is_cut_in_its_middle_keeps_within_its_length(text: str, characters: int) -> None:
+    cut = cut_middle(text, characters)
+    assert len(cut) <= characters
+    assert len(gist(text, characters)) <= max(characters, 10)
+    assert cut == text or " […]" in cut
 
 
 @pytest.mark.parametrize(
@@ -118,26 +113,15 @@ def test_a_gist_keeps_speech_and_what_is_said_to_the_player(text: str, character
 RATES = st.floats(0.15, 1.0)
 
 
-@given(RATES, st.integers(0, 20_000))
-@example(7 / 41, 7)  # 41 characters of that rate round up to 8 tokens
-def test_the_longest_text_of_so_many_tokens_has_no_more_and_two_characters_more_have(rate: float, tokens: int) -> None:
+@given(RATES, st.integers(0, 20_000), st.text(max_size=300), st.integers(4, 200))
+@example(7 / 41, 7, "", 4)  # 41 characters of that rate round up to 8 tokens
+def test_a_text_of_so_many_tokens_is_the_longest_and_one_that_is_cut_keeps_to_them(
+    rate: float, tokens: int, text: str, most: int
+) -> None:
     counter = TokenCounter(rate)
     longest = counter.characters(tokens)
     assert counter.estimate("x" * longest) <= tokens
     assert counter.estimate("x" * (longest + 2)) > tokens
-
-
-@given(RATES, st.text(max_size=300), st.integers(4, 200))
-def test_a_text_that_was_cut_keeps_to_its_tokens_and_says_so(rate: float, text: str, tokens: int) -> None:
-    counter = TokenCounter(rate)
-    cut = counter.cut(text, tokens)
-    assert counter.estimate(cut) <= tokens
+    cut = counter.cut(text, most)
+    assert counter.estimate(cut) <= most
     assert cut == text or cut.endswith("[…]")
-
-
-@pytest.mark.parametrize(("tokens", "rate"), [(1, 0.15), (100_000, 1.0)])
-def test_a_count_that_no_text_has_moves_the_estimate_only_as_far_as_texts_go(tokens: int, rate: float) -> None:
-    counter = TokenCounter()
-    for _ in range(100):
-        counter.learn(characters=1000, tokens=tokens)
-    assert counter.tokens_per_character == pytest.approx(rate)

@@ -48,15 +48,16 @@ def path(tmp_path: Path) -> Path:
 class TestWriting:
     def test_the_folder_is_made_and_the_backup_holds_the_version_before(self, path: Path) -> None:
         store = store_at(path)
+        assert not store.apply(Revision(31, invalidated=("never heard of",)))
+        assert not path.exists()
         assert store.apply(Added("a"))
         assert titles_in(path) == ["a"]
         before = path.read_bytes()
         store.apply(Added("b"))
         assert path.with_name("Memories.md.backup").read_bytes() == before
-
-    def test_an_edit_with_nothing_to_do_writes_nothing(self, path: Path) -> None:
-        assert not store_at(path).apply(Revision(31, invalidated=("never heard of",)))
-        assert not path.exists()
+        path.unlink()
+        store.apply(Added("c"))
+        assert titles_in(path) == ["c"], "a deleted file is begun again"
 
     def test_a_deferred_edit_goes_with_the_next_one(self, path: Path) -> None:
         store = store_at(path)
@@ -69,12 +70,20 @@ class TestWriting:
 
 
 class TestOthersWrite:
-    def test_what_another_process_wrote_is_merged_in(self, path: Path) -> None:
+    def test_what_another_process_wrote_is_merged_in_even_after_a_write_that_failed(self, path: Path) -> None:
         mine, other = store_at(path), store_at(path)
         other.apply(Added("theirs"))
         assert mine.apply(Added("mine"))
-        assert titles(mine.document.memories()) == ["theirs", "mine"]
-        assert titles_in(path) == ["theirs", "mine"]
+        assert titles(mine.document.memories()) == titles_in(path) == ["theirs", "mine"]
+        backup = path.with_name("Memories.md.backup")
+        backup.unlink()
+        backup.mkdir()
+        with pytest.raises(StoreError):
+            mine.apply(Added("waits"))
+        backup.rmdir()
+        store_at(path).apply(Added("theirs too"))
+        mine.commit()
+        assert titles_in(path) == ["theirs", "mine", "theirs too", "waits"]
 
     def test_what_a_person_wrote_is_seen_and_survives_to_the_byte(self, path: Path) -> None:
         store = store_at(path)
@@ -102,20 +111,17 @@ class TestOthersWrite:
         again = Revision(31, new=memory("SAME"), superseded=("never",), invalidated=("heard of",))
         assert again.apply_to(document) is document
 
-    def test_a_deleted_file_is_forgotten_and_begun_again(self, path: Path) -> None:
-        store = store_at(path)
-        store.apply(Added("a"))
-        path.unlink()
-        store.apply(Added("b"))
-        assert titles_in(path) == ["b"]
-
 
 class TestFailures:
-    def test_a_file_that_is_no_utf8_is_an_error_that_names_the_byte(self, path: Path) -> None:
-        path.parent.mkdir()
+    def test_what_is_not_understood_is_named_by_its_byte_or_its_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "Memories.md"
         path.write_bytes(b"# Location Memories\n\n\xff\n")
         with pytest.raises(StoreError, match=r"Memories\.md: byte 21 \(0xff, in line 3\) is not UTF-8"):
             store_at(path)
+        path.write_text("# Location Memories\n\n**[NOTE] Lost**\nnowhere\n")
+        with capture_logs() as logs:
+            manager_in(tmp_path)
+        assert [(entry["file"], entry["line"]) for entry in logs] == [(str(path), 3)]
 
     def test_a_file_that_ceases_to_be_utf8_is_not_overwritten_and_memories_wait(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -154,24 +160,6 @@ class TestFailures:
         manager.end()
         assert titles_in(manager.memory_file) == titles(manager.memory_cache) == ["b", "c", "a, better"]
         assert manager.get_status()["metrics"]["pending_edits"] == 0
-
-    def test_what_waits_is_merged_with_what_others_wrote_meanwhile(self, path: Path) -> None:
-        store = store_at(path)
-        store.apply(Added("a"))
-        backup = path.with_name("Memories.md.backup")
-        backup.mkdir()
-        with pytest.raises(StoreError):
-            store.apply(Added("b"))
-        backup.rmdir()
-        store_at(path).apply(Added("theirs"))
-        store.commit()
-        assert titles_in(path) == ["a", "theirs", "b"]
-
-    def test_what_is_not_understood_is_reported_with_file_and_line(self, tmp_path: Path) -> None:
-        (tmp_path / "Memories.md").write_text("# Location Memories\n\n**[NOTE] Lost**\nnowhere\n")
-        with capture_logs() as logs:
-            manager = manager_in(tmp_path)
-        assert [(entry["file"], entry["line"]) for entry in logs] == [(str(manager.memory_file), 3)]
 
 
 PLACES = st.sampled_from([31, 44])

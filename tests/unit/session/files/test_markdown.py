@@ -62,12 +62,9 @@ def test_any_text_is_rendered_as_it_was(text: str) -> None:
     assert parse(text).render() == text
 
 
-def test_a_text_is_read_by_sections() -> None:
+def test_a_text_is_read_by_sections_and_its_problems_are_told_with_their_lines() -> None:
     document = parse("tea\n\n# Market\npears\n<!-- not\nthese -->\nplums\n# Mill\n")
     assert things(document) == {"": ["tea"], "Market": ["pears", "plums"], "Mill": []}
-
-
-def test_problems_are_told_with_their_lines() -> None:
     document = parse("\n\ntea\r\n# Market\r\n<!-- a\r\n<!-- b -->\r\n")
     assert document.problems() == [MarkdownProblem(3, "in no shop"), MarkdownProblem(5, "never closed")]
 

@@ -80,22 +80,20 @@ def in_the_past(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns - 3_600_000_000_000))
 
 
-def test_before_a_write_the_journal_has_the_digests_of_both_versions(tmp_path: Path) -> None:
+def test_the_journal_has_the_digests_of_both_versions_of_a_write_and_a_resumed_run_does_not_repeat_it(
+    tmp_path: Path,
+) -> None:
     session = Session(tmp_path).play("mordant", "alum")
     first, second = session.recorded
     assert isinstance(first, FileWritten)
     assert isinstance(second, FileWritten)
     assert (first.file, first.after) == (FILE, second.before)
     assert second.after == session.store.digest
-
-
-def test_nothing_is_written_or_recorded_if_nothing_happened_since(tmp_path: Path) -> None:
-    before = Session(tmp_path).play("mordant", "alum")
-    status = before.path.stat()
+    status = session.path.stat()
     after = resumed(tmp_path, "mordant", "alum")
     assert after.store.document.text == "vats\nmordant\nalum\n"
     assert after.path.stat() == status
-    assert after.recorded == before.recorded
+    assert after.recorded == session.recorded
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3])
@@ -124,26 +122,24 @@ def test_a_kill_between_backup_and_file_loses_nothing(tmp_path: Path) -> None:
 
 
 class TestAPersonEdits:
-    def test_what_they_wrote_is_recorded_and_kept(self, tmp_path: Path) -> None:
-        session = Session(tmp_path).play("mordant", "alum")
-        session.path.write_text(f"by hand\n{session.text}")
-        again = resumed(tmp_path, "mordant", "alum")
-        assert again.text == again.store.document.text == "by hand\nvats\nmordant\nalum\n"
-        assert again.recorded[-1] == FileEdited(FILE, again.text)
-
-    def test_what_they_deleted_does_not_return_even_if_the_run_wrote_it_last(self, tmp_path: Path) -> None:
-        """The file is byte for byte what it was before the last write."""
-        session = Session(tmp_path).play("mordant", "alum")
+    @pytest.mark.parametrize(
+        ("played", "edited", "expected"),
+        [
+            (("mordant", "alum"), "by hand\nvats\nmordant\nalum\n", "by hand\nvats\nmordant\nalum\n"),
+            (("mordant", "alum"), "vats\nmordant\n", "vats\nmordant\n"),
+            (("mordant", "alum", "woad"), "vats\nmordant\nwoad\nby hand\n", "vats\nmordant\nwoad\nby hand\n"),
+        ],
+        ids=["added", "deleted, byte for byte as before the last write", "one deleted and one added"],
+    )
+    def test_what_they_wrote_or_deleted_is_recorded_and_neither_lost_nor_undone(
+        self, tmp_path: Path, played: tuple[str, ...], edited: str, expected: str
+    ) -> None:
+        session = Session(tmp_path).play(*played)
         in_the_past(tmp_path / f"{FILE}.backup")
-        session.path.write_text("vats\nmordant\n")
-        again = resumed(tmp_path, "mordant", "alum")
-        assert again.text == again.store.document.text == "vats\nmordant\n"
-        assert again.recorded[-1] == FileEdited(FILE, "vats\nmordant\n")
-
-    def test_one_deleted_and_one_added_is_neither_lost_nor_undone(self, tmp_path: Path) -> None:
-        session = Session(tmp_path).play("mordant", "alum", "woad")
-        session.path.write_text("vats\nmordant\nwoad\nby hand\n")
-        assert resumed(tmp_path, "mordant", "alum", "woad").text == "vats\nmordant\nwoad\nby hand\n"
+        session.path.write_text(edited)
+        again = resumed(tmp_path, *played)
+        assert again.text == again.store.document.text == expected
+        assert again.recorded[-1] == FileEdited(FILE, expected)
 
     def test_an_edit_of_a_file_that_had_lost_writes_gets_them_back_once(self, tmp_path: Path) -> None:
         """A power cut lost the last two writes; then a person edited what was left."""
