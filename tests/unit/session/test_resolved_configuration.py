@@ -191,14 +191,10 @@ class TestErrors:
         assert "\n" not in said
 
     def test_a_mistake_elsewhere(self, tmp_path: Path) -> None:
-        for overrides, environ, closest in (
-            ({"game.sed": 1}, {}, "game.sed on the command line is not an option; the closest one is game.seed"),
-            (
-                *({}, {"ZORKGPT_LLM__APIKEY": KEY}),
-                "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key",
-            ),
-        ):
-            assert _error(overrides, environ, tmp_path) == closest
+        unknown = "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key"
+        assert _error({}, {"ZORKGPT_LLM__APIKEY": KEY}, tmp_path) == unknown
+        unknown = "game.sed on the command line is not an option; the closest one is game.seed"
+        assert _error({"game.sed": 1}, {}, tmp_path) == unknown
         file = tmp_path / ".env"
         for content, message in (
             (b"ZORKGPT_LLM__TIMEOUT=soon\n", f"ZORKGPT_LLM__TIMEOUT in {file} should be a valid number"),
