@@ -19,7 +19,6 @@ from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import BudgetOptions, GameConfiguration
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import parts_of, play_run, resume_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
@@ -101,25 +100,30 @@ def deaths(summary: EpisodeSummary) -> list[int]:
     return [death.last.turn for death in summary.deaths]
 
 
-def test_an_episode_ends_at_its_turn_limit(own_story: Path, tmp_path: Path) -> None:
-    ended, summary = play_once(own_story, tmp_path, WALKTHROUGH, turns=10)
-    assert (ended.end, ended.turns, deaths(summary)) == ("turn_limit", 10, [])
-    assert not summary.is_instructive
-
-
-def test_a_deadly_turn_ends_an_episode_even_where_it_is_the_last_that_may_be_played(
-    own_story: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("commands", "turns", "end", "died_at", "won"),
+    [
+        (WALKTHROUGH, 10, "turn_limit", [], 20),
+        (INTO_THE_MUD, 4, "lost", [4], 0),
+        (WALKTHROUGH, None, "won", [], 100),
+    ],
+    ids=["turn limit", "a deadly turn, even the last that may be played", "won"],
+)
+def test_an_episode_ends_by_a_death_a_victory_or_its_turn_limit(
+    own_story: Path,
+    tmp_path: Path,
+    commands: tuple[str, ...],
+    turns: int | None,
+    end: str,
+    died_at: list[int],
+    won: int,
 ) -> None:
-    ended, summary = play_once(own_story, tmp_path, INTO_THE_MUD, turns=4)
-    assert (ended.end, deaths(summary)) == ("lost", [4])
-    assert [step.action for step in summary.deaths[0].steps] == list(INTO_THE_MUD)
-    assert summary.is_instructive
-
-
-def test_an_episode_is_won(own_story: Path, tmp_path: Path) -> None:
-    ended, summary = play_once(own_story, tmp_path, WALKTHROUGH)
-    assert (ended.end, ended.score, deaths(summary)) == ("won", 100, [])
-    assert sum(scored.change for scored in summary.scored) == 100
+    ended, summary = play_once(own_story, tmp_path, commands, turns=turns)
+    assert (ended.end, ended.turns, ended.score) == (end, turns or len(commands), won)
+    assert sum(scored.change for scored in summary.scored) == won
+    assert deaths(summary) == died_at
+    assert summary.is_instructive is (end != "turn_limit")
+    assert [[step.action for step in death.steps] for death in summary.deaths] == [list(commands) for _ in died_at]
 
 
 @pytest.mark.stories
@@ -129,13 +133,6 @@ def test_a_death_that_is_survived_does_not_end_an_episode_and_the_third_does(zor
     assert (ended.end, ended.score, ended.best_score) == ("lost", -30, 0)
     assert deaths(summary) == [5, 13, 21]
     assert {death.last.action for death in summary.deaths} == {"jump"}
-
-
-@pytest.mark.stories
-def test_the_winning_commands_win_with_every_point(zork1: Path, tmp_path: Path) -> None:
-    ended, summary = play_once(zork1, tmp_path, tuple(get_zork1_walkthrough()), seed=WINNING_SEED)
-    assert (ended.end, ended.score, deaths(summary)) == ("won", 350, [])
-    assert sum(scored.change for scored in summary.scored) == 350
 
 
 def test_the_next_episode_is_told_of_the_last_one_and_the_first_of_none(own_story: Path, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) 
 
 
 class Killed(IsolatedGame):
-    """Its process is killed before it is given these commands, counted from 1; one that is given again counts again."""
+    """Its process is killed before the commands of these numbers, from 1; one that is given again counts again."""
 
     at: tuple[int, ...] = (5,)
     commands = 0
@@ -100,10 +100,6 @@ class Killed(IsolatedGame):
 
     def kill(self) -> None:
         kill(self)
-
-
-class KilledTwice(Killed):
-    at = (5, 6)
 
 
 class KilledAtWork(Killed):
@@ -135,10 +131,6 @@ class Hanging(Killed):
         os.kill(child_of(self), signal.SIGSTOP)
 
 
-class HangingTwice(Hanging):
-    at = (5, 6)
-
-
 @pytest.mark.parametrize(
     "kind",
     [
@@ -155,13 +147,14 @@ def test_a_process_that_is_killed_or_stopped_once_costs_nothing(kind: type[Kille
         is_as_if_nothing_had_been(play_isolated(game, prompted(), tmp_path), tmp_path)
 
 
-@pytest.mark.parametrize("kind", [KilledTwice, HangingTwice])
+@pytest.mark.parametrize(("kind", "time_limit"), [(Killed, 10.0), (Hanging, 0.5)])
 def test_a_process_that_is_killed_or_hangs_twice_costs_the_command_and_twice_the_time_limit(
-    kind: type[Killed], tmp_path: Path
+    kind: type[Killed], time_limit: float, tmp_path: Path
 ) -> None:
     model = prompted()
     start = time.monotonic()
-    with kind(STORY, time_limit=0.5 if kind is HangingTwice else 10.0) as game:
+    with kind(STORY, time_limit=time_limit) as game:
+        game.at = (5, 6)
         is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
     assert time.monotonic() - start < 60
 
@@ -179,21 +172,18 @@ class KilledBeforeLooking(IsolatedGame):
         return super().valid_actions()
 
 
-class KilledTwiceBeforeLooking(KilledBeforeLooking):
-    at = (3, 4)
-
-
 def of_those_offered(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
     """The agent takes the first of the actions that it may choose from, if it may not choose freely."""
     offered = get_args(schema.model_fields["action"].annotation) if role == "agent" else ()
     return {"reasoning": "", "action": offered[0]} if offered else decided_by_prompt(role, prompt, schema)
 
 
-@pytest.mark.parametrize(("kind", "failures"), [(KilledBeforeLooking, []), (KilledTwiceBeforeLooking, [""])])
+@pytest.mark.parametrize(("at", "failures"), [((3,), []), ((3, 4), [""])])
 def test_a_process_killed_before_looking_ahead_costs_the_help_of_one_turn_at_most(
-    kind: type[KilledBeforeLooking], failures: list[str], tmp_path: Path
+    at: tuple[int, ...], failures: list[str], tmp_path: Path
 ) -> None:
-    with kind(STORY) as game:
+    with KilledBeforeLooking(STORY) as game:
+        game.at = at
         events = play_isolated(
             game, prompted(of_those_offered), tmp_path, assist="valid-actions", max_turns_per_episode=4
         )

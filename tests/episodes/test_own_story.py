@@ -104,16 +104,18 @@ def test_the_one_way_drop_can_be_left_without_a_lamp(game: JerichoInterface) -> 
     assert place(game.step("up")).name == "Nave"
 
 
-def test_what_is_put_down_in_the_dark_can_be_picked_up_again(game: JerichoInterface) -> None:
-    dropped, taken = play(game, (*TO_THE_LAMP, "north", "down", "drop lamp", "take lamp"))[-2:]
-    assert (carried(dropped), carried(taken)) == ([], ["storm lamp"])
-
-
-def test_a_herring_that_is_eaten_can_be_replaced(game: JerichoInterface) -> None:
-    play(game, walkthrough_until("take herring"))
-    eaten, replaced = play(game, ("eat herring", "take herring"))
-    assert "salt herring" not in carried(eaten)
-    assert "salt herring" in carried(replaced)
+@pytest.mark.parametrize(
+    ("commands", "thing"),
+    [
+        ((*TO_THE_LAMP, "north", "down", "drop lamp", "take lamp"), "storm lamp"),
+        ((*walkthrough_until("take herring"), "eat herring", "take herring"), "salt herring"),
+    ],
+    ids=["put down in the dark", "eaten"],
+)
+def test_what_is_gone_can_be_had_again(game: JerichoInterface, commands: tuple[str, ...], thing: str) -> None:
+    gone, again = play(game, commands)[-2:]
+    assert thing not in carried(gone)
+    assert thing in carried(again)
 
 
 def test_the_treasure_counts_only_at_home(game: JerichoInterface) -> None:

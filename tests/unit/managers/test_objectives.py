@@ -22,7 +22,6 @@ from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
-from zorkgpt.mapping.map_graph import routing_summary
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"
@@ -107,12 +106,6 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
     assert recent.startswith("=== HOW THE STORY BEGAN ===\nThe gate creaks.\n")
     assert whole.endswith(recent[recent.index("=== CURRENT STATE ===") :])
     assert "Fixing the blue" not in recent
-
-
-def test_where_no_form_is_known_it_is_said(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
-    play.wait_until(20)
-    assert "=== COMMAND SYNTAX ===\n(none)\n" in last_prompt(play).user
 
 
 @pytest.mark.parametrize(("interval", "shown"), [(15, 20), (30, 30)])
@@ -209,15 +202,6 @@ def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> 
     )
 
 
-def test_without_a_file_or_in_an_empty_one_there_is_no_knowledge(tmp_path: Path) -> None:
-    for content in (None, " \n"):
-        if content is not None:
-            (tmp_path / "knowledgebase.md").write_text(content)
-        play = ObjectivePlay(tmp_path, [{}])
-        play.wait_until(20)
-        assert f"(General Wisdom) ===\n{NO_KNOWLEDGE}\n" in last_prompt(play).user
-
-
 def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> None:
     known = {location.num: [memory(f"Of {location.num}")] for location in (GATE, VATS, LOFT)}
     play = ObjectivePlay(tmp_path, memories=Memories(known))
@@ -268,15 +252,10 @@ def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_use
         seen.add(len(titles))
     assert seen >= set(range(2, 9))
     assert memories_text(play.manager, GATE.num).count("Add the mordant") == 8
-
-
-def test_where_nothing_is_remembered_it_is_said(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, memories=Memories())
-    play.map.game_map.add_connection(GATE.num, "east", VATS.num)
-    nothing = "No memories available for current or adjacent locations"
-    assert memories_text(play.manager, GATE.num) == nothing
-    assert memories_text(play.manager, None) == nothing
-    assert memories_text(bare_manager(tmp_path), GATE.num) == "No memory data available"
+    alike = [replace(memory(f"M{number}"), text="x" * 9000) for number in range(7)]
+    text = memories_text(ObjectivePlay(tmp_path, memories=Memories({GATE.num: alike})).manager, GATE.num, 1600)
+    assert text.count("[SUCCESS]") == 7
+    assert 1500 < len(text) <= 1600
 
 
 def test_a_status_is_shown_unless_it_is_active(tmp_path: Path) -> None:
@@ -285,27 +264,22 @@ def test_a_status_is_shown_unless_it_is_active(tmp_path: Path) -> None:
     assert text.splitlines()[1::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
 
 
-def test_the_map_has_diagram_routes_untried_exits_and_figures(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path)
-    play.turn("east", location=VATS)
-    play.turn("west", location=GATE)
-    play.map.game_map.add_exits(VATS.num, ["up"])
-    assert map_text(play.manager) == (
-        "## Map Visualization (Mermaid Format)\n"
-        + play.map.game_map.render_mermaid()
-        + "\n\nNote: Node IDs match location IDs in memories (L11 = Location 11)\n**Current location**: L11\n\n"
-        + routing_summary(GATE.num, play.map.game_map.room_names, play.map.game_map.connections)
-        + "\n\n## Untried Exits (nearest first)\n- Location 31 (Blue Vats): untried up; way there: east\n"
-        "\n## Exploration Statistics\n- Rooms discovered: 2\n- Current location: Dye Works Gate (ID: 11)"
-    )
-    assert map_text(bare_manager(tmp_path)) == "No map data available"
-
-
-def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}], memories=Memories())
-    play.now = Observation("Fog.")
-    play.wait_until(20)
-    assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in last_prompt(play).user
+def test_what_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
+    for content in (None, " \n"):
+        if content is not None:
+            (tmp_path / "knowledgebase.md").write_text(content)
+        play = ObjectivePlay(tmp_path, [{}], memories=Memories())
+        play.now = Observation("Fog.")
+        play.wait_until(20)
+        user = last_prompt(play).user
+        assert f"(General Wisdom) ===\n{NO_KNOWLEDGE}\n" in user
+        assert "=== COMMAND SYNTAX ===\n(none)\n" in user
+        assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in user
+    play.map.game_map.add_connection(GATE.num, "east", VATS.num)
+    nothing = "No memories available for current or adjacent locations"
+    assert memories_text(play.manager, GATE.num) == memories_text(play.manager, None) == nothing
+    bare = bare_manager(tmp_path)
+    assert (memories_text(bare, GATE.num), map_text(bare)) == ("No memory data available", "No map data available")
 
 
 @pytest.mark.parametrize(("most", "tokens"), [(None, 2800), (50_000, 15_000)], ids=["by default", "at most"])
@@ -402,10 +376,3 @@ def test_of_a_command_and_of_a_title_two_hundred_characters_are_shown(tmp_path: 
     play.wait_until(20)
     shown = last_prompt(play).user.replace(" […]", "")
     assert [max(map(len, re.findall(run, shown.split("Why: ")[0]))) for run in ("a+", "t+")] == [196, 196]
-
-
-def test_memories_share_their_room_alike(tmp_path: Path) -> None:
-    known = [replace(memory(f"M{number}"), text="x" * 9000) for number in range(7)]
-    text = memories_text(ObjectivePlay(tmp_path, memories=Memories({GATE.num: known})).manager, GATE.num, 1600)
-    assert text.count("[SUCCESS]") == 7
-    assert 1500 < len(text) <= 1600
