@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from session.errors import LanguageModelUnavailable
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.whole_run import play_run, resume_run
+from tests.unit.managers.memory_parts import learnt
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -22,21 +23,10 @@ TITLE = "What the visit taught"
 SESSION = "Left as it was found"
 
 
-def remembered(title: str, persistence: str, turn: int = 1) -> dict[str, Any]:
-    return {
-        "should_remember": True,
-        "category": "NOTE",
-        "memory_title": title,
-        "memory_text": f"{title}, in so many words.",
-        "persistence": persistence,
-        "turn": turn,
-    }
-
-
 def test_the_run_folder_keeps_the_memories_as_they_were_before_and_after(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, Any]:
         if role == "memory":
-            return {"memories": [remembered(TITLE, "permanent"), remembered(SESSION, "ephemeral")]}
+            return {"memories": [learnt(TITLE), learnt(SESSION, "ephemeral", turn=1)]}
         return {"reasoning": "", "action": next(commands)}
 
     commands = iter(THERE_AND_BACK)
@@ -59,7 +49,7 @@ def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
         nonlocal played
         if role == "memory":
             is_taken = f"Turn {LAMP_TURN}: take lamp" in prompt.user
-            return {"memories": [remembered(SESSION, "ephemeral", LAMP_TURN)] if is_taken else []}
+            return {"memories": [learnt(SESSION, "ephemeral", turn=LAMP_TURN)] if is_taken else []}
         if role == "analysis":
             return {}
         if played + 1 in downs:

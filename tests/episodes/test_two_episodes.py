@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
 from tests.fixtures.whole_run import play_run, resume_run
+from tests.unit.managers.memory_parts import learnt
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -118,20 +119,9 @@ class Player:
             insight = {"heading": INSIGHTS[0], "text": INSIGHT, "turns": [turn]}
             return {"deaths": [{"turn": turn, "text": DEATH}], "insights": [insight]}
         place = re.findall(r"^LOCATION: .*\(ID: (\d+)\)$", prompt, re.MULTILINE)[0]
-        memories = [_memory(f"{PERSISTENT} {place}", "permanent", None)]
+        memories = [learnt(f"{PERSISTENT} {place}")]
         taken = re.findall(rf"^Turn (\d+): {self.script.taken} \(", prompt, re.MULTILINE)
-        return {"memories": memories + [_memory(EPHEMERAL, "ephemeral", int(turn)) for turn in taken]}
-
-
-def _memory(title: str, persistence: str, turn: int | None) -> dict[str, Any]:
-    return {
-        "should_remember": True,
-        "category": "NOTE",
-        "memory_title": title,
-        "memory_text": f"{title}, in so many words.",
-        "persistence": persistence,
-        "turn": turn,
-    }
+        return {"memories": memories + [learnt(EPHEMERAL, "ephemeral", turn=int(turn)) for turn in taken]}
 
 
 def play(script: Script, story: Path, folder: Path, way: Way) -> Player:
@@ -158,22 +148,10 @@ def play(script: Script, story: Path, folder: Path, way: Way) -> Player:
 
 
 @pytest.fixture(scope="module", params=SCRIPTS, ids=lambda script: script.story)
-def script(request: pytest.FixtureRequest) -> Script:
-    """Each story that is played."""
-    chosen: Script = request.param
-    return chosen
-
-
-@pytest.fixture(scope="module")
-def story(script: Script, request: pytest.FixtureRequest) -> Path:
-    """Its file."""
-    path: Path = request.getfixturevalue(script.story)
-    return path
-
-
-@pytest.fixture(scope="module")
-def players(script: Script, story: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Way, Player]:
-    """The players of both episodes, by the way."""
+def players(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Way, Player]:
+    """The players of both episodes of each story, by the way."""
+    script: Script = request.param
+    story: Path = request.getfixturevalue(script.story)
     return {way: play(script, story, tmp_path_factory.mktemp("two"), way) for way in WAYS}
 
 
@@ -185,7 +163,7 @@ def player(players: dict[Way, Player], request: pytest.FixtureRequest) -> Player
 
 def section(prompt: str, title: str) -> str:
     """The part of an agent's prompt under that title, or ""."""
-    return prompt.partition(f"## {title}\n")[2].partition("\n\n## ")[0]
+    return part(prompt, f"## {title}\n", "\n\n## ")
 
 
 def here(prompt: str) -> str:
@@ -194,62 +172,54 @@ def here(prompt: str) -> str:
     return str(found)
 
 
-def remembered(player: Player) -> set[str]:
-    """The ids of the locations at which the first episode had something to remember."""
-    return {here(prompt) for prompt in player.prompts[1]["VisitSynthesis"]}
+def part(prompt: str, start: str, end: str) -> str:
+    """The part of a prompt between these, or ""."""
+    return prompt.partition(start)[2].partition(end)[0]
 
 
-def test_memories_of_the_first_episode_are_shown_at_their_locations(player: Player) -> None:
-    places = remembered(player)
+def test_memories_of_the_first_episode_are_shown_to_agent_and_memory_model_at_their_locations(player: Player) -> None:
+    places = {here(prompt) for prompt in player.prompts[1]["VisitSynthesis"]}
     for prompt in player.prompts[2]["ReadingAgentAnswer"]:
         shown = re.findall(rf"{PERSISTENT} (\d+):", section(prompt, "Location Memory"))
         assert shown == ([here(prompt)] if here(prompt) in places else [])
     assert {here(prompt) for prompt in player.prompts[2]["ReadingAgentAnswer"]} & places
-
-
-def test_the_memory_model_is_shown_what_is_remembered_of_the_location_alone(player: Player) -> None:
-    asked = [prompt for prompt in player.prompts[2]["VisitSynthesis"] if here(prompt) in remembered(player)]
+    asked = [prompt for prompt in player.prompts[2]["VisitSynthesis"] if here(prompt) in places]
     assert asked
     for prompt in asked:
-        existing = prompt.partition("EXISTING MEMORIES:\n")[2].partition("\n\n")[0]
+        existing = part(prompt, "EXISTING MEMORIES:\n", "\n\n")
         assert re.findall(rf"{PERSISTENT} (\d+):", existing) == [here(prompt)]
 
 
-def test_objectives_are_looked_for_with_all_that_the_first_episode_found_out(player: Player, script: Script) -> None:
+def test_objectives_and_knowledge_are_looked_for_with_all_that_the_first_episode_found_out(player: Player) -> None:
     asked = player.prompts[2]["ObjectivesAnswer"]
     assert asked
     for prompt in asked:
-        knowledge = prompt.partition("=== STRATEGIC KNOWLEDGE")[2].partition("\n=== ")[0]
+        knowledge = part(prompt, "=== STRATEGIC KNOWLEDGE", "\n=== ")
         assert [line for line in (RULE, DEATH, INSIGHT) if line not in knowledge] == []
-        assert script.syntax in prompt.partition("=== COMMAND SYNTAX ===\n")[2].partition("\n===")[0]
-        assert PERSISTENT in prompt.partition("=== LOCATION-SPECIFIC MEMORIES ===\n")[2].partition("\n===")[0]
-        assert "-->" in prompt.partition("=== MAP & ROUTING INFORMATION ===\n")[2].partition("\n===")[0]
+        assert player.script.syntax in part(prompt, "=== COMMAND SYNTAX ===\n", "\n===")
+        assert PERSISTENT in part(prompt, "=== LOCATION-SPECIFIC MEMORIES ===\n", "\n===")
+        assert "-->" in part(prompt, "=== MAP & ROUTING INFORMATION ===\n", "\n===")
+    (update,) = player.prompts[2]["KnowledgeAnswer"]
+    known = part(update, "WHAT IS KNOWN:\n", "\n\nREMEMBERED")
+    assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
 
 
-def test_the_first_prompt_of_the_second_episode_has_knowledge_map_and_forms_of_commands(
-    player: Player, script: Script
-) -> None:
+def test_the_first_prompt_of_the_second_episode_has_knowledge_map_and_forms_of_commands(player: Player) -> None:
     before, after = (player.prompts[episode]["ReadingAgentAnswer"][0] for episode in (1, 2))
     known = section(after, "What is known of this game")
     assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
     assert "->" in section(after, "Map")
-    assert script.syntax in section(after, "COMMAND SYNTAX")
+    assert player.script.syntax in section(after, "COMMAND SYNTAX")
     assert [title for title in ("What is known of this game", "COMMAND SYNTAX") if section(before, title)] == []
     assert "->" not in section(before, "Map")
 
 
-def test_every_turn_of_the_second_episode_is_told_how_the_first_one_ended(player: Player, script: Script) -> None:
+def test_every_turn_of_the_second_episode_is_told_how_the_first_one_ended(player: Player) -> None:
     assert not [prompt for prompt in player.prompts[1]["ReadingAgentAnswer"] if "has begun anew" in prompt]
     for prompt in player.prompts[2]["ReadingAgentAnswer"]:
         known = f"\n{section(prompt, 'The last episode, and the plan')}"
         assert known.count("\nEpisode 1 ") == known.count("The story has begun anew since") == 1
-        assert f"In turn {script.turns} of episode 1: the player died at" in known
-
-
-def test_the_knowledge_model_is_shown_what_is_known_already(player: Player) -> None:
-    (asked,) = player.prompts[2]["KnowledgeAnswer"]
-    known = asked.partition("WHAT IS KNOWN:\n")[2].partition("\n\nREMEMBERED")[0]
-    assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
+        assert f"In turn {player.script.turns} of episode 1: the player died at" in known
 
 
 def test_what_was_of_the_first_episode_alone_is_in_no_prompt_of_the_second(player: Player) -> None:
