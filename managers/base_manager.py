@@ -6,12 +6,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import structlog
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, TypedDict, Unpack
 
+from managers.questions import Ending, conclude
 from session.commands import Vocabulary
 from session.context import PromptSection
 from session.events import EpisodeEnd
@@ -141,8 +142,14 @@ class BaseManager(ABC):
     def learn(self, record: TurnRecord) -> object:
         """Learn from a turn. ``game_state`` already contains it."""
 
-    def end(self, end: EpisodeEnd) -> object:
-        """Learn from an episode that has ended."""
+    def ending(self, end: EpisodeEnd) -> Ending:
+        """Learn from an episode that has ended: yield questions, and be sent the answers."""
+        del end
+        yield from ()
+
+    def end(self, end: EpisodeEnd = "left") -> Any:  # noqa: ANN401  what the ending returns
+        """Learn from an episode that has ended, and ask each question by itself."""
+        return conclude(self.ending(end))
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the manager's section of the agent's next prompt, or ``None``."""

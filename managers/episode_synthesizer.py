@@ -27,6 +27,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import most_useful
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
+from managers.questions import Ending, Question, conclude, share_at_end
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -119,31 +120,34 @@ class EpisodeSynthesizer(BaseManager):
         return self._handover if self.config.knowledge.enabled else ""
 
     @override
-    def end(self, end: EpisodeEnd) -> EpisodeSummary:
-        """Sum the episode up, draw lessons from it, and show other programs how it ended.
+    def ending(self, end: EpisodeEnd) -> Ending:
+        """Sum the episode up, draw lessons from it, and show other programs how it ended. Returns the summary.
 
         Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
         """
         self._summary = summary_of(self._turns, self.game_state, end)
         self._store.apply(KeepSummary(self._summary))
-        self.synthesize_inter_episode_wisdom()
+        yield from self._lessons(self._summary)
         self.state_manager.export_current_state()
         return self._summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
+        """Draw the lessons of the episode by a question of their own. Returns whether anything new was learnt."""
+        return self._summary is not None and bool(conclude(self._lessons(self._summary)))
+
+    def _lessons(self, summary: EpisodeSummary) -> Ending:
         """Add what the episode teaches to the knowledge, and plan the next one. Returns whether anything new was
         learnt.
 
-        The model is called once (docs/specification.md, Episode synthesis). If it does not answer or is too small,
-        deaths are reported in the story's own words. Raises ``BudgetSpent``.
+        If the model does not answer or is too small, deaths are reported in the story's own words
+        (docs/specification.md, Episode synthesis).
         """
-        summary, knowledge, budget = self._summary, self.knowledge_manager, self.config.prompt_budgets.analysis
-        if summary is None or not self.config.knowledge.enabled:
-            return False
-        if not summary.is_instructive and summary.turns < PLANNED_TURNS:
+        knowledge, budget = self.knowledge_manager, self.config.prompt_budgets.analysis
+        if not self.config.knowledge.enabled or (not summary.is_instructive and summary.turns < PLANNED_TURNS):
             return False
         if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
             return self._keep_plain_lessons(summary)
+        budget = share_at_end(budget)
         known = known_insights(knowledge.insights())
         shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
         prompt = episode_prompt(
@@ -157,7 +161,7 @@ class EpisodeSynthesizer(BaseManager):
             tokens=self.tokens,
         )
         try:
-            answer = knowledge.model.complete("analysis", prompt, EpisodeAnswer).value
+            answer: EpisodeAnswer = yield Question(knowledge.model, "analysis", prompt, EpisodeAnswer)
         except LanguageModelError as error:
             self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))

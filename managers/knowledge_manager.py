@@ -12,21 +12,24 @@ from managers.knowledge.analysis import (
     LearntTurn,
     Played,
     ask_what_can_go,
-    ask_what_is_new,
     by_usefulness,
     ephemeral_turns,
     is_ephemeral,
     is_trivial,
     laid_out,
     memories_of,
+    most_worth_knowing,
     proposed_text,
     size,
+    update_of,
+    what_is_new,
     within,
 )
 from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeDocument, KnowledgeEdit, parse_knowledge
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
-from managers.prompting import CHARACTERS_PER_TOKEN
+from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
+from managers.questions import Ending, conclude, share_at_end
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
@@ -172,15 +175,16 @@ class KnowledgeManager(BaseManager):
             return False
         if self.memory_manager is not None and not is_trivial(self._turns):
             self.memory_manager.consider()
-        return self._update()
+        return bool(conclude(self._update()))
 
-    def end(self, end: EpisodeEnd | None = None) -> bool:
+    @override
+    def ending(self, end: EpisodeEnd) -> Ending:
         """Update the knowledge at the end of an episode, and return whether it changed.
 
         Lines that were learnt in this episode, from turns that are all ephemeral by now, go to the archive. A line of
         an older file, whose episodes may have the same numbers, stays.
         """
-        del end
+        is_updated = yield from self._update(is_at_end=True)
         episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
         learnt = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learnt)
         gone = tuple(entry for entry in learnt if is_ephemeral(entry.line, episode, ephemeral))
@@ -189,7 +193,7 @@ class KnowledgeManager(BaseManager):
             self._counts["ephemeral"] += len(gone)
             self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
             self._shown = self._most_useful()
-        return self._update() or is_changed
+        return is_updated or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
         """Return whether the line may be added. A refusal is counted and logged.
@@ -256,7 +260,8 @@ class KnowledgeManager(BaseManager):
             },
         }
 
-    def _update(self) -> bool:
+    def _update(self, *, is_at_end: bool = False) -> Ending:
+        """Ask what the turns since the last update taught, and return whether the knowledge changed."""
         self.asked_turn = self.game_state.turn_count
         if is_trivial(self._turns):
             self._counts["trivial"] += bool(self._turns)
@@ -273,7 +278,11 @@ class KnowledgeManager(BaseManager):
         )
         budget = self.config.prompt_budgets.analysis
         try:
-            answered = ask_what_is_new(self.model, played, self._known(), budget, self.tokens)
+            if is_for_a_small_model(budget, "knowledge", self.tokens):
+                answered = yield from most_worth_knowing(self.model, played, budget, self.tokens)
+            else:
+                budget = share_at_end(budget) if is_at_end else budget
+                answered = yield from what_is_new(self.model, played, self._known(), budget, self.tokens)
         except LanguageModelError as error:
             self._report_failure(error)
             return False
@@ -281,20 +290,21 @@ class KnowledgeManager(BaseManager):
         if answered is None:
             self._counts["trivial"] += 1
         else:
-            edit = answered.edit
+            update = update_of(*answered, episode, self._ephemeral_turns())
+            edit = update.edit
             is_changed = self._revise(edit)
             self._counts.update(
                 updates=1,
                 taken=len(edit.added) if is_changed else 0,
-                refused=len(answered.refused),
-                ephemeral=len(answered.ephemeral),
+                refused=len(update.refused),
+                ephemeral=len(update.ephemeral),
             )
             self.log_info(
                 "knowledge updated",
                 taken=[entry.line.text for entry in edit.added],
                 replaced=[entry.line.text for entry in edit.removed],
-                refused=answered.refused,
-                ephemeral=answered.ephemeral,
+                refused=update.refused,
+                ephemeral=update.ephemeral,
             )
         self._consolidate()
         self._shown = self._most_useful()

@@ -17,6 +17,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.memory.outcome import SUBSTANTIAL
 from managers.prompting import CHARACTERS_PER_TOKEN, as_many_as_fit
+from managers.questions import Ending
 from session.commands import Command, Vocabulary, is_speech, passes_time, read_command, words_of
 from session.context import Place, PromptSection
 from session.errors import StoreError, first_problem
@@ -366,8 +367,9 @@ class LexiconManager(BaseManager):
             self._shown = working_forms(self.lexicon)
 
     @override
-    def end(self, end: EpisodeEnd) -> None:
+    def ending(self, end: EpisodeEnd) -> Ending:
         self.show_all()
+        yield from ()
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

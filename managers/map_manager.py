@@ -7,6 +7,7 @@ import re
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.questions import Ending
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
@@ -80,8 +81,9 @@ class MapManager(BaseManager):
             graph.drop_exits(here.num, {*self._bearings_in(record.before.text, here)}.difference(named))
 
     @override
-    def end(self, end: EpisodeEnd) -> None:
+    def ending(self, end: EpisodeEnd) -> Ending:
         self._store.demand()
+        yield from ()
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

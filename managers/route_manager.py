@@ -10,6 +10,7 @@ from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
+from managers.questions import Ending
 from managers.routes.document import (
     FollowedRoute,
     Learnt,
@@ -220,12 +221,13 @@ class RouteManager(BaseManager):
             self._go_on(way, record, news)
 
     @override
-    def end(self, end: EpisodeEnd) -> None:
+    def ending(self, end: EpisodeEnd) -> Ending:
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             said, fatal = frozenset(self._trail.said), self._trail.fatal
             self._store.apply(Learnt(routes, self._wanted_rooms(routes), self._trail.tried, said, fatal))
         self._store.demand()
+        yield from ()
 
     def untried(self) -> list[KnownRoute]:
         """Return the routes that were never tried out, those to the highest scores first."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import replace
+from typing import Any
 
 from typing_extensions import Self, Unpack, override
 
@@ -25,6 +26,7 @@ from managers.memory.prompt import (
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
 from managers.memory.tiers import MemoryTiers, Revision, require_location_id, stands
 from managers.prompting import is_for_a_small_model
+from managers.questions import Ending, Question, conclude
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -264,7 +266,7 @@ class SimpleMemoryManager(BaseManager):
         first_visit = z_machine_context.get("first_visit", False)
         outcome = ActionOutcome.of(record, location, self.movements, first_visit=first_visit)
         if self._is_news(outcome):
-            self._synthesise((outcome,))
+            conclude(self._synthesise((outcome,)))
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the section with the memories of the location."""
@@ -279,14 +281,17 @@ class SimpleMemoryManager(BaseManager):
 
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
+        conclude(self._synthesise(self._taken_news()))
+
+    def _taken_news(self) -> tuple[ActionOutcome, ...]:
         news = tuple(self._visit.news)
         self._visit.news.clear()
-        self._synthesise(news)
+        return news
 
-    def end(self, end: EpisodeEnd | None = None) -> None:
+    @override
+    def ending(self, end: EpisodeEnd) -> Ending:
         """Learn from the last visit of the episode. The next commit writes all memories."""
-        del end
-        self.consider()
+        yield from self._synthesise(self._taken_news())
         self._tiers.store.demand()
         if not self._tiers.store.holds:
             self.commit()
@@ -297,7 +302,7 @@ class SimpleMemoryManager(BaseManager):
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Learn from the last visit, remove all ephemeral memories, and begin a new episode."""
-        self.end()
+        self.end("left")
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
         self._visit = VisitTracker()
@@ -343,7 +348,7 @@ class SimpleMemoryManager(BaseManager):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
         return is_news(outcome, memories)
 
-    def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
+    def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> Ending:
         """Have the model choose what to remember of these outcomes, and store it.
 
         If it does not answer, they remain news. It is not called about a single command that the parser did not
@@ -364,7 +369,7 @@ class SimpleMemoryManager(BaseManager):
         rooms = {} if self._map is None else self._map.game_map.room_names
         visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
         try:
-            answers = self._ask(model, visit)
+            answers = yield from self._ask(model, visit)
         except LanguageModelError as error:
             self._counts["synthesis_failures"] += 1
             self.log_warning("nothing learnt from a visit", location_id=here, error=str(error))
@@ -374,7 +379,7 @@ class SimpleMemoryManager(BaseManager):
         if not self._tiers.store.holds:
             self.commit()
 
-    def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
+    def _ask(self, model: LanguageModel, visit: VisitNews) -> Generator[Question, Any, list[VisitMemory]]:
         """Return the memories that the model makes of the visit.
 
         A small model only chooses among the turns, if none of them scored or killed. Raises ``LanguageModelError``.
@@ -384,14 +389,15 @@ class SimpleMemoryManager(BaseManager):
             self._counts["synthesis_calls"] += 1
             window = self.config.get_memory_history_window()
             prompt = visit_prompt(visit, self.game_state, self.tokens, window=window, budget=budget)
-            return model.complete("memory", prompt, VisitSynthesis).value.memories
+            answer: VisitSynthesis = yield Question(model, "memory", prompt, VisitSynthesis)
+            return answer.memories
         outcomes = worth_keeping(visit)
         telling = [outcome for outcome in outcomes if outcome.record.score_change or outcome.record.after.died]
         if telling or len(outcomes) <= 1:
             return [memory_of(outcome) for outcome in telling or outcomes]
         self._counts["synthesis_calls"] += 1
         prompt, schema = brief_question(outcomes)
-        chosen = model.complete("memory", prompt, schema).value.turn
+        chosen: int = (yield Question(model, "memory", prompt, schema)).turn
         return [memory_of(outcome) for outcome in outcomes if outcome.record.turn == chosen]
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:

@@ -16,6 +16,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.questions import conclude_together
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
@@ -155,8 +156,9 @@ class Learning:
 
     def end(self, end: EpisodeEnd) -> None:
         """Let every manager learn from the whole episode; the next commit writes the results."""
-        for manager in self.managers:
-            manager.end(end)
+        managers = self.managers
+        config, tokens = managers[0].config, managers[0].tokens
+        conclude_together([each.ending(end) for each in managers], config.prompt_budgets.analysis, tokens)
 
     def commit(self, inputs: Inputs) -> None:
         """Write what was learned since the last commit to the shared files.

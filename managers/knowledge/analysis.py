@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 
@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, is_for_a_small_model, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
+from managers.questions import Question
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
@@ -84,7 +85,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class KnowledgePrompt:
     """A prompt and what its answer may refer to.
 
     known: the lines of knowledge that are numbered in the prompt, starting with 1
@@ -137,7 +138,9 @@ def memories_of(
     ]
 
 
-def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter) -> Question:
+def update_question(
+    played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
+) -> KnowledgePrompt:
     """Return the question what the turns taught, in at most ``budget`` tokens if possible.
 
     Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
@@ -154,13 +157,14 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: i
     ]
     fields.update(fit(memories, room))
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
-    play, count = Part("play", [_told(turn, played.ephemeral_turns) for turn in played.turns]).fit(room)
-    shown = tuple(turn.record.turn for turn in played.turns)[len(played.turns) - count :]
+    stretches = _stretches(played.turns)
+    play, count = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
+    shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     user = fill_prompt("knowledge_play", **fields, play=play)
-    return Question(Prompt(system, user), numbered, shown)
+    return KnowledgePrompt(Prompt(system, user), numbered, shown)
 
 
-def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Question:
+def brief_question(played: Played, budget: int, tokens: TokenCounter) -> KnowledgePrompt:
     """Return the question about which turn taught most, in at most ``budget`` tokens if possible.
 
     It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
@@ -173,12 +177,12 @@ def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Questio
     play, count = Part("play", lines).fit(room)
     shown = numbers[len(numbers) - count :]
     user = fill_prompt("knowledge_brief_play", play=play, turns=", ".join(map(str, shown)))
-    return Question(Prompt(system, user), turns=shown)
+    return KnowledgePrompt(Prompt(system, user), turns=shown)
 
 
 def consolidation_question(
     entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
-) -> Question:
+) -> KnowledgePrompt:
     """Return the question about which of the program's lines to merge or cut, in at most ``budget`` tokens.
 
     If there is no room for all lines, it lists the least useful ones. ``excess``: by how many characters the
@@ -191,7 +195,7 @@ def consolidation_question(
     least_useful = set(within(reversed(ours), room))
     known = tuple(entry for entry in entries if entry in least_useful)
     user = fill_prompt(template, knowledge=numbered_list(known, known), **figures)
-    return Question(Prompt(system, user), known)
+    return KnowledgePrompt(Prompt(system, user), known)
 
 
 def told_in_brief(record: TurnRecord) -> str:
@@ -223,14 +227,31 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
     return Part(name, [[line] for line in lines], keeps="best", share=share)
 
 
-def _told(turn: LearntTurn, ephemeral: Collection[int]) -> list[Line]:
-    """Return a turn; the story's answers to turns with facts get room first."""
-    record = turn.record
-    facts = f" [{', '.join(turn.facts)}]" if turn.facts else ""
+def _stretches(turns: Sequence[LearntTurn]) -> list[list[LearntTurn]]:
+    """Return the turns, those on one route or walk together."""
+    stretches: list[list[LearntTurn]] = []
+    for turn in turns:
+        record = turn.record
+        goes_on = record.is_of_route and not record.proposals[-1].wants_way and not record.after.died
+        if goes_on and stretches and stretches[-1][-1].record.is_of_route:
+            stretches[-1].append(turn)
+        else:
+            stretches.append([turn])
+    return stretches
+
+
+def _told(stretch: Sequence[LearntTurn], ephemeral: Collection[int]) -> list[Line]:
+    """Return a turn, or a route in one line; the story's answers to turns with facts get room first."""
+    record, last = stretch[0].record, stretch[-1].record
+    if len(stretch) > 1:
+        way = record.proposals[-1]
+        name = f"route {way.follow}" if way.follow is not None else f"the way to {_place(last.after.location)}"
+        return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
+    facts = f" [{', '.join(stretch[0].facts)}]" if stretch[0].facts else ""
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     where = f" at {_place(record.before.location)}{mark}{facts}"
     head = turn_text(record.turn, cut_at(one_line(record.action), LONGEST_ACTION), where=where)
-    return [Line(head), Line("  ", one_line(record.after.text), matters=bool(turn.facts))]
+    return [Line(head), Line("  ", one_line(record.after.text), matters=bool(facts))]
 
 
 def _as_section(value: object) -> object:
@@ -299,21 +320,39 @@ class KnowledgeUpdate:
     ephemeral: tuple[str, ...] = ()
 
 
-def ask_what_is_new(
-    model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
-) -> KnowledgeUpdate | None:
-    """Return what the model adds to these lines of knowledge, or ``None`` if there is no question.
+Answered = tuple[KnowledgeAnswer, KnowledgePrompt]
 
-    A small model, whose prompts have few tokens, only chooses a turn; the words are the story's. Raises
-    ``LanguageModelError``.
+
+def what_is_new(
+    model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
+) -> Generator[Question, Any, Answered]:
+    """Yield the question what the turns add to these lines of knowledge. Returns the answer with its prompt."""
+    asked = update_question(played, entries, budget, tokens)
+    answer: KnowledgeAnswer = yield Question(model, "analysis", asked.prompt, KnowledgeAnswer)
+    return answer, asked
+
+
+def most_worth_knowing(
+    model: LanguageModel, played: Played, budget: int, tokens: TokenCounter
+) -> Generator[Question, Any, Answered | None]:
+    """Yield the question which turn is most worth knowing, for a small model, and return it as a line with its prompt.
+
+    The words are the story's. A single turn needs no question; without one the result is ``None``.
     """
-    if is_for_a_small_model(budget, "knowledge", tokens):
-        question = brief_question(played, budget, tokens)
-        answer = _brief_answer(model, played, question) if question.turns else None
-    else:
-        question = update_question(played, entries, budget, tokens)
-        answer = model.complete("analysis", question.prompt, KnowledgeAnswer).value
-    return None if answer is None else _update(answer, question, played)
+    asked = brief_question(played, budget, tokens)
+    if not asked.turns:
+        return None
+    chosen = asked.turns[0]
+    if len(asked.turns) > 1:
+        turns: Any = Literal[asked.turns]
+        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
+        chosen = (yield Question(model, "analysis", asked.prompt, schema)).turn
+    record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
+    section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
+    if record.after.died:
+        section = "DEATH & DANGER ANALYSIS"
+    line = ProposedLine(section=section, text=told_in_brief(record), turns=[chosen])
+    return KnowledgeAnswer(lines=[line]), asked
 
 
 def ask_what_can_go(
@@ -350,21 +389,9 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
     )
 
 
-def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
-    """Return the turn that the model chose as an answer of one line. A single turn needs no call."""
-    chosen = question.turns[0]
-    if len(question.turns) > 1:
-        turns: Any = Literal[question.turns]
-        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
-        chosen = model.complete("analysis", question.prompt, schema).value.turn
-    record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
-    section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
-    if record.after.died:
-        section = "DEATH & DANGER ANALYSIS"
-    return KnowledgeAnswer(lines=[ProposedLine(section=section, text=told_in_brief(record), turns=[chosen])])
-
-
-def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:
+def update_of(
+    answer: KnowledgeAnswer, question: KnowledgePrompt, episode: int, ephemeral_turns: Collection[int]
+) -> KnowledgeUpdate:
     """Take the lines of the answer that cite turns which were shown and are not all ephemeral.
 
     A line replaces those that it names. If one of these is about points or a danger and the new line is about something
@@ -374,7 +401,7 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
     added: list[KnowledgeEntry] = []
     refused, ephemeral = [], []
     for proposed in answer.lines:
-        line = KnowledgeLine(proposed_text(proposed.text), as_sources(played.episode, proposed.turns))
+        line = KnowledgeLine(proposed_text(proposed.text), as_sources(episode, proposed.turns))
         unknown = [turn for turn in proposed.turns if turn not in question.turns]
         if not line.text:
             refused.append(f"no text: {line.text}")
@@ -382,7 +409,7 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
             refused.append(f"cites no turn: {line.text}")
         elif unknown:
             refused.append(f"cites turn {unknown[0]}, which was not shown: {line.text}")
-        elif is_ephemeral(line, played.episode, played.ephemeral_turns):
+        elif is_ephemeral(line, episode, ephemeral_turns):
             ephemeral.append(line.text)
         else:
             replaced = [entry for entry in entries_numbered(proposed.replaces, question.known) if entry not in removed]

@@ -225,7 +225,8 @@ class ScriptedLLM:
     """Answers from a list, in order, or with a function of role, prompt and schema.
 
     A reply is validated like a real model's; a reply that is an error is raised. After the end of the list, every call
-    raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not.
+    raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not. If a question consists of
+    several tasks (``managers/questions.py``), a function is called for each of them.
     """
 
     def __init__(self, replies: Iterable[Reply] | ReplyFunction = (), *, usage: TokenUsage | None = None) -> None:
@@ -237,7 +238,9 @@ class ScriptedLLM:
         """Return the next reply as a ``schema``, counted as one request that took no time."""
         self.calls.append(ScriptedCall(role, prompt, schema))
         if callable(self._replies):
-            reply = self._replies(role, prompt, schema)
+            tasks = getattr(schema, "tasks", ()) or [ScriptedCall(role, prompt, schema)]
+            replies = [self._replies(task.role, task.prompt, task.schema) for task in tasks]
+            reply = replies[0] if len(replies) == 1 else _merged(replies)
         else:
             exhausted = LanguageModelUnavailable(f"the script has no reply left for {role} ({schema.__name__})")
             reply = next(self._replies, exhausted)
@@ -257,3 +260,13 @@ class ScriptedLLM:
             requests=1,
             question_tokens=self._usage.prompt,
         )
+
+
+def _merged(replies: Iterable[Reply]) -> Reply:
+    """Return the fields of all replies; the first error if there is one."""
+    merged: dict[str, object] = {}
+    for reply in replies:
+        if isinstance(reply, LanguageModelError | BudgetSpent):
+            return reply
+        merged |= reply.model_dump() if isinstance(reply, BaseModel) else reply
+    return merged

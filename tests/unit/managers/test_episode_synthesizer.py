@@ -15,6 +15,7 @@ from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes import INSTRUCTIONS_SHARE, SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
+from managers.questions import LEAST_AT_END, SHARE_AT_END
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.events import EpisodeEnd
 from session.game_state import GameState
@@ -568,7 +569,8 @@ def test_the_model_is_told_of_the_latest_five_episodes_and_deaths_and_of_forty_p
 
 def test_for_want_of_room_all_lists_get_shorter_and_the_last_death_never_goes(tmp_path: Path) -> None:
     seen: list[dict[str, int]] = []
-    for budget in range(9000, 1200, -300):
+    for tokens in range(9000, 1200, -300):
+        budget = tokens if tokens <= LEAST_AT_END else round(tokens / SHARE_AT_END)
         play = eventful(tmp_path / str(budget), budget)
         play.manager.end("over")
         if not play.llm.calls:

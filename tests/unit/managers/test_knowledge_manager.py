@@ -566,7 +566,7 @@ class TestHowMuchIsShown:
 
     def test_responses_are_shortened_little_by_little_those_without_a_fact_first(self, tmp_path: Path) -> None:
         seen: list[tuple[int, int]] = []
-        for budget in (11_000, 9000, 7000, 5000, 3000, 2600):
+        for budget in (27_500, 22_500, 17_500, 5000, 3000, 2600):  # of which a question at the end takes a part
             play = KnowledgePlay(tmp_path / str(budget), nothing_new, **UNASKED, prompt_budgets={"analysis": budget})
             for score in range(1, 31):
                 play.turn(f"stir {score}", "t" * 500, score=score)
