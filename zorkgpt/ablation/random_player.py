@@ -27,7 +27,7 @@ from zorkgpt.llm.stand_ins import RandomModel
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,
-    "assist": "valid-actions,proven-routes",
+    "assist": "fresh-actions,proven-routes",
     "knowledge.enabled": False,
     "simple_memory.enabled": False,
 }
