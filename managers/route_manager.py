@@ -139,11 +139,13 @@ class RouteManager(BaseManager):
         """Return how often the command was chosen here in earlier episodes.
 
         What is done with a thing that the player has had is the same anywhere, and counted wherever it was done. What
-        ended the story at a moment like this one counts as tried very often.
+        ended the story at a moment like this one, or at least every second time at this location, counts as tried very
+        often.
         """
         here = self.game_state.current_room_id or 0
         times = self.book.tried.get(here, {}).get(action, 0)
-        if self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ()):
+        is_fatal_now = self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ())
+        if is_fatal_now or 0 < times <= 2 * self.book.deaths.get(here, {}).get(action, 0):
             times += FATAL
         if not self._trail.held_words.isdisjoint(action.lower().split()):
             places = [*self.book.tried.items(), *self._trail.tried.items()]
@@ -224,8 +226,8 @@ class RouteManager(BaseManager):
     def ending(self, end: EpisodeEnd) -> Ending:
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
-            said, fatal = frozenset(self._trail.said), self._trail.fatal
-            self._store.apply(Learnt(routes, self._wanted_rooms(routes), self._trail.tried, said, fatal))
+            trail, rooms = self._trail, self._wanted_rooms(routes)
+            self._store.apply(Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.fatal, trail.deaths))
         self._store.demand()
         yield from ()
 

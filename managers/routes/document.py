@@ -34,6 +34,7 @@ class RouteBook:
         failed with every seed
     said: 8 hex digits of each sentence that the story printed in these episodes
     fatal: the commands that ended the story, by the mark of the moment (``Waypoint.mark``)
+    deaths: how often each command ended the story at each location, by location id
     """
 
     version: Literal[1] = 1
@@ -43,6 +44,7 @@ class RouteBook:
     failed: tuple[str, ...] = ()
     said: frozenset[str] = frozenset()
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
 
     def render(self) -> str:
         """Return the text of the file, with each command on a line of its own."""
@@ -50,7 +52,7 @@ class RouteBook:
         tried = [f"{json.dumps(str(place))}: {json.dumps(counts)}" for place, counts in sorted(self.tried.items())]
         counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
         head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
-        rest = {"failed": self.failed, "said": sorted(self.said), "fatal": self.fatal}
+        rest = {"failed": self.failed, "said": sorted(self.said), "fatal": self.fatal, "deaths": self.deaths}
         told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
         return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
 
@@ -65,7 +67,7 @@ class Learnt:
 
     rooms: the rooms to which routes are wanted, the most wanted first
     tried: how often each command was chosen at each location in the episode
-    said, fatal: as in ``RouteBook``, of the episode
+    said, fatal, deaths: as in ``RouteBook``, of the episode
     """
 
     routes: tuple[KnownRoute, ...]
@@ -73,6 +75,7 @@ class Learnt:
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     said: frozenset[str] = frozenset()
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of the old and the new routes."""
@@ -87,15 +90,17 @@ class Learnt:
                 book = _with(book, route)
         if not self.tried:
             return book
-        places = [*document.tried, *(place for place in self.tried if place not in document.tried)]
-        every_time = {
-            place: dict(Counter(document.tried.get(place, {})) + Counter(self.tried.get(place, {}))) for place in places
-        }
         fatal = {
             mark: tuple(dict.fromkeys((*document.fatal.get(mark, ()), *commands)))
             for mark, commands in self.fatal.items()
         }
-        return replace(book, tried=every_time, said=document.said | self.said, fatal={**document.fatal, **fatal})
+        return replace(
+            book,
+            tried=_added(document.tried, self.tried),
+            said=document.said | self.said,
+            fatal={**document.fatal, **fatal},
+            deaths=_added(document.deaths, self.deaths),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,13 @@ def parse_routes(text: str, path: Path) -> RouteBook:
 
 _FILE = TypeAdapter(RouteBook)
 _ROUTE = TypeAdapter(KnownRoute)
+
+
+def _added(
+    one: Mapping[int, Mapping[str, int]], other: Mapping[int, Mapping[str, int]]
+) -> Mapping[int, Mapping[str, int]]:
+    """Return the sums of two counts of commands by location id."""
+    return {place: dict(Counter(one.get(place, {})) + Counter(other.get(place, {}))) for place in {**one, **other}}
 
 
 def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:

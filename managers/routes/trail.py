@@ -44,6 +44,7 @@ class Trail:
     tried: how often each command was chosen at each location, in all turns that are not part of a route
     said: the digests of the sentences that the story printed
     fatal: the commands that killed the player or ended the story too early, by the mark of the moment
+    deaths: how often each command did so at each location
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class Trail:
         self.tried: dict[int, Counter[str]] = {}
         self.said: set[str] = set()
         self.fatal: dict[str, tuple[str, ...]] = {}
+        self.deaths: dict[int, Counter[str]] = {}
 
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
@@ -74,6 +76,8 @@ class Trail:
         if after.died or (after.ending is not None and not is_best):
             mark = mark_of(record.before)
             self.fatal[mark] = (*self.fatal.get(mark, ()), record.action)
+            if record.before.location is not None:
+                self.deaths.setdefault(record.before.location.num, Counter())[record.action] += 1
             self._is_over = True
         if self._is_over:
             return

@@ -237,6 +237,19 @@ def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path
     assert manager.times_tried("wait") < 100
 
 
+def test_what_ended_the_story_at_a_location_every_second_time_counts_as_tried_very_often(tmp_path: Path) -> None:
+    manager, times = manager_in(tmp_path), []
+    for episode, is_fatal in enumerate((True, False, False), start=1):
+        manager.reset(GameState(episode=episode))
+        play(manager, YARD, replace(HALL, score=episode), "north")
+        play(manager, replace(HALL, score=episode), replace(HALL, died=is_fatal), "jump")
+        manager.end("lost")
+        manager.reset(GameState(episode=episode + 1))
+        play(manager, YARD, replace(HALL, score=9), "north")
+        times.append(manager.times_tried("jump") > 100)
+    assert times == [True, True, False]
+
+
 def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     rooms = [Observation("A room.", Location(number, f"Room {number}"), (), (), score=0) for number in range(2, 10)]

@@ -75,11 +75,13 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
 
 def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
     once = Learnt((), tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)}).apply_to(BOOK)
-    more = Learnt((), tried={7: {"up": 2, "down": 1}, 9: {"wait": 1}}, fatal={"a": ("dive", "jump")})
+    tried = {7: {"up": 2, "down": 1}, 9: {"wait": 1}}
+    more = Learnt((), tried=tried, fatal={"a": ("dive", "jump")}, deaths={7: {"up": 1}})
     twice = more.apply_to(once)
     assert twice.tried == {7: {"up": 3, "down": 1}, 9: {"wait": 1}}
     assert twice.said == frozenset({"0badcafe"})
-    assert twice.fatal == {"a": ("jump", "dive")}
+    assert (twice.fatal, twice.deaths) == ({"a": ("jump", "dive")}, {7: {"up": 1}})
+    assert more.apply_to(twice).deaths == {7: {"up": 2}}
     assert parse_routes(twice.render(), FILE) == twice
 
 
