@@ -80,7 +80,8 @@ class EpisodePlay(Play[EpisodeSynthesizer]):
     def lose(self) -> EpisodeSummary:
         """The player died, and the episode ended with it."""
         self.die()
-        return self.manager.end("lost")
+        summary: EpisodeSummary = self.manager.end("lost")
+        return summary
 
     @property
     def prompt(self) -> str:

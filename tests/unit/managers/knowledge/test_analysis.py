@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.knowledge.analysis import (
+    KnowledgePrompt,
     LearntTurn,
     Played,
-    Question,
     brief_question,
     consolidation_question,
     update_question,
@@ -58,7 +58,7 @@ def known(lines: int, length: int) -> list[KnowledgeEntry]:
     ]
 
 
-def estimate(question: Question, tokens: TokenCounter) -> int:
+def estimate(question: KnowledgePrompt, tokens: TokenCounter) -> int:
     return tokens.estimate(question.prompt.system + question.prompt.user)
 
 
