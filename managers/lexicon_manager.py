@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Literal
 
-from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+from pydantic import NonNegativeInt, TypeAdapter
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
@@ -20,9 +19,8 @@ from managers.prompting import CHARACTERS_PER_TOKEN, as_many_as_fit
 from managers.questions import Ending
 from session.commands import Command, Vocabulary, is_speech, passes_time, read_command, words_of
 from session.context import Place, PromptSection
-from session.errors import StoreError, first_problem
 from session.events import EpisodeEnd
-from session.files.document_store import DocumentStore
+from session.files.document_store import DocumentStore, read_json
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -234,19 +232,6 @@ class FormTrial:
 _FILE = TypeAdapter(Lexicon)
 
 
-def parse_lexicon(text: str, path: Path) -> Lexicon:
-    """Return the lexicon that the text of the file ``path`` holds; an empty one for "". Raises ``StoreError``."""
-    if not text:
-        return Lexicon()
-    try:
-        return _FILE.validate_json(text)
-    except ValidationError as error:
-        raise StoreError(
-            f"{path} is not a lexicon that this version reads ({first_problem(error)}); "
-            "correct it, or move it away to start a new one"
-        ) from error
-
-
 @dataclass(frozen=True, slots=True)
 class WorkingForms:
     """A command for each form that worked; what a player would hardly guess comes first.
@@ -347,7 +332,8 @@ class LexiconManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         path = config.zork_game_workdir / LEXICON_FILE
-        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(path, partial(parse_lexicon, path=path))
+        parse = partial(read_json, _FILE, path=path, otherwise="is not a lexicon")
+        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(path, parse)
         self.stores = (self._store,)
         self._shown = working_forms(self._store.document)
 

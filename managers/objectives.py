@@ -18,7 +18,7 @@ from session.objective import Evidence, EvidenceKind, Objective
 from session.text import cut_at, one_line, text_key, without_padding
 from session.values import GameObject, TurnRecord
 from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
-from zorkgpt.mapping.navigation import frontier, neighbourhood
+from zorkgpt.mapping.navigation import neighbourhood, routes_from
 
 LONGEST_TEXT = 400  # characters
 LONGEST_EVIDENCE = 200
@@ -286,8 +286,8 @@ def _untried_exits(game_map: MapGraph, here_id: int | None) -> str:
 
     Rooms without a known route come last.
     """
-    within_reach = () if here_id is None else frontier(game_map, here_id)
-    ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in within_reach}
+    routes = {} if here_id is None else routes_from(game_map, here_id)
+    ways = {number: ", ".join(map(one_line, route.commands)) for number, route in routes.items()}
     told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
     told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
     lines = []

@@ -13,7 +13,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from structlog.typing import EventDict, FilteringBoundLogger
 
-from session.errors import StoreError
+from session.errors import reported_as
 from session.files.shared_files import open_to_append
 from session.values import Role
 
@@ -50,11 +50,8 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     Later write errors are ignored: everything that a run needs is in its journal, whose write errors end the run, and
     logging often happens while another error is handled.
     """
-    try:
+    with reported_as(f"cannot write the log {path}"):
         file = open_to_append(path)
-    except OSError as error:
-        raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
-
     render = structlog.processors.JSONRenderer()
 
     def write(logger: object, level: str, event: EventDict) -> NoReturn:

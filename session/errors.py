@@ -85,12 +85,12 @@ class StoreError(ZorkGPTError):
 
 
 @contextmanager
-def reported_as(problem: str) -> Iterator[None]:
-    """Raise an ``OSError`` of the block as a ``StoreError``: the problem, a colon and the reason."""
+def reported_as(problem: str, kind: type[ZorkGPTError] = StoreError) -> Iterator[None]:
+    """Raise an ``OSError`` of the block as an error of that kind: the problem, a colon and the reason."""
     try:
         yield
     except OSError as error:
-        raise StoreError(f"{problem}: {error.strerror or error}") from error
+        raise kind(f"{problem}: {error.strerror or error}") from error
 
 
 def problems_in(error: ValidationError, whole: str = "the file") -> list[str]:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from platformdirs import user_config_path
 from pydantic import JsonValue, ValidationError
 
-from session.errors import ConfigurationError, StoreError, first_problem
+from session.errors import ConfigurationError, StoreError, first_problem, reported_as
 from session.events import OptionValue
 from session.files.shared_files import read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
@@ -94,10 +94,8 @@ def _trusted() -> dict[str, str]:
 
 
 def _digest(file: Path) -> str:
-    try:
+    with reported_as(f"cannot read {file}", ConfigurationError):
         return sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {file}: {error.strerror}") from error
 
 
 DEFAULT = "default"

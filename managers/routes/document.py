@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+from pydantic import NonNegativeInt, TypeAdapter
 
-from session.errors import StoreError, first_problem
+from session.files.document_store import read_json
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
 from session.text import counted
 
@@ -173,15 +173,7 @@ RouteEdit = Learnt | FollowedRoute | RemovedRoute | TriedRoute
 
 def parse_routes(text: str, path: Path) -> RouteBook:
     """Return the routes that the text of the file ``path`` holds; none for "". Raises ``StoreError``."""
-    if not text:
-        return RouteBook()
-    try:
-        return _FILE.validate_json(text)
-    except ValidationError as error:
-        raise StoreError(
-            f"{path} contains no routes that this version reads ({first_problem(error)}); "
-            "correct it, or move it away to start a new one"
-        ) from error
+    return read_json(_FILE, text, path, "contains no routes")
 
 
 _FILE = TypeAdapter(RouteBook)

@@ -12,12 +12,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
 
-from session.errors import StoreError, reported_as
+from session.errors import StoreError, first_problem, reported_as
 from session.events import FileEdited, FileWritten
 from session.files.inputs import Inputs
 from session.files.shared_files import locked, read_shared, write_atomically
+
+T = TypeVar("T")
 
 NEVER_LOOKED: tuple[int, ...] = ()
 """The signature of a file that was not read yet: no file has it."""
@@ -333,6 +336,20 @@ class DocumentStore(SharedStore, Generic[D, E]):
                 f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
                 "save the file as UTF-8"
             ) from error
+
+
+def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) -> T:
+    """Return the content of a JSON file, the value with all defaults for an empty one. Raises ``StoreError``.
+
+    otherwise: what to say of another file, as in "is not a lexicon"
+    """
+    try:
+        return adapter.validate_json(text or "{}")
+    except ValidationError as error:
+        raise StoreError(
+            f"{path} {otherwise} that this version reads ({first_problem(error)}); "
+            "correct it, or move it away to start a new one"
+        ) from error
 
 
 def backup_of(path: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from managers.base_manager import BaseManager
 from orchestration.history import Replayed, configuration_of, verify, verify_actions
 from orchestration.opening import open_story
-from session.errors import StoreError, ZorkGPTError
+from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_manifest
 from session.game_configuration import GameConfiguration
@@ -114,10 +114,8 @@ class RunPages:
 
 def _size(folder: Path) -> int:
     """Return the size of the journal, which only grows while its run is played. Raises ``StoreError``."""
-    try:
+    with reported_as(f"{folder / JOURNAL_FILE} cannot be read"):
         return (folder / JOURNAL_FILE).stat().st_size
-    except OSError as error:
-        raise StoreError(f"{folder / JOURNAL_FILE} cannot be read: {error.strerror}") from error
 
 
 def repeat(

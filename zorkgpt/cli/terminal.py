@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from session.errors import StoreError
+from session.errors import reported_as
 from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
@@ -149,10 +149,8 @@ def print_error(text: str) -> None:
 
 def write_file(path: Path, content: bytes) -> None:
     """Write the file that the user named. Raises ``StoreError``."""
-    try:
+    with reported_as(f"cannot write {path}"):
         path.write_bytes(content)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
 
 def as_cell(text: str, longest: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from hashlib import sha256
 from itertools import count
@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic_core import to_json
 from typing_extensions import override
 
-from session.errors import StoreError
+from session.errors import reported_as
 from session.events import FileEdited
 from session.files.document_store import SharedStore, backup_of
 from session.files.inputs import Inputs
@@ -130,10 +130,8 @@ class MapStore(SharedStore):
         """Keep the file, by ``move``, under the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
         names = (f"{self.path.name}.corrupt" + (f"-{number}" if number > 1 else "") for number in count(1))
         aside = next(path for name in names if not (path := self.path.with_name(name)).exists())
-        try:
+        with reported_as(f"{self.path} is corrupt and cannot be kept aside"):
             move(aside)
-        except OSError as error:
-            raise StoreError(f"{self.path} is corrupt and cannot be kept aside: {error.strerror or error}") from error
         return aside
 
     def _keep_backup(self, kept: Path) -> str:
@@ -142,13 +140,10 @@ class MapStore(SharedStore):
         Returns a message about it.
         """
         backup = backup_of(self.path)
-        try:
+        with reported_as(f"{backup} cannot be kept"), suppress(FileNotFoundError):
             renamed = backup.rename(f"{kept}.backup")
-        except FileNotFoundError:
-            return ""
-        except OSError as error:
-            raise StoreError(f"{backup} cannot be kept: {error.strerror or error}") from error
-        return f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
+            return f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
+        return ""
 
     def _found_edit(self) -> FileEdited | None:
         if self._stat() == self._signature:

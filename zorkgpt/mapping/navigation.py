@@ -37,7 +37,7 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
         parts += _refused(graph, room) if room == here else ()
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
-    routes = _routes(graph, here)
+    routes = routes_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
     others = [room for room in routes if room not in named and not graph.untried_exits(room)]
     known = [f"{_label(graph, room)} ({len(routes[room].commands)})" for room in others]
@@ -48,7 +48,9 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
 
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
-    return "".join(_first_of("Untried exits (moves from the start)", [*_untried(graph, _routes(graph, here))], 1000))
+    return "".join(
+        _first_of("Untried exits (moves from the start)", [*_untried(graph, routes_from(graph, here))], 1000)
+    )
 
 
 def _untried(graph: MapGraph, routes: Mapping[int, Route], left_out: Collection[int] = ()) -> Iterator[str]:
@@ -117,23 +119,14 @@ class Route:
     location_ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierRoom:
-    """A reachable room with exits that the story names and that were never walked."""
-
-    location_id: int
-    untried_exits: tuple[str, ...]
-    route: Route
-
-
 def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
     """Return the route with the fewest tries to be expected; ``None`` if neither edges nor ways back lead there.
 
     An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one. A way back
     that was never tried is used only if known edges do not lead there.
     """
-    by_edges = _routes(graph, from_id, uses_ways_back=False).get(to_id)
-    return by_edges or _routes(graph, from_id).get(to_id)
+    by_edges = routes_from(graph, from_id, uses_ways_back=False).get(to_id)
+    return by_edges or routes_from(graph, from_id).get(to_id)
 
 
 def leads_farther(graph: MapGraph, from_id: int) -> bool:
@@ -141,15 +134,6 @@ def leads_farther(graph: MapGraph, from_id: int) -> bool:
     beside = {*_ways(graph, from_id).values()}
     farther = {room for each in beside for room in _ways(graph, each).values()}
     return not farther <= beside | {from_id}
-
-
-def frontier(graph: MapGraph, from_id: int) -> tuple[FrontierRoom, ...]:
-    """Return the rooms within reach that have untried exits, nearest first; of equally near ones by id."""
-    return tuple(
-        FrontierRoom(room, untried, route)
-        for room, route in _routes(graph, from_id).items()
-        if (untried := graph.untried_exits(room))
-    )
 
 
 def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, int]:
@@ -166,10 +150,11 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     return moves
 
 
-def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Route]:
+def routes_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Route]:
     """Return the shortest route to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
-    Of two routes of the same length, the first one found is kept, so that a map always gives the same routes.
+    Equally near rooms come by id. Of two routes of the same length, the first one found is kept, so that a map always
+    gives the same routes.
     """
     if from_id not in graph.rooms:
         return {}

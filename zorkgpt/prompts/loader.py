@@ -20,18 +20,11 @@ def fill_prompt(name: str, **fields: str) -> str:
 
     Raises ``KeyError`` for a field that is missing and ``TypeError`` for one that the prompt has no place for.
     """
-    if not fields:
-        return _fixed_text(name)
     template = _template(name)
     unused = fields.keys() - prompt_fields(name)
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
     return template.substitute(fields).strip()
-
-
-@cache
-def _fixed_text(name: str) -> str:
-    return _template(name).substitute().strip()
 
 
 @cache

@@ -19,7 +19,7 @@ from game_interface.core.commands import LONGEST_LINE, keypress
 from game_interface.core.machine.containment import Containment
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
 from game_interface.core.machine.vocabulary_reader import Dictionary
-from session.errors import GameError
+from session.errors import GameError, reported_as
 
 Prompt = Literal["line", "key"]
 Stop = Literal["quit", "restart", "crash"]
@@ -69,10 +69,8 @@ class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
 
     def __init__(self, story: Story, path: Path) -> None:
         self._story = story
-        try:
+        with reported_as("the interpreter cannot be copied for this game", GameError):
             super().__init__(str(path), 1)
-        except OSError as error:
-            raise GameError(f"the interpreter cannot be copied for this game: {error.strerror or error}") from error
 
     def load(self, story_file: str, seed: int | None = None) -> None:
         self.story_file = story_file.encode()
@@ -87,10 +85,8 @@ def private_folder() -> TemporaryDirectory[str]:
 
     Raises ``GameError`` if it cannot be created.
     """
-    try:
+    with reported_as("no temporary folder can be made", GameError):
         return TemporaryDirectory(prefix="zorkgpt-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise GameError(f"no temporary folder can be made: {error.strerror or error}") from error
 
 
 class Interpreter:
@@ -115,10 +111,8 @@ class Interpreter:
         # Jericho recognises TextWorld's stories by name alone and then uses special commands.
         by_textworld = story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words
         self._file = Path(self._folder.name) / ("tw-story.z8" if by_textworld else "story.z8")
-        try:
+        with reported_as(f"the story cannot be copied to {self._file}", GameError):
             self._file.write_bytes(story.content)
-        except OSError as error:
-            raise GameError(f"the story cannot be copied to {self._file}: {error.strerror or error}") from error
         if not use_profile:
             self._file = self._file.with_name("unknown.z8")
             self._file.touch()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from session.errors import ConfigurationError, StoreError
+from session.errors import ConfigurationError, reported_as
 from session.processes import program
 from session.text import counted
 from zorkgpt.cli import common_options
@@ -153,13 +153,12 @@ def _sole_user(folder: Path) -> AbstractContextManager[object]:
     """Lock the folder, so that no other ablation is played there at the same time."""
     from filelock import FileLock, Timeout
 
-    try:
+    with reported_as(f"{folder} cannot be used"):
         folder.mkdir(parents=True, exist_ok=True)
-        return FileLock(folder / "lock", timeout=0).acquire()
-    except Timeout as error:
-        raise ConfigurationError(f"{folder} is in use: another ablation is being played there") from error
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be used: {error.strerror}") from error
+        try:
+            return FileLock(folder / "lock", timeout=0).acquire()
+        except Timeout as error:
+            raise ConfigurationError(f"{folder} is in use: another ablation is being played there") from error
 
 
 def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:

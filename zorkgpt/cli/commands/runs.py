@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from session.errors import ConfigurationError, StoreError
+from session.errors import ConfigurationError, reported_as
 from session.text import counted, cut_at, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import (
@@ -208,11 +208,8 @@ def delete(
     doomed = folder.parent.parent if is_fork(folder) else folder
     if not yes:
         typer.confirm(printable(f"Delete {doomed}?"), abort=True)
-    try:
-        with claimed(folder):
-            shutil.rmtree(doomed)
-    except OSError as error:
-        raise StoreError(f"cannot delete {doomed}: {error.strerror or error}") from error
+    with reported_as(f"cannot delete {doomed}"), claimed(folder):
+        shutil.rmtree(doomed)
     print_line(f"Deleted {doomed}.")
 
 

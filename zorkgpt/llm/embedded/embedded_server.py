@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from typing_extensions import Self
 from xllamacpp import CommonParams, Server, llama_flash_attn_type
 
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, reported_as
 from session.processes import child_environment, python_command
 from zorkgpt.llm.language_model import ROLES
 
@@ -167,11 +167,8 @@ class EmbeddedServer:
 
 def prove_loadable(gguf: Path) -> None:
     """Load ``gguf`` in a child process. Raises ``ConfigurationError`` with the reason in one line if that fails."""
-    try:
-        with gguf.open("rb") as file:
-            fault = _header_fault(file.read(_HEADER.size))
-    except OSError as error:
-        raise ConfigurationError(f"{gguf}: {error.strerror}") from error
+    with reported_as(f"{gguf}", ConfigurationError), gguf.open("rb") as file:
+        fault = _header_fault(file.read(_HEADER.size))
     if fault:
         raise ConfigurationError(f"{gguf}: {fault}")
     needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -6,11 +6,10 @@ from hypothesis import given
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import (
-    FrontierRoom,
     Route,
-    frontier,
     leads_farther,
     neighbourhood,
+    routes_from,
     shortest_route,
 )
 
@@ -85,16 +84,12 @@ def test_of_several_routes_one_is_always_preferred(
     assert route.commands == commands
 
 
-def test_the_frontier_is_reachable_rooms_with_untried_exits_nearest_first() -> None:
+def test_routes_lead_to_all_reachable_rooms_nearest_first() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "enter hole", 1))
-    for location_id in (3, 4, 9):
-        graph.add_exits(location_id, ["down"])
-    assert frontier(graph, 1) == (
-        FrontierRoom(4, ("down",), Route(("east",), (1, 4))),
-        FrontierRoom(3, ("down",), Route(("north", "north"), (1, 2, 3))),
-    )
-    assert frontier(graph, 3)[0] == FrontierRoom(3, ("down",), Route((), (3,)))
-    assert frontier(graph, 99) == ()
+    routes = routes_from(graph, 1)
+    assert list(routes) == [1, 2, 4, 3]
+    assert (routes[1], routes[3]) == (Route((), (1,)), Route(("north", "north"), (1, 2, 3)))
+    assert routes_from(graph, 99) == {}
 
 
 def test_ways_lead_farther_where_a_room_takes_more_than_a_command() -> None:
