@@ -190,9 +190,7 @@ class ContextManager(BaseManager):
     ) -> AgentContext:
         """Return the agent's context for the next turn, within its token budget.
 
-        learnt: the sections of the managers
         valid_actions: the commands from which the agent must choose, or ``None`` if any command is allowed
-        rejections: earlier proposals in this turn
         system: the instructions, which count towards the budget
         turn_limit: the last turn of the episode
         """

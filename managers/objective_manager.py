@@ -15,6 +15,8 @@ from managers.objectives import (
     NO_MEMORIES,
     RECENT_TURNS,
     SHORTEST_TEXT,
+    Evidence,
+    Objective,
     ObjectivesAnswer,
     ObjectiveUpdate,
     answer_of_player,
@@ -31,7 +33,6 @@ from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
-from session.objective import Evidence, Objective
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids

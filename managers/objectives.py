@@ -1,11 +1,14 @@
-"""The objectives prompt (docs/specification.md, Objective prompts), its answer, and the facts that check it."""
+"""The objectives of an episode, their prompt, its answer, and the facts that check it.
+
+See docs/specification.md, Objectives, and Objective prompts.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator
@@ -14,7 +17,6 @@ from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
-from session.objective import Evidence, EvidenceKind, Objective
 from session.text import cut_at, one_line, text_key, without_padding
 from session.values import GameObject, TurnRecord
 from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
@@ -33,6 +35,63 @@ LONGEST_TITLE = 200  # characters
 LONGEST_DRAWING = 4000  # characters
 DRAWN_RADIUS = 2  # moves from here, if the whole map is longer
 NO_MEMORIES = "No memories available for current or adjacent locations"
+
+
+ObjectiveStatus = Literal["active", "completed", "dropped"]
+EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death"]
+
+PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gained"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A fact of one turn, read from the Z-machine's state and never from text (docs/specification.md, Evidence).
+
+    location_id: of the fact; for a new room, of that room; ``None`` if it is unknown
+    """
+
+    turn: int
+    location_id: int | None
+    kind: EvidenceKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Something to achieve in this episode.
+
+    id: counts from 1 within an episode
+    text: one line; contains ``Location N`` if ``location_id`` is known
+    turn, found_at: the turn in which it was set, and the player's location id then
+    evidence: the source, in the model's words
+    location_id: of its place; ``None`` for no particular place
+    ended_turn, ending: the turn in which it was completed or dropped, and the evidence or reason
+    """
+
+    id: int
+    text: str
+    turn: int
+    found_at: int | None = None
+    evidence: str = ""
+    location_id: int | None = None
+    status: ObjectiveStatus = "active"
+    ended_turn: int | None = None
+    ending: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is neither completed nor dropped."""
+        return self.status == "active"
+
+    def last_progress(self, evidence: Iterable[Evidence]) -> int:
+        """Return the last turn with progress at the objective's place, or the turn in which it was found.
+
+        For an objective without a place, progress anywhere counts.
+        """
+        turns = (
+            each.turn for each in evidence if each.kind in PROGRESS and self.location_id in {None, each.location_id}
+        )
+        return max((self.turn, *turns))
 
 
 def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:
@@ -228,7 +287,13 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
 
     Only the last turn with a room description contains it, to leave room for new text; the others refer to that turn.
     """
-    facts = _facts_by_turn(evidence)
+    by_turn: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in evidence:
+        by_turn[each.turn][each.location_id].append(one_line(each.text))
+    facts = {}
+    for turn, by_place in by_turn.items():
+        told_at = (("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place)
+        facts[turn] = "; ".join(told_at)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
     first = max(0, len(state.action_history) - turns)
     rooms = {
@@ -322,15 +387,3 @@ def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
         memory.episode,
         last_turn(memory),
     )
-
-
-def _facts_by_turn(evidence: Iterable[Evidence]) -> dict[int, str]:
-    """Return the facts of each turn on one line, grouped by location."""
-    facts: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for each in evidence:
-        facts[each.turn][each.location_id].append(one_line(each.text))
-    told = {}
-    for turn, by_place in facts.items():
-        lines = [("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place]
-        told[turn] = "; ".join(lines)
-    return told

@@ -48,8 +48,6 @@ class Line(NamedTuple):
 class Part:
     """A field of a prompt that lists items, each of which is kept or left out as a whole.
 
-    name: name of the field
-    items: the lines of each item
     keeps: the items to keep if there is no room for all: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
     least: characters to which a text that matters may be cut before items are left out

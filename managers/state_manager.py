@@ -25,8 +25,6 @@ class StateManager(BaseManager):
     """Writes ``current_state.json`` in the work folder: the state of the episode and the status of every manager.
 
     The keys of the statuses are the class names of the managers.
-
-    run: id of the run that is played
     """
 
     def __init__(

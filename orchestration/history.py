@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from operator import attrgetter
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -61,9 +62,8 @@ from session.files.shared_files import writers_besides_user
 from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
 from session.processes import program
 from session.resolved_configuration import (
-    before_hand_over,
+    HANDED_OVER,
     changed,
-    handed_over,
     keep_budgets,
     kept_budgets,
     require_named,
@@ -71,7 +71,7 @@ from session.resolved_configuration import (
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall, unwatched
+from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall
 from zorkgpt.llm.stand_ins import function_in
 
 
@@ -145,7 +145,7 @@ def open_resumed_run(
     *,
     show: Callable[[Event], None],
     stop: Flag,
-    asked: Asked = unwatched,
+    asked: Asked = lambda _role, _prompt: None,
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
     forked_from: Path | None = None,
 ) -> Iterator[Run]:
@@ -154,7 +154,6 @@ def open_resumed_run(
     Playing it first repeats the open episode from the latest checkpoint, then reconciles the shared files with what the
     run had written to them.
 
-    asked: called before each model call
     repeated: called after each repeated turn with the number of repeated turns and the total
     forked_from: the original run of a new fork, for error messages; all events of a new fork are shown
     Raises ``StoreError`` if the run has ended, is in progress or is damaged; ``GameError``; and ``Diverged``, also
@@ -245,7 +244,13 @@ def with_model(
     if then.agent.player == "model":
         return then
     turns = branch.turn if branch else _position(list(read_journal(folder)), 0).turns
-    return handed_over(then, now, turns)
+    values = {
+        "agent.player": "model",
+        "agent.reasoning_length": now.agent.reasoning_length,
+        "extractor.mode": now.extractor.mode,
+        "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
+    }
+    return changed(then, values)
 
 
 def require_player(manifest: Manifest, options: Collection[str]) -> None:
@@ -291,12 +296,11 @@ def open_fork(
     *,
     show: Callable[[Event], None],
     stop: Flag,
-    asked: Asked = unwatched,
+    asked: Asked = lambda _role, _prompt: None,
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Iterator[Run]:
     """Open a new run in its own work folder that repeats the run up to the branch, then lets ``parts.model`` play.
 
-    asked, repeated: as in :func:`open_resumed_run`
     Raises ``ConfigurationError`` if the run has no such turn or, at that turn, no such memory, and ``Diverged`` if a
     turn is repeated with another result. No files are left behind then.
     """
@@ -306,11 +310,12 @@ def open_fork(
     if parts.model is not None:
         parts.model.try_out()
     begun_with = GameConfiguration.model_validate(manifest.configuration)
+    before_model = changed(configuration, {name: attrgetter(name)(begun_with) for name in HANDED_OVER})
     new = manifest.model_copy(
         update={
             "run_id": new_run_id(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "configuration": before_hand_over(configuration, begun_with).without_keys(),
+            "configuration": before_model.without_keys(),
             "model": parts.model.description if parts.model else manifest.model,
             "forked_from": manifest.run_id,
         }
@@ -383,9 +388,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
 class Replayed:
     """The result of a replay.
 
-    turns: number of repeated turns
     is_whole: whether the recording includes the end of the run
-    difference: the first difference, ``None`` if there is none
     """
 
     turns: int

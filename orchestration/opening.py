@@ -23,14 +23,14 @@ from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
-from session.game_configuration import GameConfiguration, RoleOptions
+from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, person
 
@@ -69,18 +69,12 @@ def choose_model(
             yield ChosenModel(model, f"{embedded[agent.model].model} ({why})", waits)
 
 
-def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
+def limits_of(configuration: GameConfiguration, options: RoleOptions) -> LanguageModelOptions:
     """Return the timeouts, the patience and the number of attempts for the model of a role."""
     llm, agent = configuration.llm, configuration.role("agent")
-    is_with_agent = (options.engine, options.base_url) == (agent.engine, agent.base_url)
-    return Limits(
-        request=llm.timeout,
-        stall=llm.stall_timeout,
-        total=llm.total_time,
-        patience=llm.patience if is_with_agent else min(llm.patience, _PATIENCE_ELSEWHERE),
-        attempts=llm.max_attempts,
-        answer_length=llm.max_answer_length,
-    )
+    if (options.engine, options.base_url) == (agent.engine, agent.base_url):
+        return llm
+    return llm.model_copy(update={"patience": min(llm.patience, _PATIENCE_ELSEWHERE)})
 
 
 def _role_settings(
@@ -192,7 +186,6 @@ class Parts:
     """The game, the model and the story of a run; the caller closes game and model.
 
     model: ``None`` if the run is only repeated
-    review: lets the user decide on each proposal
     """
 
     game: Game
@@ -212,10 +205,7 @@ def open_parts(
 ) -> Iterator[Parts]:
     """Open the story in its own process, and the model.
 
-    progress: reports the download of a model
-    stop: ends a wait for a model
     read_line: returns a line that the user typed, for a human player
-    review: lets the user decide on each proposal
     Raises ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     player = configuration.agent.player

@@ -40,7 +40,7 @@ from session.files.shared_files import remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.run_model import Asked, RunModel, unwatched
+from zorkgpt.llm.run_model import Asked, RunModel
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 
@@ -101,14 +101,12 @@ def open_run(
     episodes: int,
     show: Show,
     stop: Flag,
-    asked: Asked = unwatched,
+    asked: Asked = lambda _role, _prompt: None,
 ) -> Iterator[Run]:
     """Create a run folder and assemble the run; every event goes to the journal, then to ``show``.
 
     The agent's model is tested before the run begins. If it cannot begin, no folder is left behind, and no episode
     number is used.
-
-    asked: called before each model call
     """
     workdir = configuration.zork_game_workdir
     with ExitStack() as stack:
@@ -148,13 +146,12 @@ def assemble(
     journal: Journal | None = None,
     *,
     copies: Path | None = None,
-    asked: Asked = unwatched,
+    asked: Asked = lambda _role, _prompt: None,
 ) -> Iterator[Run]:
     """Assemble the parts of a run.
 
     journal: ``None`` for a replay, which rebuilds every prompt in its own work folder
     copies: folder of the shared files as they were before the recorded events that ``inputs`` repeats
-    asked: called before each model call
     """
     folder = journal.folder if journal else configuration.zork_game_workdir
     for place in {folder, configuration.zork_game_workdir}:

@@ -22,11 +22,11 @@ from session.files.inputs import Inputs
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, Seed, TurnRecord, Verdict
-from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.stand_ins import LEAVING
-from zorkgpt.players.agent import Agent, told_ways
+from zorkgpt.players.agent import Agent, ReadingAnswer, told_ways
 from zorkgpt.players.critic import Critic
-from zorkgpt.players.extractor import Extractor
+from zorkgpt.prompts.loader import fill_prompt
 
 Review = Callable[[Proposal], ProposalReviewed | None]
 """Returns the user's decision on a proposal, ``None`` for none."""
@@ -48,7 +48,6 @@ class RestoringGame:
     second crash the command counts as failed.
 
     inputs: records every failed command, and repeats the recorded ones
-    observation: the latest one
     Every method raises ``GameError`` if the game cannot be restored.
     """
 
@@ -111,7 +110,7 @@ class RestoringGame:
 class Turn:
     """Plays turns.
 
-    extractor: reads the story's text if the agent does not; if it fails, only the reading is missing
+    extractor: the model that reads the story's text if the agent does not; if it fails, only the reading is missing
     max_rejections: proposals of one turn that are rejected with a reason; the next one is played
     offer: selects the valid actions that the agent chooses from; ``None`` without that assistance
         (docs/specification.md, Assistance)
@@ -128,7 +127,7 @@ class Turn:
     critic: Critic
     context: ContextManager
     inputs: Inputs
-    extractor: Extractor | None = None
+    extractor: LanguageModel | None = None
     max_rejections: int = 2
     offer: Offer | None = None
     vocabulary: Vocabulary | None = None
@@ -138,15 +137,8 @@ class Turn:
     review: Review = lambda _proposal: None
     limit: int | None = None
 
-    @property
-    def on_route(self) -> bool:
-        """Whether the next command is part of a route, so that no player is called."""
-        return self.routes is not None and self.routes.next_proposal is not None
-
     def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
         """Play the next turn and return its record; the managers have not learned from it yet.
-
-        learnt: the managers' sections of the prompts
 
         If even the last proposal cannot reach the story, the outcome of the turn is that refusal.
         Raises ``PlayerLeft`` or ``LanguageModelError`` with the story unchanged, or ``GameError``.
@@ -292,8 +284,9 @@ class Turn:
         if self.extractor is None:
             return proposals
         try:
-            text = self.context.get_extractor_text(before, system=self.extractor.system_prompt)
-            reading = self.extractor.read(text)
+            system = fill_prompt("extractor")
+            prompt = Prompt(system, self.context.get_extractor_text(before, system=system))
+            reading = self.extractor.complete("info_ext", prompt, ReadingAnswer).value.reading()
         except LanguageModelError as error:
             self.context.log_warning("the text was not read", error=str(error))
             return proposals
@@ -347,7 +340,7 @@ def build_turn(
         critic=learning.critic,
         context=learning.get(ContextManager),
         inputs=inputs,
-        extractor=Extractor(model) if reader == "separate" else None,
+        extractor=model if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
         offer=None if is_persons else offer,
         vocabulary=vocabulary,

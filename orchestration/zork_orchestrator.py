@@ -135,7 +135,7 @@ class ZorkOrchestrator:
             self.turn = self.players(self.turn)
             start = time.monotonic()
             learnt = []
-            if not self.turn.on_route:
+            if self.turn.routes is None or self.turn.routes.next_proposal is None:  # else no player is called
                 self.learning.get(StateManager).catch_up()
                 learnt = self.learning.sections(self.game.observation)
             record = self.turn.play(state, learnt)

@@ -21,7 +21,6 @@ word of a phrase must name the thing, and a story may parse words by its own rul
 class Vocabulary:
     """The words of a story, in lower case and cut to ``letters`` letters as its parser cuts them.
 
-    words: all words of the dictionary
     verbs: words that a command may start with; some need more words after them
     free_verbs: verbs whose objects need not be present: speech, topics, distant places
     nouns: words that the dictionary marks as nouns, even if no object has them as a name

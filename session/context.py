@@ -65,10 +65,7 @@ class OfferedRoute:
 class AgentContext:
     """Everything that the agent may know when it chooses a command.
 
-    sections: those that change rarely come first (docs/specification.md, Prompt order)
     valid_actions: the commands that the agent must choose from; ``None`` if any command is allowed
-    routes: those that the agent may follow instead
-    may_travel: whether the agent may instead name a location to walk to
     """
 
     sections: tuple[PromptSection, ...]

@@ -21,9 +21,7 @@ EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "left"]
 class RunStarted:
     """A run begins.
 
-    folder: the run folder
     story_choice, model: the story and the model with the reason for the choice, in words
-    assistance: the kinds of assistance that the agent has
     files: SHA-256 of the manifest and of the copies of the shared files, by their names in the run folder
     """
 
@@ -153,7 +151,6 @@ class FileEdited:
 class FileWritten:
     """The run is about to write a shared file.
 
-    file: its name in the work folder
     before, after: SHA-256 of its content before and after, 64 hex digits; "" for no file
     """
 
@@ -180,7 +177,6 @@ class OptionsChanged:
 class ProposalReviewed:
     """The user has decided on a proposal before it was played.
 
-    action: the proposed command
     played: the command to play, the proposed one or another; "" if it is rejected
     reason: of a rejection, for the agent
     """

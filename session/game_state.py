@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from session.commands import plain_command
 from session.text import RoomDescription, cut_at, description_in, one_line
-from session.values import AgentNote, Location, Observation, TurnRecord
+from session.values import Location, Observation, TurnRecord
 
 
 class Tries:
@@ -76,8 +76,6 @@ class NewBest:
 class EpisodeProgress:
     """The figures of an episode.
 
-    latest: the last observation
-    turns: number of turns that were played
     best_score: points; ``None`` if the story has no score
     new_bests: every new maximum of the score, in order; the score of the opening does not count
     rooms: ids of the locations that were seen
@@ -181,7 +179,12 @@ class GameState:
         self.turn_count = turn.turn
         self.tries.add(turn)
         for note in turn.notes:
-            self._keep(note)
+            text = cut_at(one_line(note.text), LONGEST_NOTE)
+            replaced = (
+                slice(note.number - 1, note.number) if note.number and note.number > 0 else slice(MOST_NOTES, None)
+            )
+            self.notes[replaced] = [text] if text else []
+            del self.notes[:-MOST_NOTES]
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
@@ -237,17 +240,6 @@ class GameState:
         known = self.room_description(here.num)
         if known is None or description_in(known.text, here.name) is None:
             self._keep_description(here.num, description_in(text, here.name) or text, turn.turn - 1)
-
-    def _keep(self, note: AgentNote) -> None:
-        """Add, replace or drop a note; the oldest is dropped if there are too many."""
-        text = cut_at(one_line(note.text), LONGEST_NOTE)
-        place = (
-            slice(note.number - 1, note.number)
-            if note.number is not None and note.number > 0
-            else slice(MOST_NOTES, None)
-        )
-        self.notes[place] = [text] if text else []
-        del self.notes[:-MOST_NOTES]
 
     def _keep_description(self, location_id: int, text: str, turn: int) -> None:
         self.room_descriptions[location_id] = RoomDescription(text, turn)

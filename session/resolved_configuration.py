@@ -201,7 +201,8 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
 Group = TypeVar("Group", bound=Options)
 
 _BUDGETS = "budgets."
-_HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
+HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
+"""The options that change when a model takes over from a human player."""
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 
 
@@ -211,7 +212,7 @@ def changeable_options() -> tuple[str, ...]:
     names = [option.name for option in options_of(GameConfiguration) if not option.secret]
     groups = {"llm", *(f"{role}_model" for role in ROLES), *(f"{role}_sampling" for role in ROLES)}
     return tuple(
-        name for name in names if name in _HANDED_OVER or (name.partition(".")[0] in groups and name not in _IN_PROMPTS)
+        name for name in names if name in HANDED_OVER or (name.partition(".")[0] in groups and name not in _IN_PROMPTS)
     )
 
 
@@ -240,7 +241,7 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     """
     chosen = [type(now).aliases.get(name, name) for name in names]
     for name in chosen:
-        if name in _HANDED_OVER or (name not in changeable_options() and not name.startswith(_BUDGETS)):
+        if name in HANDED_OVER or (name not in changeable_options() and not name.startswith(_BUDGETS)):
             raise ConfigurationError(
                 f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
             )
@@ -248,26 +249,6 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
     update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
     return changed(then, changes).model_copy(update=update)
-
-
-def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> GameConfiguration:
-    """Return the configuration ``then`` of a human player's run with a model as the player.
-
-    now: contains the extractor mode of the model and the turn limit
-    turns: number of turns of the episode that were played already
-    """
-    values = {
-        "agent.player": "model",
-        "agent.reasoning_length": now.agent.reasoning_length,
-        "extractor.mode": now.extractor.mode,
-        "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
-    }
-    return changed(then, values)
-
-
-def before_hand_over(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
-    """Return the configuration with the values of ``begun_with`` that change when a model takes over."""
-    return changed(configuration, {name: attrgetter(name)(begun_with) for name in _HANDED_OVER})
 
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -234,7 +234,20 @@ def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
 
     A thing that is always with the player, such as the sky, does not count as moved.
     """
-    return frozenset(chain.from_iterable(_touched(before, after) for before, after in pairwise(moments)))
+    touched: set[int] = set()
+    for before, after in pairwise(moments):
+        old, new = standings(before), standings(after)
+        here, there = ({moment.location.num} if moment.location else set() for moment in (before, after))
+        for number in old.keys() | new.keys():
+            was, now = old.get(number), new.get(number)
+            if was is None or now is None:
+                is_touched = any(each is not None and each.is_carried for each in (was, now))
+            else:
+                goes_along = was.holder in here and now.holder in there
+                is_touched = was != (now._replace(holder=was.holder) if goes_along else now)
+            if is_touched:
+                touched.add(number)
+    return frozenset(touched)
 
 
 def standings(observation: Observation) -> dict[int, Standing]:
@@ -250,20 +263,6 @@ class Standing(NamedTuple):
     is_carried: bool
     holder: int
     attributes: frozenset[int]
-
-
-def _touched(before: Observation, after: Observation) -> Iterator[int]:
-    old, new = standings(before), standings(after)
-    here, there = ({moment.location.num} if moment.location else set() for moment in (before, after))
-    for number in old.keys() | new.keys():
-        was, now = old.get(number), new.get(number)
-        if was is None or now is None:
-            is_touched = any(each is not None and each.is_carried for each in (was, now))
-        else:
-            goes_along = was.holder in here and now.holder in there
-            is_touched = was != (now._replace(holder=was.holder) if goes_along else now)
-        if is_touched:
-            yield number
 
 
 def _numbers(things: Iterable[GameObject] | None) -> tuple[int, ...] | None:

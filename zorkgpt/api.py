@@ -122,10 +122,6 @@ Row = dict[str, str | int | float | None]
 _NONE: Mapping[str, object] = {}
 
 
-def _ignore(_event: Event) -> None:
-    pass
-
-
 def play(
     *,
     agent: Agent | None = None,
@@ -136,7 +132,7 @@ def play(
     seed: Seed | None = None,
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
-    show: Callable[[Event], None] = _ignore,
+    show: Callable[[Event], None] = lambda _event: None,
     stop: Flag | None = None,
 ) -> PlayedRun:
     """Play a story like ``zorkgpt run``, and return the run.
@@ -189,7 +185,7 @@ def resume(
     agent: Agent | None = None,
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
-    show: Callable[[Event], None] = _ignore,
+    show: Callable[[Event], None] = lambda _event: None,
     stop: Flag | None = None,
 ) -> PlayedRun:
     """Continue a run after its latest turn, like ``zorkgpt resume``, and return the whole run.
@@ -230,7 +226,7 @@ def session(
     seed: Seed | None = None,
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
-    show: Callable[[Event], None] = _ignore,
+    show: Callable[[Event], None] = lambda _event: None,
 ) -> Session:
     """Return a new run, or one that continues, for the caller to play turn by turn in a ``with`` block.
 
@@ -271,7 +267,7 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
     configuration = configuration_of(read_manifest(folder), folder, now)
     with open_story(configuration) as parts:
-        return verify(configuration, parts, folder, _ignore)
+        return verify(configuration, parts, folder, lambda _event: None)
 
 
 def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:

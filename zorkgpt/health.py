@@ -39,7 +39,6 @@ _Server = tuple[str | None, SecretStr | None]
 class Finding:
     """What was found of one thing that a run needs.
 
-    well: it is as it should be
     mend: what to do about it if it is not
     needed: without it a run fails
     """
@@ -55,7 +54,6 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
     """Check Python, Jericho, work folder, story, keys, servers and models, and yield a finding for each.
 
     folder: the folder in which a run would be started
-    store: the folder of the embedded model
     """
     configuration = resolved.configuration
     is_new = sys.version_info >= OLDEST_PYTHON

@@ -14,13 +14,13 @@ from typing_extensions import Self
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.objectives import Objective
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.run import Run
 from session.errors import WaitInterrupted
 from session.knowledge import KnowledgeEntry
 from session.memory import Memory, MemoryStatus
-from session.objective import Objective
 from session.route import KnownRoute
 from session.values import Observation
 from zorkgpt.llm.stand_ins import Action

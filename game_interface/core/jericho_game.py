@@ -53,7 +53,6 @@ _LONG = {"line": 120, "key": 0}
 class JerichoGame(Game):
     """A story that runs in this process. A bad story file can crash the process.
 
-    seed: the seed of the story's random numbers
     use_profile: whether to use Jericho's profile of the story, if it has one
     """
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from typing_extensions import override
@@ -29,7 +28,8 @@ class NewsLedger(SharedStore):
 
     Each key is appended as a line, so that processes can share the file, with a digest of the title of the resulting
     memory, if any. The last line of a key applies. If the file is lost, outcomes are submitted again. A run does not
-    read lines that others append while it is played.
+    read lines that others append while it is played, and writes without preparation, as lines of different processes do
+    not depend on each other.
 
     warn: called with the first error if the file cannot be written; the run continues
 
@@ -123,10 +123,6 @@ class NewsLedger(SharedStore):
     def look(self) -> None:
         if self._known is not None and not self._is_repeating:
             self._append()
-
-    @override
-    def prepare(self, locks: ExitStack) -> None:
-        """Do nothing, because lines from different processes do not depend on each other."""
 
     @override
     def write(self) -> None:

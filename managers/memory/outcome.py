@@ -82,10 +82,8 @@ class ActionOutcome:
     """A turn that began at a location, with what the memories of the location need to know of it.
 
     command: in the normal form that the map uses
-    is_direction: the command is a plain direction
     first_visit: no turn of the episode began there before
     destination: the location to which it led, ``None`` if the player stayed
-    inventory_changed: the player carries other objects than before
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
     is_substantial: the response is long enough to contain more than a confirmation of the command
     taken, laid_down: names of objects that are now carried and were not before, and the reverse

@@ -23,7 +23,6 @@ from session.values import Location
 class Revision:
     """A new memory, and the titles of those that it supersedes or that were proven false; any of them may be missing.
 
-    reason: why the invalidated ones are false
     turn: the turn in which the old memories were superseded or invalidated
 
     Raises ``ValueError`` for an invalid location id.

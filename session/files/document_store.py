@@ -54,7 +54,6 @@ E = TypeVar("E", bound=Edit[Any])
 class SharedStore(ABC):
     """Keeps what a manager learns in one file of the work folder.
 
-    path: the file
     inputs: what the run reads and writes, as its journal has it; ``None`` outside a run
 
     In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
@@ -96,9 +95,8 @@ class SharedStore(ABC):
     def look(self) -> None:
         """Take in what others wrote into the file since the last look."""
 
-    @abstractmethod
     def prepare(self, locks: ExitStack) -> None:
-        """Lock the file, take in what others wrote, and record what is about to be written."""
+        """Lock the file, take in what others wrote, and record what is about to be written, if that matters."""
 
     @abstractmethod
     def write(self) -> None:

@@ -57,10 +57,8 @@ class Manifest(BaseModel):
     """What is run, in enough detail to run it again (docs/specification.md, Runs and journals).
 
     configuration: the value of every option but the keys
-    story_path, story_sha256: the story file and its checksum
     seeds, first_episode: the seed of each episode, and the number of the first one
     versions: of Python and of the packages that decide what happens
-    assistance: the kinds of help that the agent gets
     forked_from: the id of the run that this one is a fork of, "" for none
     """
 
@@ -88,9 +86,7 @@ class JournalLine:
     seq: its number, from 1
     at: when it was written (ISO 8601, UTC)
     event: ``None`` for a kind of event that this program does not know
-    sum: the checksum of this line and all before it
     start, end: where the line and the next one begin, in bytes
-    version: the version of the journal's format that the line has
     """
 
     seq: int

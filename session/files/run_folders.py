@@ -90,13 +90,6 @@ def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> l
     return found
 
 
-def latest_folder(folders: Sequence[StoryFolder]) -> Path:
-    """Return the folder of the story that was played last, the first one if none was played."""
-    paths = [folder.path for folder in folders]
-    latest = latest_runs(paths)
-    return latest[0].parent.parent if latest else paths[0]
-
-
 def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder] | None = None) -> Path:
     """Return the folder of the run with that id or path, by default of the one in ``workdir`` that was played last.
 
@@ -262,7 +255,6 @@ class Checkpoint:
 def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> None:
     """Copy the shared files for the journal's line ``seq``, force all of it to the disk, and drop older checkpoints.
 
-    line_sum: the checksum of that line
     Raises ``StoreError``.
     """
     older = _folders_in(run / CHECKPOINTS)

@@ -25,9 +25,8 @@ from session.context import AgentContext, OfferedRoute
 from session.text import TokenCounter
 from zorkgpt.llm.openai.schemas import response_format
 from zorkgpt.llm.stand_ins import ScriptedLLM
-from zorkgpt.players.agent import Agent, told_ways
+from zorkgpt.players.agent import Agent, ReadingAnswer, told_ways
 from zorkgpt.players.critic import CriticAnswer
-from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 PROMPTS = sorted((Path(__file__).parents[2] / "zorkgpt" / "prompts").glob("*.md"))

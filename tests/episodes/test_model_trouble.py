@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from session.events import ModelAnswered, ModelFailed, RunStarted
+from session.game_configuration import LanguageModelOptions
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
 from tests.fixtures.whole_run import WholeRun, play_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3
@@ -33,7 +34,7 @@ def play(story: Path, base_url: str, folder: Path, paused: Callable[[], None] = 
         patience.sleep(seconds)
         paused()
 
-    limits = Limits(stall=STALL, attempts=ATTEMPTS)
+    limits = LanguageModelOptions(stall_timeout=STALL, max_attempts=ATTEMPTS)
     settings = RoleSettings("served", base_url, limits=limits)
     with OpenAIModel(dict.fromkeys(ROLES, settings), sleep=sleep, clock=patience.clock) as model:
         return play_run(

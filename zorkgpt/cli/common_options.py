@@ -146,10 +146,12 @@ def run_and_configuration(workdir: Path | None, run: str | None, story: str | No
 
 def folder_and_configuration(workdir: Path | None, story: str | None) -> tuple[Path, GameConfiguration]:
     """Return the folder of the story, by default of the one that was played last, and the configuration."""
-    from session.files.run_folders import latest_folder
+    from session.files.run_folders import latest_runs
 
     now = configuration_in(workdir)
-    return latest_folder(folders_of(now.zork_game_workdir, story)), now
+    folders = [folder.path for folder in folders_of(now.zork_game_workdir, story)]
+    latest = latest_runs(folders)
+    return latest[0].parent.parent if latest else folders[0], now
 
 
 TURN = re.compile(r"(?:([0-9]{1,9}):)?([0-9]{1,9})")
@@ -190,10 +192,7 @@ def heading(folder: Path) -> str:
 
 
 def standing(run: RunSummary, now: GameConfiguration) -> str:
-    """Return the state of a run, and the command that resumes it if it can go on.
-
-    now: the configuration of the current folder
-    """
+    """Return the state of a run, and the command that resumes it if it can go on."""
     from orchestration.history import configuration_of
     from session.files.journal import read_journal, read_manifest
     from session.game_configuration import GameConfiguration

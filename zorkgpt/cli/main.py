@@ -87,7 +87,7 @@ def main() -> None:
     """
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
-    logging.basicConfig(handlers=[LogToStderr()])
+    logging.basicConfig(handlers=[LogToStderr(logging.WARNING)])
     warnings.showwarning = lambda message, *_place, **_more: print_error(f"zorkgpt: {message}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

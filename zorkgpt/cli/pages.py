@@ -131,7 +131,6 @@ def repeat(
     """Repeat the run of that folder without a model, and compare.
 
     show, asked, meet: called with every event, every prompt and the managers, as in ``verify``
-    salvages: repeat a damaged run up to the damage, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     configuration = configuration_of(read_manifest(folder), folder, now)

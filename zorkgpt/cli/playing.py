@@ -50,13 +50,8 @@ MOST_PROBLEMS = 5  # of a file of memories that are printed
 class Watching:
     """A run that is played and shown.
 
-    configuration: of the run
-    parts: its story and models
-    screen: shows events
     trace: also gets every event
-    keyboard: of the person who plays
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
-    gains: what the episodes scored
     """
 
     configuration: GameConfiguration

@@ -236,8 +236,6 @@ class LiveView:
     """Shows the state of a run below its events, which scroll.
 
     folder: of the run; the files of its work folder contain the objectives, memories, routes and the map
-    spending: what the run has spent so far
-    stop: set when the run is to stop
     introduction: shown until the first turn is played
     """
 
@@ -490,10 +488,7 @@ _DESCRIPTIONS: dict[Stage, str] = {
 
 @contextmanager
 def download_bar(*, quiet: bool = False) -> Iterator[Callable[[Stage, int, int], None]]:
-    """Yield what shows the progress of the model store on stderr: bytes done and all bytes of a stage.
-
-    quiet: show nothing
-    """
+    """Yield what shows the progress of the model store on stderr: bytes done and all bytes of a stage."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet)
     task = bar.add_task("")

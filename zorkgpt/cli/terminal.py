@@ -169,10 +169,7 @@ def of_maximum(score: int | None, most: int | None) -> str:
 
 
 class LogToStderr(logging.Handler):
-    """Prints warnings and errors as lines on stderr."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+    """Prints log messages as lines on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message."""

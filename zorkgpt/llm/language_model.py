@@ -35,7 +35,6 @@ class Prompt:
 class Completion(Generic[Answer]):
     """A usable answer and its cost.
 
-    value: the answer, validated against the requested schema
     reasoning: the model's reasoning before the answer, from ``<think>`` or similar tags or the server's own field
     text: the raw text of the answer, reasoning included
     model: the model name that the server returned

@@ -37,7 +37,6 @@ class ChosenModel:
     """A model for every role.
 
     description: the model and the reason for the choice, shown to the user
-    waits: the pauses between its retries
     try_out: checks that the agent's model can be used; raises ``LanguageModelUnavailable``
     """
 
@@ -85,11 +84,9 @@ class RunModel:
     agent is exempt, since a run cannot be played without it.
 
     tokens: the token counter, which learns from the server's counts
-    spending: the amounts that the run has spent
 
     begun_with: the values of all options before the changes in the journal
     chosen: the models; ``None`` for a replay
-    asked: called before each model call
     """
 
     def __init__(
@@ -256,7 +253,3 @@ class RunModel:
 def prompt_sha256(prompt: Prompt) -> str:
     """Return the SHA-256 of a prompt as 64 hex digits."""
     return hashlib.sha256(f"{prompt.system}\x00{prompt.user}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def unwatched(_role: Role, _prompt: Prompt) -> None:
-    """Ignore a model call."""

@@ -74,8 +74,6 @@ def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
     Rooms reached by compass directions are placed in that direction from the room from which they were reached. If
     another room is already there, everything beyond it moves, so that what was north of a room stays north of it.
     Rooms reached only in other ways begin a separate part. Parts are placed side by side, then below.
-
-    first: the room to begin with
     """
     ways = _ways(graph)
     steps = _steps(ways)

@@ -17,9 +17,8 @@ from pydantic import (
 )
 
 from session.context import AgentContext, OfferedRoute
-from session.values import AgentNote, ObjectiveNote, Proposal
+from session.values import AgentNote, ObjectiveNote, Proposal, Reading
 from zorkgpt.llm.language_model import LanguageModel, Prompt
-from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
 
 
@@ -33,6 +32,18 @@ def _or_else(replacement: Callable[[], object]) -> WrapValidator:
             return replacement()
 
     return WrapValidator(replace_invalid)
+
+
+class ReadingAnswer(BaseModel):
+    """What a model reads out of the story's latest text."""
+
+    is_room_description: bool = Field(default=False, description="The latest text describes the place as a whole")
+    exits: list[str] = Field(default_factory=list, description="Ways out that the latest text names, one word each")
+    in_combat: bool = Field(default=False, description="Somebody is fighting the player right now")
+
+    def reading(self) -> Reading:
+        """Return the answer as a value."""
+        return Reading(self.is_room_description, tuple(self.exits), self.in_combat)
 
 
 class AgentAnswer(BaseModel):
@@ -173,10 +184,7 @@ def _answer_schema(
     notes_objectives: bool,
     keeps_notes: bool,
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
-    """Return the answer model, restricted to the valid actions if there are any; equal arguments give the same class.
-
-    ways: the keys of ``_WAYS`` that become fields
-    """
+    """Return the answer model, restricted to the valid actions if any; equal arguments give the same class."""
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
     fields: dict[str, Any] = {}
     if reasoning_length == 0:

@@ -14,6 +14,7 @@ from managers.knowledge.document import parse_knowledge
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.objectives import Objective
 from managers.route_manager import ROUTES_FILE, RouteManager
 from managers.routes.document import parse_routes, route_aim, route_record
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -22,7 +23,6 @@ from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.run_folders import AT_END
 from session.knowledge import KnowledgeEntry
 from session.memory import INVALIDATION_MARKER, Memory
-from session.objective import Objective
 from session.route import KnownRoute
 from session.text import one_line, text_key
 from zorkgpt.llm.run_model import RepeatedCall

@@ -36,7 +36,6 @@ class Registers:
     """The machine's state besides its memory and stack.
 
     rng, rng_*: the state of the random number generator
-    upper_lines: the height of the upper window
     """
 
     pc: int

@@ -75,10 +75,8 @@ class SavedState:
 
     story: SHA-256 of the story file
     snapshot: the machine, including the random number generator
-    observation: the latest observation
     command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; at others it reads an
         answer to a question
-    question: the latest question
     learned: what had been learned about the story's status
     """
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from managers.objectives import Evidence, Objective
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.memory import Memory
-from session.objective import Evidence, Objective
 from session.values import GameObject, ObjectiveNote, Observation, Verdict
 from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found

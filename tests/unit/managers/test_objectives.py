@@ -10,11 +10,11 @@ import pytest
 
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
+from managers.objectives import Objective
 from managers.prompting import LEFT_OUT
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
-from session.objective import Objective
 from session.text import TokenCounter
 from session.values import Location, Observation
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS

@@ -20,7 +20,7 @@ from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
-from session.values import Location, Observation, TurnRecord, Verdict
+from session.values import Location, Observation, Reading, TurnRecord, Verdict
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.language_model import Prompt, Role
@@ -84,6 +84,15 @@ class Turns:
     @property
     def asked(self) -> list[str]:
         return [call.role for call in self.model.calls]
+
+
+def test_an_extractor_reads_the_text_in_the_role_info_ext(tmp_path: Path) -> None:
+    turns = Turns(tmp_path, ["down"])
+    reader = ScriptedLLM([{"is_room_description": True, "exits": ["down", "in"], "in_combat": True}])
+    turns.turn = replace(turns.turn, extractor=reader)
+    assert turns.play().reading == Reading(True, ("down", "in"), True)
+    (call,) = reader.calls
+    assert (call.role, call.prompt.user) == ("info_ext", LOFT.text)
 
 
 class TestSeveralCommandsOnALine:

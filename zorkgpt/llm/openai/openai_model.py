@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 from typing_extensions import Self
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.game_configuration import LanguageModelOptions
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, ServedModel
 
 Result = TypeVar("Result")
@@ -38,7 +39,6 @@ class OpenAIModel:
     zero if the server does not count tokens.
 
     sleep, clock: seconds, monotonic
-    stop: set when the run is to stop; cancels the current request
     """
 
     def __init__(
@@ -129,17 +129,19 @@ class Retries:
     """Retries one completion within its limits, and reports long waits.
 
     A model that is down or rate-limited is retried for ``limits.patience``. An unusable answer is requested again up
-    to ``limits.attempts`` times within ``limits.total``, without the time in which the model is down. Pauses grow
-    exponentially with full jitter, or follow the server's ``Retry-After``. A pause that would end too late is not
+    to ``limits.max_attempts`` times within ``limits.total_time``, without the time in which the model is down. Pauses
+    grow exponentially with full jitter, or follow the server's ``Retry-After``. A pause that would end too late is not
     begun. There is no pause after an answer that does not fit its schema, nor after the first two truncated ones.
     """
 
-    def __init__(self, label: str, limits: Limits, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, label: str, limits: LanguageModelOptions, sleep: Callable[[float], None], clock: Callable[[], float]
+    ) -> None:
         self._label = label
         self._limits = limits
         self._sleep = sleep
         self._clock = clock
-        self._deadline = clock() + limits.total
+        self._deadline = clock() + limits.total_time
         self._down_since: float | None = None
         self._unusable = self._broken_off = self._pauses = 0
         self._report_from = _REPORTED_FROM
@@ -192,12 +194,12 @@ class Retries:
     def _is_over(self, pause: float) -> bool:
         if self._down_since is not None:
             return self._down_since >= self._deadline or self._down_for() + pause >= self._limits.patience
-        return self._unusable >= self._limits.attempts or self._clock() + pause >= self._deadline
+        return self._unusable >= self._limits.max_attempts or self._clock() + pause >= self._deadline
 
     def _report(self, problem: LanguageModelError, pause: float) -> None:
         """Report the retry. If the model is down, report that after a while and each time the wait has doubled."""
         if self._down_since is None:
-            _LOG.info("asked again, %d of %d: %s", self._unusable + 1, self._limits.attempts, problem)
+            _LOG.info("asked again, %d of %d: %s", self._unusable + 1, self._limits.max_attempts, problem)
             return
         patience = _spelt(self._limits.patience)
         _LOG.info("down for %s of %s: %s", _spelt(self._down_for()), patience, problem)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue
 
-from session.game_configuration import Sampling
+from session.game_configuration import LanguageModelOptions, Sampling
 from zorkgpt.llm.openai.faults import RequestFailed
 
 REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
@@ -38,33 +38,13 @@ _UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a model's time, in seconds, and of its attempts.
-
-    request: one HTTP request, from sending it to its last byte
-    stall: silence between two bytes of an answer, and before its first
-    total: one completion with all its retries and pauses, give or take one stall; waits for a model that is down do
-        not count
-    patience: the wait for a model that is down or rate-limited, from its first failure
-    attempts: unusable answers before a completion fails
-    answer_length: characters of one answer, including reasoning; a longer one is cut off
-    """
-
-    request: float = 300.0
-    stall: float = 120.0
-    total: float = 900.0
-    patience: float = 300.0
-    attempts: int = 8
-    answer_length: int = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
 class RoleSettings:
     """The model that plays one role.
 
     model: ``None`` takes the first one that the server lists
     base_url: up to and with ``/v1``; ``None`` is the ``openai`` package's own default
     api_key: never shown; ``None`` for servers that want none
+    limits: of its time and its attempts; the server is the one above
     extra_body: fields that only this server knows, sent as they are (llama.cpp's ``repeat_penalty``)
     compact: answers are written without white space between their fields
     """
@@ -73,7 +53,7 @@ class RoleSettings:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     sampling: Sampling = field(default_factory=Sampling)
-    limits: Limits = Limits()
+    limits: LanguageModelOptions = field(default_factory=LanguageModelOptions)
     extra_body: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
     compact: bool = False
 

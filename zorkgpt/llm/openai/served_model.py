@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Generic
 
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.game_configuration import Sampling
+from session.game_configuration import LanguageModelOptions, Sampling
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import (
     AnswerIncomplete,
@@ -22,7 +22,7 @@ from zorkgpt.llm.openai.answers import (
 )
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import BASE_URL_MEND, ModelServer
-from zorkgpt.llm.openai.schemas import REFUSALS, Dialect, Limits, RoleSettings, schema_instruction
+from zorkgpt.llm.openai.schemas import REFUSALS, Dialect, RoleSettings, schema_instruction
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
@@ -47,8 +47,6 @@ class Exchange(Generic[Answer]):
 
     option: the name of the option that limits the tokens of an answer
     repair: the messages of the next request that ask for an answer to be repaired; there is at most one repair
-    enlarged: the token limit was doubled
-    repaired: a repair was requested
     schema_ignored: the server did not enforce the schema on the answer that needed repair
     usage, requests: sums over all replies, including failed requests
     model: the model of the latest reply, "" before the first
@@ -180,9 +178,9 @@ class ServedModel:
                     name,
                     exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
                     fields,
-                    longest=settings.limits.answer_length,
-                    stall=settings.limits.stall,
-                    deadline=min(deadline, self._clock() + settings.limits.request),
+                    longest=settings.limits.max_answer_length,
+                    stall=settings.limits.stall_timeout,
+                    deadline=min(deadline, self._clock() + settings.limits.timeout),
                 )
                 break
             except ResponseInvalid:
@@ -201,7 +199,7 @@ class ServedModel:
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
         return completion
 
-    def try_out(self, limits: Limits, deadline: float) -> None:
+    def try_out(self, limits: LanguageModelOptions, deadline: float) -> None:
         """Send a short request and read only the beginning of the reply, usable or not.
 
         Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key or name, a spent quota, and a server that
@@ -213,8 +211,8 @@ class ServedModel:
                 TRIAL,
                 {"stream": True},
                 longest=_TRIAL_LENGTH,
-                stall=limits.stall,
-                deadline=min(deadline, self._clock() + limits.request),
+                stall=limits.stall_timeout,
+                deadline=min(deadline, self._clock() + limits.timeout),
             )
         except ResponseInvalid as problem:
             _LOG.info("%s: the reply to the trial request: %s", self.label, problem)

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def pulled(folder: Path) -> Path:
     """A file of the model's name and size: what a pull leaves is taken on trust."""
-    path = folder / SMOLLM2.filename
+    path = folder / Path(SMOLLM2.member).name
     with path.open("wb") as file:
         file.truncate(SMOLLM2.size)
     return path

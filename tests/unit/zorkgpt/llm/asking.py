@@ -9,14 +9,14 @@ import pytest
 from pydantic import BaseModel, Field
 
 from session.errors import LanguageModelError
-from session.game_configuration import Sampling
+from session.game_configuration import LanguageModelOptions, Sampling
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
-BRIEF = Limits(request=5.0, stall=0.3, total=60.0, patience=8.0, attempts=3)
+BRIEF = LanguageModelOptions(timeout=5.0, stall_timeout=0.3, total_time=60.0, patience=8.0, max_attempts=3)
 
 
 class Move(BaseModel):
@@ -52,7 +52,7 @@ def model_on(
     model: str | None = "named",
     api_key: str | None = None,
     sampling: Sampling | None = None,
-    limits: Limits = BRIEF,
+    limits: LanguageModelOptions = BRIEF,
 ) -> OpenAIModel:
     patience = patience or Patience()
     settings = RoleSettings(model, server.base_url, api_key, sampling or Sampling(), limits)

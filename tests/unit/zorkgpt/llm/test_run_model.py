@@ -24,7 +24,6 @@ from zorkgpt.llm.run_model import (
     ChosenModel,
     RunModel,
     prompt_sha256,
-    unwatched,
 )
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -81,7 +80,9 @@ def door(
     events: list[Event] = []
     inputs = Inputs(events.append, journal, lines)
     chosen = ChosenModel(live, "scripted", waits or Waits()) if live else None
-    model = RunModel(configuration, options if begun_with is None else begun_with, chosen, inputs, unwatched)
+    model = RunModel(
+        configuration, options if begun_with is None else begun_with, chosen, inputs, lambda _role, _prompt: None
+    )
     inputs.count = model.count
     return Door(model, events)
 

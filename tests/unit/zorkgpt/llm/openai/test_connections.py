@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import LanguageModelUnavailable, WaitInterrupted
+from session.game_configuration import LanguageModelOptions
 from tests.fixtures.misbehaving_server import (
     CONTINUES,
     Compressed,
@@ -29,17 +30,17 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import GOOD, MOVE, ask, failure, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 if TYPE_CHECKING:
     Listener = Callable[[], AbstractContextManager[str]]
 
-LONG = Limits(request=600.0, stall=600.0, total=600.0, patience=0.0)
-BRIEF = Limits(request=0.3, stall=600.0, total=600.0, patience=0.0)
+LONG = LanguageModelOptions(timeout=600.0, stall_timeout=600.0, total_time=600.0, patience=0.0)
+BRIEF = LanguageModelOptions(timeout=0.3, stall_timeout=600.0, total_time=600.0, patience=0.0)
 UNENDING = {"a dripping header": Header(), "interim responses": CONTINUES, "a dripping body": Drips()}
 
 
-def model_at(base_url: str, limits: Limits, stop: Flag | None = None) -> OpenAIModel:
+def model_at(base_url: str, limits: LanguageModelOptions, stop: Flag | None = None) -> OpenAIModel:
     return OpenAIModel({"agent": RoleSettings("named", base_url, limits=limits)}, stop=stop)
 
 
@@ -181,7 +182,7 @@ def test_a_small_body_that_becomes_large_is_not_decompressed_whole(
     status: int, kind: str, start: bytes, encoding: str, wbits: int
 ) -> None:
     bomb = Compressed(status, large(start, wbits), encoding, kind)
-    limits = Limits(patience=0.0, attempts=1, answer_length=100_000)
+    limits = LanguageModelOptions(patience=0.0, max_attempts=1, max_answer_length=100_000)
     tracemalloc.start()
     failed = failure(bomb, limits=limits)
     _, most = tracemalloc.get_traced_memory()
@@ -210,4 +211,4 @@ def test_a_compressed_answer_is_read_all_the_same() -> None:
     ],
 )
 def test_a_compressed_response_that_is_no_answer_ends_in_one_line(step: Step, line: str) -> None:
-    assert line in failure(step, kind=LanguageModelUnavailable, limits=Limits(patience=0.0)).line
+    assert line in failure(step, kind=LanguageModelUnavailable, limits=LanguageModelOptions(patience=0.0)).line

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams
 from tests.unit.zorkgpt.llm.asking import GOOD, Move, failure, model_on, outcome
-from zorkgpt.llm.openai.hidden_keys import HIDDEN, Secrets
+from zorkgpt.llm.openai.model_server import HIDDEN, Secrets
 
 KEY = "sk-planted/0123456789+abc"
 SECRETS = Secrets([KEY, None])

@@ -202,7 +202,7 @@ class TestServerWithoutStreams:
     def test_may_be_silent_for_longer_than_a_stall_while_it_writes(self) -> None:
         class AnswersLate:
             def play(self, handler: Handler) -> None:
-                handler.server.closing.wait(3 * BRIEF.stall)
+                handler.server.closing.wait(3 * BRIEF.stall_timeout)
                 TestServerWithoutStreams.WHOLE.play(handler)
 
         assert outcome(NO_STREAM, AnswersLate()).completions[0].requests == 2

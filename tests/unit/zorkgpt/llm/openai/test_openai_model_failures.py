@@ -12,7 +12,7 @@ from email.utils import format_datetime
 import pytest
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
-from session.game_configuration import Sampling
+from session.game_configuration import LanguageModelOptions, Sampling
 from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
@@ -29,7 +29,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 
@@ -41,7 +41,7 @@ INCOMPLETE = {
     "stream without end": Streams((HALF,), ending="unfinished"),
 }
 UNUSABLE = INCOMPLETE | {
-    "longer than may be": Streams((json.dumps("x" * BRIEF.answer_length),)),
+    "longer than may be": Streams((json.dumps("x" * BRIEF.max_answer_length),)),
     "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
     "no JSON body": Says(200, "oops"),
 }
@@ -69,7 +69,7 @@ PASSING = {name: step for name, step in (UNUSABLE | DOWN).items() if name not in
 
 @pytest.mark.parametrize("fault", BROKEN_OFF.values(), ids=BROKEN_OFF.keys())
 def test_an_answer_that_breaks_off_is_asked_for_again_at_once_twice_and_then_after_a_pause(fault: Step) -> None:
-    limits = Limits(attempts=4, patience=60.0)
+    limits = LanguageModelOptions(max_attempts=4, patience=60.0)
     twice, thrice = (outcome(*[fault] * times, GOOD, limits=limits) for times in (2, 3))
     assert (twice.completions[0].requests, twice.slept) == (3, [])
     assert thrice.completions[0].requests == 4
@@ -88,7 +88,7 @@ def test_what_may_pass_is_asked_again_after_a_pause(fault: Step) -> None:
 @pytest.mark.parametrize("fault", UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_answers_that_cannot_be_used_end_in_one_line_after_the_attempts(fault: Step) -> None:
     failed = failure(fault, kind=ResponseInvalid)
-    assert len(failed.bodies) == BRIEF.attempts
+    assert len(failed.bodies) == BRIEF.max_attempts
     assert failed.line.startswith(f"agent: named at {failed.server.base_url}: ")
     assert "gave up after 3 requests" in failed.line
 
@@ -175,7 +175,7 @@ def test_a_long_complaint_is_cut_and_no_key_with_it() -> None:
 def test_the_server_says_how_long_to_wait(form: str) -> None:
     in_half_a_minute = datetime.now(timezone.utc) + timedelta(seconds=30)
     header = "30" if form == "seconds" else format_datetime(in_half_a_minute, usegmt=True)
-    asked = outcome(busy(header), GOOD, limits=Limits(patience=60.0))
+    asked = outcome(busy(header), GOOD, limits=LanguageModelOptions(patience=60.0))
     assert asked.slept == [pytest.approx(30.0, abs=3.0)]
 
 
@@ -186,7 +186,7 @@ def test_a_wait_beyond_ones_patience_is_not_begun() -> None:
 
 
 def test_patience_may_last_a_night_and_is_spoken_of_as_it_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    limits = Limits(total=10.0, patience=8 * 3600.0, attempts=1)
+    limits = LanguageModelOptions(total_time=10.0, patience=8 * 3600.0, max_attempts=1)
     asked = outcome(*[busy("600")] * 40, GOOD, limits=limits)
     place = f"agent: named at {asked.server.base_url}"
     assert asked.completions[0].requests == 41
@@ -206,7 +206,7 @@ def test_patience_is_for_each_time_that_the_model_is_down() -> None:
 
 
 def test_the_total_time_stands_still_while_the_model_is_down() -> None:
-    limits = Limits(total=60.0, patience=1000.0, attempts=1000)
+    limits = LanguageModelOptions(total_time=60.0, patience=1000.0, max_attempts=1000)
     failed = failure(Streams(()), busy("900"), Streams(()), kind=ResponseInvalid, limits=limits)
     assert "the answer is empty; gave up after" in failed.line
     assert 900.0 in failed.slept
@@ -234,14 +234,16 @@ def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
 
 
 def test_pauses_grow_and_are_drawn_by_chance() -> None:
-    failed = failure(Streams(()), kind=ResponseInvalid, limits=Limits(total=1e6, patience=1e6, attempts=8))
+    failed = failure(
+        Streams(()), kind=ResponseInvalid, limits=LanguageModelOptions(total_time=1e6, patience=1e6, max_attempts=8)
+    )
     assert len(set(failed.slept)) == 5
     assert all(pause <= 2.0**nth for nth, pause in enumerate(failed.slept))
 
 
 def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
     start = time.monotonic()
-    failed = failure(Streams((HALF,), ending="stall"), limits=Limits(stall=0.2, patience=0.0))
+    failed = failure(Streams((HALF,), ending="stall"), limits=LanguageModelOptions(stall_timeout=0.2, patience=0.0))
     assert "the server stopped sending" in failed.line
     assert 0.2 <= time.monotonic() - start < 1.0
 
@@ -249,12 +251,15 @@ def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
 @pytest.mark.parametrize(
     ("limits", "line"),
     [
-        (Limits(request=5.0, stall=5.0, total=0.2), "after 1 request in"),
-        (Limits(request=0.2, stall=5.0, patience=0.0), "longer than the time limit for one request"),
+        (LanguageModelOptions(timeout=5.0, stall_timeout=5.0, total_time=0.2), "after 1 request in"),
+        (
+            LanguageModelOptions(timeout=0.2, stall_timeout=5.0, patience=0.0),
+            "longer than the time limit for one request",
+        ),
     ],
     ids=["total", "one request"],
 )
-def test_a_stream_kept_alive_without_an_answer_ends_with_its_time(limits: Limits, line: str) -> None:
+def test_a_stream_kept_alive_without_an_answer_ends_with_its_time(limits: LanguageModelOptions, line: str) -> None:
     with MisbehavingServer(Drips()) as server:
         settings = RoleSettings("named", server.base_url, limits=limits)
         with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=line):
@@ -275,16 +280,16 @@ PIECE = json.dumps({"choices": [{"delta": {"content": "word " * 1000}}]})
     ids=["stream", "thoughts", "one event", "not streamed"],
 )
 def test_an_answer_without_end_is_left_at_the_longest_that_may_be(flood: Floods) -> None:
-    failed = failure(flood, kind=ResponseInvalid, limits=Limits(attempts=1, answer_length=20_000))
+    failed = failure(flood, kind=ResponseInvalid, limits=LanguageModelOptions(max_attempts=1, max_answer_length=20_000))
     assert "longer than 20,000 characters (llm.max_answer_length)" in failed.line
 
 
 def test_an_answer_as_long_as_may_be_is_read() -> None:
-    outcome(GOOD, limits=Limits(attempts=1, answer_length=len(MOVE)))
+    outcome(GOOD, limits=LanguageModelOptions(max_attempts=1, max_answer_length=len(MOVE)))
 
 
 def test_an_error_or_a_list_of_models_without_end_is_left() -> None:
-    limits = Limits(patience=0.0)
+    limits = LanguageModelOptions(patience=0.0)
     error = Floods("word " * 10_000, '{"error": {"message": "', "application/json", status=400)
     listing = Floods('{"id": "model"},' * 1000, '{"data": [', "application/json")
     for failed in (failure(error, limits=limits), failure(GOOD, listing=listing, model=None, limits=limits)):
@@ -309,7 +314,7 @@ class Garbage:
 def test_what_is_no_stream_is_not_called_an_empty_answer(step: Step) -> None:
     failed = failure(step, kind=ResponseInvalid)
     assert "the server's response is not an event stream; gave up" in failed.line
-    assert len(failed.bodies) == BRIEF.attempts
+    assert len(failed.bodies) == BRIEF.max_attempts
 
 
 class TestRedirect:
@@ -367,7 +372,7 @@ class TestCutAnswer:
     def test_says_so_where_the_limit_is_the_servers_own(self) -> None:
         failed = failure(Streams(("<think>" + "Hm. " * 50,), finish_reason="length"), kind=ResponseInvalid)
         assert "own token limit; set agent_sampling.max_tokens" in failed.line
-        assert len(failed.bodies) == BRIEF.attempts
+        assert len(failed.bodies) == BRIEF.max_attempts
 
     def test_is_taken_where_its_json_is_whole(self) -> None:
         asked = outcome(Streams((MOVE, "And so I"), finish_reason="length"))
@@ -396,7 +401,12 @@ class TestUnfitAnswer:
         assert problem in complaint["content"]
 
     def test_is_asked_for_again_as_often_as_the_attempts_allow_and_repaired_once(self) -> None:
-        failed = failure(Streams(("No.",)), kind=ResponseInvalid, limits=Limits(attempts=5), sampling=Sampling(seed=5))
+        failed = failure(
+            Streams(("No.",)),
+            kind=ResponseInvalid,
+            limits=LanguageModelOptions(max_attempts=5),
+            sampling=Sampling(seed=5),
+        )
         assert re.search(r"does not fit its schema.*'No\.'; gave up after 5 requests", failed.line)
         assert [len(body["messages"]) for body in failed.bodies] == [2, 4, 2, 2, 2]
         assert [body["seed"] for body in failed.bodies] == [5, 6, 7, 8, 9]
