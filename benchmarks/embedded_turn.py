@@ -26,7 +26,7 @@ from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 TURNS = 20
 REPETITIONS = 3

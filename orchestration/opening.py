@@ -30,7 +30,7 @@ from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, person
 

@@ -20,7 +20,7 @@ from orchestration.opening import Parts, bind_to_story
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
 from orchestration.turn import RestoringGame, Turn, build_turn
-from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
+from orchestration.zork_orchestrator import RunEnd, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.inputs import Inputs
 from session.files.journal import Journal, Manifest, new_run_id
@@ -83,7 +83,7 @@ class Run:
     @property
     def is_played(self) -> bool:
         """Whether all its episodes were played, so that only its end is missing."""
-        return self.position.index == len(self.orchestrator.plan.seeds)
+        return self.position.index == len(self.orchestrator.seeds)
 
     def play(self) -> RunEnd:
         """Play the run until it ends or is paused. Raises ``StoreError``."""
@@ -192,7 +192,9 @@ def assemble(
                 game=game,
                 turn=turn(),
                 learning=learning,
-                plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
+                seeds=manifest.seeds,
+                max_turns=configuration.max_turns_per_episode,
+                first_episode=manifest.first_episode,
                 inputs=inputs,
                 stop=stop,
                 checkpoint=checkpoint,

@@ -27,16 +27,6 @@ from session.files.inputs import Inputs
 from session.game_state import EpisodeProgress, GameState
 from session.values import Seed
 
-
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """The episodes of a run: one seed for each, and the turn limit of each."""
-
-    seeds: tuple[Seed, ...]
-    max_turns: int
-    first_episode: int = 1
-
-
 RunEnd = Literal["done", "interrupted", "paused"]
 
 
@@ -44,6 +34,9 @@ RunEnd = Literal["done", "interrupted", "paused"]
 class ZorkOrchestrator:
     """Plays episodes and records every event in ``inputs``.
 
+    seeds: one for each episode
+    max_turns: the turn limit of each episode
+    first_episode: the number of the first one
     stop: when set by another thread, pauses the run after the current turn
     checkpoint: called after every episode, when its files are written
     after_episode: called with the number of an episode after its managers have learned from it
@@ -54,7 +47,9 @@ class ZorkOrchestrator:
     game: RestoringGame
     turn: Turn
     learning: Learning
-    plan: RunPlan
+    seeds: tuple[Seed, ...]
+    max_turns: int
+    first_episode: int
     inputs: Inputs
     stop: Flag
     checkpoint: Callable[[], None]
@@ -69,24 +64,24 @@ class ZorkOrchestrator:
         return self._state.turn_count if self._state else 0
 
     def play(self, first: int = 0) -> RunEnd:
-        """Play every episode of the plan from the index ``first`` on, until the run ends or pauses.
+        """Play every episode from the index ``first`` on, until the run ends or pauses.
 
         Raises ``StoreError`` if even the pause cannot be recorded.
         """
         try:
-            for index in range(first, len(self.plan.seeds)):
+            for index in range(first, len(self.seeds)):
                 if not self._play_episode(index):
                     return self._paused("interrupted", "interrupted")
         except (LanguageModelError, BudgetSpent, WaitInterrupted, StoreError, GameError) as error:
             return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
-        self.inputs.emit(RunEnded(len(self.plan.seeds), self.learning.digests()))
+        self.inputs.emit(RunEnded(len(self.seeds), self.learning.digests()))
         return "done"
 
     def _play_episode(self, index: int) -> bool:
         """Play an episode; return false if it was interrupted."""
-        seed = self.plan.seeds[index]
+        seed = self.seeds[index]
         opening = self.game.reset(seed)
-        state, progress = GameState(episode=self.plan.first_episode + index), EpisodeProgress(opening)
+        state, progress = GameState(episode=self.first_episode + index), EpisodeProgress(opening)
         state.begin(opening)
         self.learning.look(self.inputs)
         self.learning.begin(state)
@@ -124,7 +119,7 @@ class ZorkOrchestrator:
         ending = self.game.observation.ending
         if ending is not None:
             return ending
-        return "turn_limit" if state.turn_count >= self.plan.max_turns else None
+        return "turn_limit" if state.turn_count >= self.max_turns else None
 
     def _play_turn(self, state: GameState) -> TurnPlayed:
         self.learning.look(self.inputs)

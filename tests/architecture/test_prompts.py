@@ -23,7 +23,7 @@ from managers.memory.synthesis import VisitSynthesis
 from managers.objectives import ObjectivesAnswer
 from session.context import AgentContext, OfferedRoute
 from session.text import TokenCounter
-from zorkgpt.llm.openai.schemas import response_format
+from zorkgpt.llm.openai.served_model import response_format
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent, ReadingAnswer, told_ways
 from zorkgpt.players.critic import CriticAnswer

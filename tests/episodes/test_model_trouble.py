@@ -17,7 +17,7 @@ from tests.fixtures.whole_run import WholeRun, play_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3

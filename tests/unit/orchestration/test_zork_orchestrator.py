@@ -17,7 +17,7 @@ from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from orchestration.learning import build_learning
 from orchestration.turn import RestoringGame, Turn, freshest, freshest_first
-from orchestration.zork_orchestrator import RunPlan, ZorkOrchestrator
+from orchestration.zork_orchestrator import ZorkOrchestrator
 from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, FileWritten, RunEnded, RunPaused, TurnPlayed
@@ -72,7 +72,9 @@ class Run:
             game=playing,
             turn=Turn(playing, Agent(self.model), learning.critic, learning.get(ContextManager), inputs),
             learning=learning,
-            plan=RunPlan(seeds, max_turns, first_episode=5),
+            seeds=seeds,
+            max_turns=max_turns,
+            first_episode=5,
             inputs=inputs,
             stop=self.stop,
             checkpoint=lambda: self.checkpoints.append(len(self.events)),

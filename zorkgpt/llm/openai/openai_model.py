@@ -20,8 +20,7 @@ from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
-from zorkgpt.llm.openai.schemas import RoleSettings
-from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, ServedModel
+from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, RoleSettings, ServedModel
 
 Result = TypeVar("Result")
 

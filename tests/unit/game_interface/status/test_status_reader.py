@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from game_interface.core.machine.interpreter import Interpreter, Registers, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.inference import ToldScore, explore, told_score
-from game_interface.core.status.status_reader import LearningReader, Status
+from game_interface.core.status.status_reader import LearningReader, Status, ToldScore, explore, told_score
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 
 HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)

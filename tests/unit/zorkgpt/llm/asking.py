@@ -13,7 +13,7 @@ from session.game_configuration import LanguageModelOptions, Sampling
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
 BRIEF = LanguageModelOptions(timeout=5.0, stall_timeout=0.3, total_time=60.0, patience=8.0, max_attempts=3)

@@ -30,7 +30,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import GOOD, MOVE, ask, failure, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 if TYPE_CHECKING:
     Listener = Callable[[], AbstractContextManager[str]]

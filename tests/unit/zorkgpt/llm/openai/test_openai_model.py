@@ -13,7 +13,7 @@ from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, 
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, ask, failure, model_on, outcome
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 NO_FORMAT = says_error(400, "response_format of type json_schema is not supported")
 NO_STREAM = says_error(400, "streaming is not supported")

@@ -29,7 +29,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.schemas import RoleSettings
+from zorkgpt.llm.openai.served_model import RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from tests.unit.zorkgpt.llm.asking import Move
-from zorkgpt.llm.openai.schemas import response_format
+from zorkgpt.llm.openai.served_model import response_format
 
 
 class Lamp(BaseModel):
