@@ -61,13 +61,7 @@ from session.files.run_folders import (
 from session.files.shared_files import writers_besides_user
 from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
 from session.processes import program
-from session.resolved_configuration import (
-    HANDED_OVER,
-    changed,
-    keep_budgets,
-    kept_budgets,
-    require_named,
-)
+from session.resolved_configuration import HANDED_OVER, changed, keep_budgets, kept_budgets, require_named
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role

@@ -249,11 +249,7 @@ class Turn:
         return replace(context, routes=routes, may_travel=may_travel)
 
     def _judge(
-        self,
-        before: Observation,
-        learnt: Sequence[PromptSection],
-        proposal: Proposal,
-        review: ProposalReviewed | None,
+        self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, review: ProposalReviewed | None
     ) -> _JudgedProposal:
         """Return the command and the verdict on it: by the user's decision, else by the critic.
 

@@ -94,11 +94,7 @@ class Memory:
     def superseded(self, by: str, turn: int | None) -> Memory:
         """Return the memory as superseded by the one with the title ``by``."""
         return replace(
-            self,
-            status=MemoryStatus.SUPERSEDED,
-            superseded_by=by,
-            superseded_at_turn=turn,
-            invalidation_reason=None,
+            self, status=MemoryStatus.SUPERSEDED, superseded_by=by, superseded_at_turn=turn, invalidation_reason=None
         )
 
     def invalidated(self, reason: str | None, turn: int | None) -> Memory:

@@ -176,13 +176,20 @@ def _nested(chosen: Mapping[str, Setting]) -> dict[str, object]:
 def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Iterator[Setting]:
     """Yield the settings of every source, those of the lowest precedence first.
 
-    The sources are: the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in the folder ``cwd`` or above (in one folder,
-    the former), ``.env`` in ``cwd``, ``environ``, and ``overrides``: values from the command line by dotted name, where
-    ``None`` means not given.
+    - the nearest ``zorkgpt.toml`` or ``pyproject.toml`` (in one folder, the former) from ``cwd`` up to the root of the
+      repository or the home folder; outside of both only in ``cwd``
+    - ``.env`` in ``cwd``
+    - ``environ``
+    - ``overrides``: values from the command line by dotted name; ``None`` means not given
+
     Raises ``ConfigurationError`` for a file that cannot be read, and for one with the URL or the key of a server that
     another user can write: anyone who can write to a folder above could otherwise obtain the keys.
     """
-    nearest = _nearest_file(cwd.absolute(), environ.get("HOME"))
+    folders, home = [cwd.absolute(), *cwd.absolute().parents], environ.get("HOME")
+    ends = {Path(home).resolve()} if home else set()
+    last = next((place for place, each in enumerate(folders) if each in ends or os.access(each / ".git", os.F_OK)), 0)
+    names = (folder / name for folder in folders[: last + 1] for name in ("zorkgpt.toml", "pyproject.toml"))
+    nearest = next(filter(Path.is_file, names), None)
     if nearest:
         text, writers = _read(nearest)
         yield from _checked(_from_toml(nearest, text), writers)
@@ -204,18 +211,6 @@ def from_toml_file(path: Path) -> Iterator[Setting]:
     """
     text, _ = _read(path)
     return _from_toml(path, text)
-
-
-def _nearest_file(cwd: Path, home: str | None) -> Path | None:
-    """Return the nearest configuration file, up to the root of the repository or the home folder.
-
-    Outside of both only ``cwd`` is searched.
-    """
-    folders = [cwd, *cwd.parents]
-    ends = {Path(home).resolve()} if home else set()
-    last = next((place for place, each in enumerate(folders) if each in ends or os.access(each / ".git", os.F_OK)), 0)
-    names = (folder / name for folder in folders[: last + 1] for name in ("zorkgpt.toml", "pyproject.toml"))
-    return next(filter(Path.is_file, names), None)
 
 
 def _checked(settings: Iterable[Setting], writers: str) -> Iterator[Setting]:

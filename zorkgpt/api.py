@@ -53,7 +53,7 @@ from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
 from zorkgpt.report.run_summary import RunSummary, summarise
-from zorkgpt.situation import Agent, Map, Session, Situation, situation_of
+from zorkgpt.situation import Agent, Map, Session, Situation
 
 __all__ = [
     "Action",
@@ -344,7 +344,11 @@ def _parts(configuration: GameConfiguration, agent: Agent | None, opened: Sequen
         learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
 
         def choose(prompt: Prompt, choices: tuple[str, ...]) -> str | Action:
-            chosen = agent(situation_of(opened[-1], prompt.user, choices))
+            run = opened[-1]
+            turn = run.orchestrator.turns_played + 1
+            turns_left = run.orchestrator.max_turns - turn
+            situation = Situation(run.orchestrator.game.observation, prompt.user, choices, turn, turns_left, run)
+            chosen = agent(situation)
             return loop.run_until_complete(chosen) if inspect.isawaitable(chosen) else chosen
 
         name = getattr(agent, "__name__", type(agent).__name__)

@@ -109,13 +109,6 @@ class Situation:
         )
 
 
-def situation_of(run: Run, prompt: str, choices: tuple[str, ...]) -> Situation:
-    """Return the situation before the next turn of a run, in which these are the prompt and the choices."""
-    orchestrator = run.orchestrator
-    turn = orchestrator.turns_played + 1
-    return Situation(orchestrator.game.observation, prompt, choices, turn, orchestrator.max_turns - turn, run)
-
-
 Agent = Callable[[Situation], str | Action] | Callable[[Situation], Awaitable[str | Action]]
 """Returns the command to play next, or an ``Action``. It may be a coroutine function."""
 

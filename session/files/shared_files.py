@@ -35,12 +35,7 @@ _YOUNG = 10.0
 
 
 def write_atomically(
-    path: Path | str,
-    content: bytes,
-    *,
-    durable: bool = True,
-    mode: int | None = None,
-    backup: Path | None = None,
+    path: Path | str, content: bytes, *, durable: bool = True, mode: int | None = None, backup: Path | None = None
 ) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 

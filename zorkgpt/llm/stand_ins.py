@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -182,7 +182,14 @@ class RandomModel:
         choices = form.get("enum") or ([form["const"]] if "const" in form else [])
         if form.get("type") == "string" and name == "action":
             choices = choices or _ANY_COMMANDS
-        return self._draw(choices) if choices else self._fill_freely(form, name)
+        if not choices:
+            return self._fill_freely(form, name)
+        if str(choices[0]).startswith(_FOLLOWING):
+            return choices[0]
+        least = min(self._tried[self._location, choice] for choice in choices)
+        drawn = self._random.choice([choice for choice in choices if self._tried[self._location, choice] == least])
+        self._tried[self._location, drawn] += 1
+        return drawn
 
     def _fill_freely(self, form: Mapping[str, Any], name: str) -> object:
         match form["type"]:
@@ -198,14 +205,6 @@ class RandomModel:
                 return min(self._turn, form.get("maximum", self._turn))
             case kind:
                 return {"boolean": True, "number": 0.5}[kind]
-
-    def _draw(self, choices: Sequence[Any]) -> object:
-        if str(choices[0]).startswith(_FOLLOWING):
-            return choices[0]
-        least = min(self._tried[self._location, choice] for choice in choices)
-        drawn = self._random.choice([choice for choice in choices if self._tried[self._location, choice] == least])
-        self._tried[self._location, drawn] += 1
-        return drawn
 
 
 Reply = BaseModel | Mapping[str, object] | LanguageModelError | BudgetSpent

@@ -44,12 +44,7 @@ class Critic:
     failures: the number of failed model calls; their proposals were played
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        check: ObjectCheck,
-        mode: CriticMode = "hybrid",
-    ) -> None:
+    def __init__(self, model: LanguageModel, check: ObjectCheck, mode: CriticMode = "hybrid") -> None:
         self._model = model
         self._check = check
         self._mode = mode
@@ -83,7 +78,11 @@ class Critic:
         opinion = self._check.opinion(observation, proposal.action)
         if opinion.kind == "refuse":
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
-        repetition = self._repetition(observation, proposal.action) or circle
+        outcomes, repetition = self.tries.outcomes(observation, proposal.action), circle
+        if len(set(outcomes)) == 1:  # different outcomes are a sign of chance, and trying again may help
+            times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
+            told = f"`{plain_command(proposal.action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
+            repetition = f"{_REPEATED} {told}"
         is_doubtful = opinion.kind == "none" or bool(repetition)
         if self._mode == "llm" or (self._mode == "hybrid" and is_doubtful):
             tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
@@ -95,14 +94,3 @@ class Critic:
                 return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
             return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
-
-    def _repetition(self, observation: Observation, action: str) -> str:
-        """Return a sentence on the command's earlier outcome in this state of the world; "" if it was not tried in it.
-
-        Different outcomes are a sign of chance, and trying again may help, so they return "" as well.
-        """
-        outcomes = self.tries.outcomes(observation, action)
-        if len(set(outcomes)) != 1:
-            return ""
-        times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
-        return f"{_REPEATED} `{plain_command(action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"

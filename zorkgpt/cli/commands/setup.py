@@ -72,9 +72,7 @@ def as_text(value: JsonValue) -> str:
 
 
 @model_app.command()
-def pull(
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing unless it fails.")] = False,
-) -> None:
+def pull(quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing unless it fails.")] = False) -> None:
     """Fetch the embedded model unless it is there, and print its path."""
     from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.model_store import ModelStore

@@ -96,12 +96,7 @@ class EmbeddedServer:
     """
 
     def __init__(
-        self,
-        gguf: Path,
-        *,
-        proven: bool = False,
-        context_tokens: int = CONTEXT_TOKENS,
-        threads: int | None = None,
+        self, gguf: Path, *, proven: bool = False, context_tokens: int = CONTEXT_TOKENS, threads: int | None = None
     ) -> None:
         self.gguf = gguf
         self.model = gguf.stem
@@ -212,9 +207,9 @@ def _header_fault(header: bytes) -> str:
     return "" if tensors else "a GGUF file without a model in it (a vocabulary only?)"
 
 
-def _load(gguf: str) -> None:
+if __name__ == "__main__":
     parameters = CommonParams()
-    parameters.model.path = gguf
+    parameters.model.path = sys.argv[1]
     parameters.verbosity = _ERRORS_ONLY
     parameters.n_ctx = _TRIAL_CONTEXT
     parameters.warmup = False
@@ -222,7 +217,3 @@ def _load(gguf: str) -> None:
         Server(parameters)
     except RuntimeError:
         sys.exit(1)  # llama.cpp has said why on stderr
-
-
-if __name__ == "__main__":
-    _load(sys.argv[1])

@@ -18,14 +18,7 @@ from pydantic import BaseModel, JsonValue
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.game_configuration import LanguageModelOptions, Sampling
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
-from zorkgpt.llm.openai.answers import (
-    AnswerIncomplete,
-    ChatReply,
-    SchemaIgnored,
-    joined,
-    read_answer,
-    split_reasoning,
-)
+from zorkgpt.llm.openai.answers import AnswerIncomplete, ChatReply, SchemaIgnored, joined, read_answer, split_reasoning
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import BASE_URL_MEND, ModelServer
 
@@ -154,10 +147,7 @@ def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool
     if compact and isinstance(narrowed, dict):
         narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed},
-    }
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed}}
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:
