@@ -28,31 +28,23 @@ def test_what_ends_saves_or_records_the_session_and_what_harms_the_interpreter_i
     assert refusal(command)
 
 
+@pytest.mark.parametrize("letters", [6, 9])
 @pytest.mark.parametrize(
     "command",
     [
         *("look", "n", "again", "g", "y", "yes", "no", "oops lamp", "take lamp. go north", "say hello", "wait"),
         *("save the princess", "save girl", "restore statue to pedestal", "ask troll about script", "read script"),
         *("quit smoking", "savefoo", "say $56 to man", "punch cat_robot->desist(); on blank card", "take 1/2 cup"),
+        *("scriptx", "restorx", "transcripts", "quitting", "saver", "undone"),
     ],
 )
-def test_play_is_not_refused(command: str) -> None:
-    assert refusal(command) is None
+def test_play_is_not_refused(command: str, letters: int) -> None:
+    assert refusal(command, letters=letters) is None
 
 
-def test_no_winning_command_of_zork_is_refused() -> None:
-    assert [command for command in get_zork1_walkthrough() if refusal(command, letters=6)] == []
-
-
-@pytest.mark.parametrize("word", ["scriptx", "restorx", "transcripts", "quitting", "saver", "undone"])
-@pytest.mark.parametrize("letters", [6, 9])
-def test_a_word_is_refused_only_as_a_whole(word: str, letters: int) -> None:
-    assert refusal(word, letters=letters) is None
-
-
-@pytest.mark.parametrize("command", ["record", "recording", "record it", "please record"])
-def test_a_short_dictionarys_record_is_no_recording(command: str) -> None:
-    assert refusal(command, letters=6) is None
+def test_neither_a_winning_command_of_zork_nor_record_is_refused_where_the_dictionary_is_short() -> None:
+    commands = [*get_zork1_walkthrough(), "record", "recording", "record it", "please record"]
+    assert [command for command in commands if refusal(command, letters=6)] == []
 
 
 @pytest.mark.stories

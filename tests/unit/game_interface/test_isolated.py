@@ -79,15 +79,15 @@ def test_a_story_whose_temporary_folder_somebody_removed_goes_on_in_a_new_one(ga
     assert game.reset(2).text
 
 
-def test_closing_ends_the_child_and_removes_its_folder(game: IsolatedGame) -> None:
+def test_the_child_is_out_of_reach_of_the_terminal_fills_no_file_and_ends_with_its_folder(game: IsolatedGame) -> None:
     child, folder = child_of(game), Path(game._folder.name)
+    assert os.getsid(child) != os.getsid(0)
+    limits = Path(f"/proc/{child}/limits").read_text()
+    line = next(line for line in limits.splitlines() if line.startswith("Max file size"))
+    assert line.split()[3] == "0"
     game.close()
     assert ends_within(5, child)
     assert not folder.exists()
-
-
-def test_an_interrupt_from_the_terminal_does_not_reach_the_child(game: IsolatedGame) -> None:
-    assert os.getsid(child_of(game)) != os.getsid(0)
 
 
 def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story: Path, tmp_path: Path) -> None:
@@ -122,12 +122,6 @@ def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story:
     )
     command = [sys.executable, "-c", script, str(own_story)]
     assert subprocess.run(command, check=False, timeout=30).returncode == 0
-
-
-def test_the_child_may_not_fill_any_file(game: IsolatedGame) -> None:
-    limits = Path(f"/proc/{child_of(game)}/limits").read_text()
-    line = next(line for line in limits.splitlines() if line.startswith("Max file size"))
-    assert line.split()[3] == "0"
 
 
 def test_a_story_that_kills_its_process_is_a_story_error(own_story: Path, tmp_path: Path) -> None:

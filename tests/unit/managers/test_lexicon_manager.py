@@ -273,18 +273,6 @@ class TestBounds:
         assert [len(form) for form in manager.lexicon.forms if form.startswith("x")] == [50]
 
 
-def test_the_status_says_how_much_is_known(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.learn(changing("take basket"))
-    manager.show_all()
-    manager.learn(silent("ask loom", LONG))
-    assert manager.get_status() == {
-        "type": "lexicon",
-        "state": {"file": str(tmp_path / LEXICON_FILE)},
-        "metrics": {"forms": 2, "working": 1, "unsaved": 1},
-    }
-
-
 @pytest.mark.stories
 def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: Path) -> None:
     """A character moves about in Zork and changes the world on nearly every turn; a look changes nothing."""

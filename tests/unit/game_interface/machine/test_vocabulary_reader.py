@@ -52,7 +52,10 @@ def test_a_story_without_such_tables_has_words_and_no_more(story: Story) -> None
     assert (elsewhere.family, elsewhere.objects) == ("unknown", {})
     assert "ask" in elsewhere.free_verbs
     assert "lamp" in elsewhere.words
-    assert read_vocabulary(replace(story, dictionary=len(story.content) - 2)).words == frozenset()
+    beyond_the_end = replace(story, dictionary=len(story.content) - 2)
+    dictionary = Dictionary.of(beyond_the_end)
+    assert (dictionary.words, dictionary.verbs, dictionary.directions) == (frozenset(), (), ())
+    assert read_vocabulary(beyond_the_end).words == frozenset()
 
 
 def test_corrupt_tables_are_read_without_an_error(story: Story) -> None:
@@ -65,10 +68,13 @@ def test_corrupt_tables_are_read_without_an_error(story: Story) -> None:
         assert read_vocabulary(replace(story, content=bytes(content))).letters == 9
 
 
-def test_verbs_are_words_that_act_in_the_story(story: Story) -> None:
-    verbs = Dictionary.of(story).verbs
-    assert {"take", "drop", "open", "unlock"} <= set(verbs)
-    assert {"save", "quit", "script", "lamp"}.isdisjoint(verbs)
+def test_verbs_are_words_that_act_in_the_story_and_moves_are_directions_in_full(story: Story) -> None:
+    dictionary = Dictionary.of(story)
+    assert {"take", "drop", "open", "unlock"} <= set(dictionary.verbs)
+    assert {"save", "quit", "script", "lamp"}.isdisjoint(dictionary.verbs)
+    assert {"n", "north", "u", "up"} <= set(dictionary.directions)
+    assert {"north", "up"} <= set(dictionary.moves)
+    assert {"n", "u"}.isdisjoint(dictionary.moves)
 
 
 def test_words_in_a_text_are_found_by_their_first_letters_and_given_in_full(story: Story) -> None:
@@ -80,39 +86,20 @@ def test_words_in_a_text_are_found_by_their_first_letters_and_given_in_full(stor
     assert dictionary.known_words(["to the southeastward"]).get("southeast") == "southeastward"
 
 
-def test_moves_are_the_directions_without_abbreviations(story: Story) -> None:
-    dictionary = Dictionary.of(story)
-    assert {"n", "north", "u", "up"} <= set(dictionary.directions)
-    assert {"north", "up"} <= set(dictionary.moves)
-    assert {"n", "u"}.isdisjoint(dictionary.moves)
-
-
-def test_a_dictionary_beyond_the_end_of_the_file_is_empty(story: Story) -> None:
-    end = len(story.content) - 2
-    dictionary = Dictionary.of(replace(story, dictionary=end))
-    assert (dictionary.words, dictionary.verbs, dictionary.directions) == (frozenset(), (), ())
-
-
 @pytest.mark.stories
 class TestOtherStories:
     def test_infocom_marks_directions_itself_and_knows_six_letters(self, zork1: Path) -> None:
-        dictionary = Dictionary.of(Story.load(zork1))
+        story = Story.load(zork1)
+        dictionary, vocabulary = Dictionary.of(story), read_vocabulary(story)
         assert dictionary.letters == 6
         assert {"north", "northeast", "land"} <= set(dictionary.directions)
         assert "lanter" in dictionary.nouns
         assert dictionary.known_words(["a brass lantern"])["lanter"] == "lantern"
-
-    def test_infocoms_names_are_found_without_knowing_their_property(self, zork1: Path) -> None:
-        story = Story.load(zork1)
-        vocabulary = read_vocabulary(story)
         assert (vocabulary.family, vocabulary.letters) == ("infocom", 6)
         assert "brass lantern" in names(story, vocabulary.objects[vocabulary.cut("lantern")])
         assert {"ask", "find"} <= vocabulary.free_verbs
-
-    def test_a_rooms_words_for_things_that_are_no_objects_are_mentions(self, zork1: Path) -> None:
-        vocabulary = read_vocabulary(Story.load(zork1))
         assert "chasm" not in vocabulary.objects
-        assert vocabulary.mentions["chasm"]
+        assert vocabulary.mentions["chasm"], "a room's word for a thing that is no object"
 
     @pytest.mark.parametrize("name", ["library", "spirit", "temple"])
     def test_the_old_format_of_informs_grammar_is_read_too(self, name: str, story_folder: Path) -> None:

@@ -71,6 +71,8 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
     assert commands_of(book(route("a" * 10), route("b" * 16, carried=1))) == ["a" * 10]
     assert commands_of(book(route("ab", proof=Proof(0, 5)), route("abcdefg"))) == ["abcdefg"]
     assert commands_of(book(route("abcd"), route("ac", spare=route("abc").steps))) == ["ac"]
+    for points, kept in ((0, []), (1, ["a"])):
+        assert commands_of(book(route("a", points=points))) == kept, "a route to a score wins points"
 
 
 def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
@@ -104,17 +106,10 @@ def test_a_number_is_never_given_again() -> None:
     assert [each.number for each in Learnt((route("a"),)).apply_to(emptied).routes] == [3]
 
 
-def test_a_route_that_stops_is_taken_as_it_was_played_from_then_on() -> None:
-    kept = book(route("ac", spare=route("abc").steps))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
-    assert commands_of(stopped) == ["abc"]
-    assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
-
-
-def test_a_stop_is_counted_at_its_command_among_all_that_were_played() -> None:
+def test_a_route_that_stops_is_taken_as_it_was_played_and_the_stop_is_counted_among_all_its_commands() -> None:
     kept = book(route("ab", spare=route("bab").steps))
     stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
-    assert stopped.routes[0].stops == {3: 1}
+    assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
     stopped = FollowedRoute(stopped.routes[0].key, stopped_at=1).apply_to(stopped)
     assert (stopped.routes[0].stops, commands_of(stopped)) == ({3: 1, 1: 1}, ["bab"])
 
@@ -128,31 +123,24 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
     assert followed.stops == {}
 
 
-def test_a_route_that_wins_no_points_is_no_route_to_a_score() -> None:
-    for points, kept in ((0, []), (1, ["a"])):
-        assert commands_of(book(route("a", points=points))) == kept
-
-
-def test_a_form_that_stopped_at_its_first_command_is_not_learnt_again() -> None:
-    kept = book(route("cd", spare=route("acd").steps))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=1).apply_to(kept)
-    assert commands_of(Learnt((route("ce", spare=route("ace").steps),)).apply_to(stopped)) == ["acd"]
-
-
-def test_a_shortened_form_that_stopped_does_not_take_the_place_of_the_whole_one_again() -> None:
-    shortened = route("ac", spare=route("abc").steps)
-    kept = book(shortened)
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
-    assert Learnt((shortened,)).apply_to(stopped) == stopped
-    assert parse_routes(stopped.render(), FILE) == stopped
-
-
-def test_a_shorter_way_takes_over_which_form_stopped() -> None:
-    kept = book(route("ac", spare=route("abbbc").steps))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
-    for _ in range(2):
-        stopped = Learnt((route("ac", spare=route("abc").steps),)).apply_to(stopped)
-        assert commands_of(stopped) == ["abc"]
+@pytest.mark.parametrize(
+    ("known", "stopped_at", "learnt", "kept"),
+    [
+        (route("cd", spare=route("acd").steps), 1, route("ce", spare=route("ace").steps), "acd"),
+        (route("ac", spare=route("abc").steps), 2, route("ac", spare=route("abc").steps), "abc"),
+        (route("ac", spare=route("abbbc").steps), 2, route("ac", spare=route("abc").steps), "abc"),
+    ],
+    ids=["at its first command", "in its middle", "a shorter way takes over which form stopped"],
+)
+def test_a_shortened_form_that_stopped_is_not_learnt_again(
+    known: KnownRoute, stopped_at: int, learnt: KnownRoute, kept: str
+) -> None:
+    learning = Learnt((learnt,))
+    stopped = FollowedRoute(book(known).routes[0].key, stopped_at=stopped_at).apply_to(book(known))
+    again = learning.apply_to(stopped)
+    assert commands_of(again) == [kept]
+    assert learning.apply_to(again) == again
+    assert parse_routes(again.render(), FILE) == again
 
 
 def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_played() -> None:
