@@ -48,19 +48,32 @@ def test_the_same_seed_and_commands_show_the_same(game: Game) -> None:
     assert (game.reset(7), play(game, 12)) == first
 
 
-@pytest.mark.parametrize("seed", [0, -1, 2**32, 1.5, "3", True, None])
-def test_a_seed_that_the_interpreter_would_not_take_as_it_is_is_a_configuration_error(game: Game, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("method", "given", "error", "match"),
+    [
+        *(
+            ("reset", seed, ConfigurationError, "whole number from 1 to")
+            for seed in (0, -1, 2**32, 1.5, "3", True, None)
+        ),
+        *(("step", command, GameError, "must be a string") for command in (None, 3, b"look")),
+        *(
+            ("restore", state, GameError, "Only what a story has saved can be restored, not .{1,50}$")
+            for state in (None, b"x" * 5000, "a save")
+        ),
+    ],
+)
+def test_a_seed_a_command_or_a_state_that_is_none_is_an_error_and_play_goes_on(
+    game: Game, method: str, given: object, error: type[Exception], match: str
+) -> None:
     before = game.observation
-    with pytest.raises(ConfigurationError, match="whole number from 1 to"):
-        game.reset(seed)
-    assert game.reset(1) == before
-
-
-@pytest.mark.parametrize("command", [None, 3, b"look"])
-def test_a_command_that_is_no_text_is_a_game_error_and_play_goes_on(game: Game, command: str) -> None:
-    with pytest.raises(GameError, match="must be a string"):
-        game.step(command)
+    with pytest.raises(error, match=match):
+        getattr(game, method)(given)
+    other = replace(game.save(), story="00" * 32)
+    with pytest.raises(GameError, match="another story"):
+        game.restore(other)
+    assert game.observation == before
     assert game.step(WALKTHROUGH[0]).refusal is None
+    assert game.reset(1) == before
 
 
 @pytest.mark.parametrize("command", ["save", "", "\\n", "a\0b", "look\nlook", "quit", "日本", "x" * 5000])
@@ -114,20 +127,6 @@ def assert_refused_as_ended(game: Game) -> None:
     assert "ended" in refused.refusal
     assert refused == game.observation == replace(last, text=refused.refusal, died=False, refusal=refused.refusal)
     assert game.save().snapshot == snapshot
-
-
-def test_a_state_of_another_story_is_refused(game: Game) -> None:
-    saved = game.save()
-    other = SavedState("00" * 32, saved.snapshot, saved.observation)
-    with pytest.raises(GameError, match="another story"):
-        game.restore(other)
-
-
-@pytest.mark.parametrize("state", [None, b"x" * 5000, "a save"])
-def test_what_no_story_has_saved_is_a_game_error_and_play_goes_on(game: Game, state: SavedState) -> None:
-    with pytest.raises(GameError, match=r"Only what a story has saved can be restored, not .{1,50}$"):
-        game.restore(state)
-    assert game.step(WALKTHROUGH[0]).refusal is None
 
 
 @pytest.mark.parametrize("played", [0, len(WALKTHROUGH)])

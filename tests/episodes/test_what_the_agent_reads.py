@@ -85,7 +85,7 @@ def test_every_prompt_has_the_rooms_description(moments: list[Moment]) -> None:
     assert len(described) > 4
 
 
-def test_no_text_of_the_story_stands_in_a_prompt_twice(moments: list[Moment]) -> None:
+def test_no_text_of_the_story_stands_in_a_prompt_twice_and_its_banner_in_the_first_alone(moments: list[Moment]) -> None:
     twice = [
         (turn.turn, line)
         for turn, prompt in moments
@@ -93,9 +93,6 @@ def test_no_text_of_the_story_stands_in_a_prompt_twice(moments: list[Moment]) ->
         if times > 1 and len(line) >= LONG_LINE
     ]
     assert twice == []
-
-
-def test_the_banner_of_the_story_is_shown_before_the_first_command_alone(moments: list[Moment]) -> None:
     assert [turn.turn for turn, prompt in moments if "Serial number" in prompt] == [1]
 
 

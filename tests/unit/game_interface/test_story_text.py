@@ -15,6 +15,7 @@ ON = StoryEnding(died=False, ending=None)
         ("A sign reads: *** DO NOT RESTART THE MACHINE ***", ON),
         ("The manual says: to RESTART or QUIT, press the knob. It is old.", ON),
         ("*** You have died ***" + QUESTION, StoryEnding(died=True, ending="lost")),
+        ("*** You have died, and your rival has won ***" + QUESTION, StoryEnding(died=True, ending="lost")),
         ("*** You have won ***" + QUESTION, StoryEnding(died=False, ending="won")),
         ("*** You have missed the point entirely ***" + QUESTION, StoryEnding(died=False, ending="over")),
         ("****  You have died  ****\n\nNow, let's take a look here...", StoryEnding(died=True, ending=None)),
@@ -33,21 +34,17 @@ def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question
         ("The end", False, True, True, StoryEnding(died=False, ending="won")),
         ("Oh no!", False, False, True, StoryEnding(died=True, ending=None)),
         ("", True, False, False, StoryEnding(died=False, ending="over")),
+        *(
+            (f"*** {banner} ***{QUESTION}", stopped, False, True, StoryEnding(died=False, ending="won"))
+            for banner in ("You have won", "You have won... for now", "CONGRATULATIONS!")
+            for stopped in (True, False)
+        ),
     ],
 )
-def test_a_profile_knows_victories_without_a_word_and_deaths_that_end_nothing_while_the_machine_runs(
+def test_a_profile_knows_victories_without_a_word_and_deaths_but_a_story_that_says_that_the_player_won_is_believed(
     text: str, *, stopped: bool, victory: bool, defeat: bool, expected: StoryEnding
 ) -> None:
     assert judge_ending(text, stopped=stopped, victory=victory, defeat=defeat) == expected
-
-
-@pytest.mark.parametrize("banner", ["You have won", "You have won... for now", "CONGRATULATIONS!"])
-@pytest.mark.parametrize("stopped", [True, False])
-def test_a_story_that_says_that_the_player_won_is_believed_where_its_profile_sees_a_defeat(
-    banner: str, *, stopped: bool
-) -> None:
-    ending = judge_ending(f"*** {banner} ***{QUESTION}", stopped=stopped, victory=False, defeat=True)
-    assert ending == StoryEnding(died=False, ending="won")
 
 
 @pytest.mark.parametrize(
@@ -57,11 +54,6 @@ def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
     text = f"*** {banner} ***{QUESTION}"
     assert judge_ending(text, stopped=False, victory=False, defeat=False).ending == "over"
     assert judge_ending(text, stopped=False, victory=False, defeat=True).ending == "lost"
-
-
-def test_who_dies_has_not_won_whatever_else_the_banner_says() -> None:
-    text = "*** You have died, and your rival has won ***" + QUESTION
-    assert judge_ending(text, stopped=False, victory=False, defeat=False) == StoryEnding(died=True, ending="lost")
 
 
 @pytest.mark.parametrize(

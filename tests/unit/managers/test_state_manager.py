@@ -28,10 +28,16 @@ def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
 
 
 def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path) -> None:
-    state = GameState(episode=3, turn_count=7)
+    state = GameState(episode=3, turn_count=6)
+    manager = manager_in(tmp_path, state)
+    manager.export_current_state()
+    unknown = json.loads((tmp_path / "current_state.json").read_text())
+    assert (unknown["turn"], unknown["location"], unknown["score"]) == (6, None, None)
     state.begin(Observation("", Location(31, "Blue Vats"), (GameObject(70, "grey banner"),), score=5))
-    manager_in(tmp_path, state).export_current_state()
+    state.turn_count = 7
+    manager.export_current_state()
     shown = json.loads((tmp_path / "current_state.json").read_text())
+    assert [file.name for file in tmp_path.iterdir()] == ["current_state.json"]
     assert shown.pop("timestamp")
     statuses = shown.pop("managers")
     assert shown == {
@@ -46,16 +52,6 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
     }
     assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
     assert statuses["MapManager"]["metrics"]["rooms"] == 0
-
-
-def test_each_turn_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    state = GameState()
-    manager = manager_in(tmp_path, state)
-    for state.turn_count in (1, 2):
-        manager.export_current_state()
-    shown = json.loads((tmp_path / "current_state.json").read_text())
-    assert (shown["turn"], shown["location"], shown["score"]) == (2, None, None)
-    assert [file.name for file in tmp_path.iterdir()] == ["current_state.json"]
 
 
 def test_the_turns_of_a_route_are_written_before_a_model_is_asked(tmp_path: Path) -> None:

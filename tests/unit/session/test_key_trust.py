@@ -12,7 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration, require_named, trust
 from tests.fixtures.typed_command import typed
 
-THEIRS = "https://models.example/v1"
+THEIRS, OURS, LOCAL = "https://models.example/v1", "https://mine.example/v1", "http://127.0.0.1:8080/v1"
 KEY = "sk-0123456789abcdef0123"
 IN_ENVIRONMENT = {"OPENAI_API_KEY": KEY}
 
@@ -55,19 +55,26 @@ def test_nor_to_one_of_a_role_or_of_a_parent_folder_or_of_an_env_file(clone: Pat
         load_configuration({}, IN_ENVIRONMENT, clone)
 
 
-def test_it_is_sent_to_addresses_of_the_command_line_and_of_the_environment_and_to_this_machine(clone: Path) -> None:
-    own = "https://mine.example/v1"
-    for overrides, environ in (({"llm.base_url": own}, {}), ({}, {"OPENAI_BASE_URL": own})):
-        chosen = load_configuration(overrides, {**IN_ENVIRONMENT, **environ}, clone).configuration
-        assert chosen.llm.base_url == own
-    (clone / "zorkgpt.toml").write_text('[llm]\nbase_url = "http://127.0.0.1:8080/v1"\n', encoding="utf-8")
-    assert load_configuration({}, IN_ENVIRONMENT, clone).configuration.llm.api_key is not None
-
-
-def test_a_key_in_the_same_file_and_the_file_of_the_home_folder_need_no_trust(clone: Path) -> None:
-    assert load_configuration({}, {**IN_ENVIRONMENT, "HOME": str(clone)}, clone).configuration.llm.base_url == THEIRS
-    (clone / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{THEIRS}"\napi_key = "{KEY}"\n', encoding="utf-8")
-    assert load_configuration({}, {}, clone).configuration.llm.base_url == THEIRS
+@pytest.mark.parametrize(
+    ("overrides", "environ", "file", "base_url"),
+    [
+        ({"llm.base_url": OURS}, IN_ENVIRONMENT, None, OURS),
+        ({}, {**IN_ENVIRONMENT, "OPENAI_BASE_URL": OURS}, None, OURS),
+        ({}, IN_ENVIRONMENT, f'[llm]\nbase_url = "{LOCAL}"\n', LOCAL),
+        ({}, {}, f'[llm]\nbase_url = "{THEIRS}"\napi_key = "{KEY}"\n', THEIRS),
+        ({}, {**IN_ENVIRONMENT, "HOME": "."}, None, THEIRS),
+    ],
+    ids=["command line", "environment", "this machine", "key in the same file", "file of the home folder"],
+)
+def test_it_is_sent_to_an_address_that_needs_no_trust(
+    clone: Path, overrides: dict[str, object], environ: dict[str, str], file: str | None, base_url: str
+) -> None:
+    if file:
+        (clone / "zorkgpt.toml").write_text(file, encoding="utf-8")
+    if "HOME" in environ:
+        environ = {**environ, "HOME": str(clone)}
+    llm = load_configuration(overrides, environ, clone).configuration.llm
+    assert (llm.base_url, llm.api_key is not None) == (base_url, True)
 
 
 def test_trust_lasts_as_long_as_the_file_stays_the_same(clone: Path, clean_environment: pytest.MonkeyPatch) -> None:

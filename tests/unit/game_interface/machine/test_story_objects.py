@@ -46,16 +46,14 @@ def test_the_tree_is_read_from_any_kind_of_buffer(image: StoryImage, tmp_path: P
     assert table.children(memory, BOX) == []
 
 
-def test_numbers_outside_the_table_are_nothing(image: StoryImage, tmp_path: Path) -> None:
+def test_numbers_outside_the_table_are_nothing_and_a_tree_that_runs_in_a_circle_ends(
+    image: StoryImage, tmp_path: Path
+) -> None:
     table, memory = load(image, tmp_path), memory_of(image)
     for num in (-1, 0, 5, 70000):
         assert table.name(num) == ""
         assert table.entry(memory, num) == ObjectEntry()
         assert table.children(memory, num) == []
-
-
-def test_a_tree_that_runs_in_a_circle_ends(image: StoryImage, tmp_path: Path) -> None:
-    table, memory = load(image, tmp_path), memory_of(image)
     memory[link(image, LAMP, 1)] = memory[link(image, HALL, 2)]
     memory[link(image, HALL, 0)] = memory[link(image, COIN, 0)]
     assert table.children(memory, HALL) == [BOX, LAMP]
