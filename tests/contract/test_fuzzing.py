@@ -107,7 +107,8 @@ def open_many(count: int, folder: Path) -> set[str]:
         return set(pool.map(open_and_play, contents, (folder / f"{number}.z5" for number in range(count))))
 
 
-def check_commands(game: IsolatedGame, count: int) -> None:
+@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_random_commands_leave_the_game_playable(game: IsolatedGame, count: int) -> None:
     before, own = files_around(), files_in(game)
     play_at_random(game, count, random.Random(SEED))
     assert files_around() == before
@@ -115,19 +116,12 @@ def check_commands(game: IsolatedGame, count: int) -> None:
     assert game.reset(1).text
 
 
-def check_files(count: int, folder: Path) -> None:
+@pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_mangled_files_are_played_or_are_errors(tmp_path: Path, count: int) -> None:
     before = files_around()
-    assert {"played", "StoryError"} <= open_many(count, folder) <= {"played", "StoryError", "GameError"}
+    assert {"played", "StoryError"} <= open_many(count, tmp_path) <= {"played", "StoryError", "GameError"}
     assert files_around() == before
-    assert list(folder.iterdir()) == []
-
-
-def test_some_random_commands_leave_the_game_playable(game: IsolatedGame) -> None:
-    check_commands(game, 1_000)
-
-
-def test_some_mangled_files_are_played_or_are_errors(tmp_path: Path) -> None:
-    check_files(40, tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -136,13 +130,3 @@ def test_any_text_is_answered_or_refused(game: IsolatedGame, command: str) -> No
     if game.observation.ending:
         game.reset(1)
     assert game.step(command) == game.observation
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_random_commands_leave_the_game_playable(game: IsolatedGame) -> None:
-    check_commands(game, 100_000)
-
-
-@pytest.mark.slow
-def test_ten_thousand_mangled_files_are_played_or_are_errors(tmp_path: Path) -> None:
-    check_files(10_000, tmp_path)

@@ -23,17 +23,20 @@ MOST_WAIT = 12  # turns from the first repetition to the first warning
 AIMLESS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")
 
 
-@pytest.mark.stories
-def test_a_winning_game_of_zork_repeats_next_to_nothing_and_aimless_play_repeats_itself(zork1: Path) -> None:
-    assert rate(zork1, get_zork1_walkthrough(), WINNING_SEED) < GOAL
-    assert rate(zork1, aimless(), 1) > WITHOUT_MEMORY
-
-
-def test_a_winning_game_of_the_tide_house_repeats_next_to_nothing_and_aimless_play_repeats_itself(
-    own_story: Path,
+@pytest.mark.parametrize(
+    ("story", "commands", "seed"),
+    [
+        pytest.param("zork1", get_zork1_walkthrough(), WINNING_SEED, marks=pytest.mark.stories),
+        ("own_story", WALKTHROUGH, 1),
+    ],
+    ids=["zork", "the tide house"],
+)
+def test_a_winning_game_repeats_next_to_nothing_and_aimless_play_repeats_itself(
+    request: pytest.FixtureRequest, story: str, commands: Sequence[str], seed: int
 ) -> None:
-    assert rate(own_story, WALKTHROUGH, 1) < GOAL
-    assert rate(own_story, aimless(), 1) > WITHOUT_MEMORY
+    file: Path = request.getfixturevalue(story)
+    assert rate(file, commands, seed) < GOAL
+    assert rate(file, random.Random(1).choices(AIMLESS, k=200), 1) > WITHOUT_MEMORY
 
 
 @pytest.mark.stories
@@ -58,10 +61,6 @@ def test_aimless_play_of_the_tide_house_is_warned_of_circles(own_story: Path, se
 @pytest.mark.parametrize("story", [OWN_STORY, *user_stories()], ids=lambda story: story.stem)
 def test_no_winning_game_is_warned_of_circles(story: Path) -> None:
     assert noticed_in(list(walkthrough_turns(walkthrough_of(story)))).circling == 0
-
-
-def aimless() -> list[str]:
-    return random.Random(1).choices(AIMLESS, k=200)
 
 
 def rate(story: Path, commands: Sequence[str], seed: int) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from tests.fixtures.dye_works import GATE, VATS
-from tests.golden.golden_file import assert_golden
+from tests.golden.golden_file import as_shown, assert_golden
 from tests.unit.managers.episode_parts import EpisodePlay
 
 
@@ -29,6 +29,5 @@ def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None
     play.turn("wait", "The fumes take you. " * 20, location=GATE, died=True)
     play.manager.end("lost")
     play.begin(5)
-    prompt = play.llm.calls[-1].prompt
-    shown = f"=== system ===\n{prompt.system}\n\n=== user ===\n{prompt.user}"
+    shown = as_shown(play.llm.calls[-1].prompt)
     assert_golden("episode_prompt.txt", f"{shown}\n\n=== hand-over ===\n{play.manager.handover()}")

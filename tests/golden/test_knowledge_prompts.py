@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
-from tests.golden.golden_file import assert_golden
+from tests.golden.golden_file import as_shown, assert_golden
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.language_model import Prompt
 
 BY_HAND = "## DANGERS & THREATS\n\n- Never swim in the river.\n"
-
-
-def as_shown(prompt: Prompt) -> str:
-    return f"=== system ===\n{prompt.system}\n\n=== user ===\n{prompt.user}"
 
 
 def play_on(play: KnowledgePlay) -> None:

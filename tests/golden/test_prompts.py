@@ -10,15 +10,11 @@ from pydantic import BaseModel
 
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
-from tests.golden.golden_file import assert_golden
+from tests.golden.golden_file import as_shown, assert_golden
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
 TURNS = 14
-
-
-def as_shown(prompt: Prompt) -> str:
-    return f"=== system ===\n{prompt.system}\n\n=== user ===\n{prompt.user}"
 
 
 @pytest.fixture(scope="module")

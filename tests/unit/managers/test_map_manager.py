@@ -191,12 +191,6 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(walk(1, "north", 2))
         assert "died" not in manager.local_view()
 
-    @pytest.mark.parametrize("line", ["down. south", "wait. wait then look", "wait", "x shape", "look"])
-    def test_several_commands_in_a_line_and_the_passing_of_time_make_no_edge(self, tmp_path: Path, line: str) -> None:
-        manager = manager_in(tmp_path)
-        manager.learn(turn(STUDY, line, HALL))
-        assert manager.game_map.connections == {}
-
 
 def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
     walks = (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4), walk(4, "n", 5))

@@ -117,16 +117,6 @@ def test_recent_play_is_the_last_twenty_turns_or_those_since_the_last_update(
     assert told_turns(last_prompt(play)) == list(range(31 - shown, 31))
 
 
-def test_where_there_is_room_a_long_response_is_told_whole(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
-    text = (
-        "You fall. " + "The chute is long and smooth. " * 20 + "Below you the sluice stands open: that was the draught."
-    )
-    play.turn("jump", text)
-    play.wait_until(20)
-    assert text in last_prompt(play).user
-
-
 def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every_answer_is_told(tmp_path: Path) -> None:
     room = "Dye Works Gate\n" + "Looms stand here and clatter on and on. " * 40
     play = ObjectivePlay(tmp_path, [{}])

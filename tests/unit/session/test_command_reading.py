@@ -10,18 +10,14 @@ from session.commands import commands_of, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 
-def test_prepositions_part_phrases_and_articles_are_left_out() -> None:
+def test_prepositions_part_phrases_unless_they_name_a_thing_and_articles_are_left_out() -> None:
     command = read_command("Dip the grey BANNER in a mordant.", vocabulary())
     assert command is not None
     assert command.words == ("dip", "the", "grey", "banner", "in", "a", "mordant")
     assert command.phrases == (("grey", "banner"), ("mordan",))
     assert command.frame == ("dip", None, "in", None)
-
-
-def test_a_preposition_that_also_names_a_thing_parts_nothing() -> None:
     words = vocabulary()
-    words = replace(words, objects={**words.objects, "in": (LOOM,)})
-    command = read_command("take in basket", words)
+    command = read_command("take in basket", replace(words, objects={**words.objects, "in": (LOOM,)}))
     assert command is not None
     assert command.phrases == (("in", "basket"),)
 

@@ -61,6 +61,9 @@ def test_no_argument_is_needed_and_nothing_outside_is_read(tmp_path: Path, monke
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert GameConfiguration() == usual
     assert usual.llm.api_key is None
+    assert (usual.room_description_age_window, usual.objective_update_interval) == (10, 20)
+    assert (usual.map_state_file, usual.get_memory_history_window()) == ("map_state.json", 3)
+    assert (usual.memory_sampling.temperature, usual.memory_sampling.max_tokens) == (0.3, 1000)
 
 
 @pytest.mark.parametrize("name", SEED_OPTIONS)
@@ -96,16 +99,6 @@ def test_an_unknown_option_and_a_value_out_of_bounds_are_refused(options: dict[s
 )
 def test_a_time_limit_is_in_seconds_or_names_its_unit(given: object, seconds: float) -> None:
     assert GameConfiguration.model_validate({"budgets": {"max_time": given}}).budgets.max_time == seconds
-
-
-def test_defaults_are_the_seeds() -> None:
-    configuration = GameConfiguration()
-    assert configuration.room_description_age_window == 10
-    assert configuration.objective_update_interval == 20
-    assert configuration.map_state_file == "map_state.json"
-    assert configuration.memory_sampling.temperature == 0.3
-    assert configuration.memory_sampling.max_tokens == 1000
-    assert configuration.get_memory_history_window() == 3
 
 
 def test_every_option_is_documented() -> None:
@@ -207,23 +200,23 @@ class TestKeys:
         for key in ("ollama", "EMPTY", "none"):
             assert _revealed(_of(llm={"api_key": key}).llm.api_key) == key
 
-    @pytest.mark.parametrize("llm", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
-    def test_a_key_is_in_nothing_that_is_printed_or_written(self, llm: dict[str, object]) -> None:
-        configuration = _of(llm=llm)
-        written = [
+    @pytest.mark.parametrize("keys", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
+    def test_a_key_is_in_nothing_that_is_printed_and_what_is_written_makes_the_same_configuration_without_it(
+        self, keys: dict[str, object]
+    ) -> None:
+        others = {"assist": "valid-actions", "game": {"file": "a.z5"}}
+        configuration = _of(llm={**keys, "timeout": 5}, **others)
+        written = json.dumps(configuration.without_keys())
+        shown = [
             repr(configuration),
             str(configuration),
             repr(configuration.role("agent")),
             repr(configuration.model_dump()),
             configuration.model_dump_json(),
-            json.dumps(configuration.without_keys()),
+            written,
         ]
-        assert [text for text in written if KEY in text] == []
-
-    def test_what_is_written_makes_the_same_configuration_but_for_the_keys(self) -> None:
-        configuration = _of(llm={"api_key": KEY, "timeout": 5}, assist="valid-actions", game={"file": "a.z5"})
-        read_back = GameConfiguration.model_validate(json.loads(json.dumps(configuration.without_keys())))
-        assert read_back == _of(llm={"timeout": 5}, assist="valid-actions", game={"file": "a.z5"})
+        assert [text for text in shown if KEY in text] == []
+        assert GameConfiguration.model_validate(json.loads(written)) == _of(llm={"timeout": 5}, **others)
 
 
 @pytest.mark.parametrize(

@@ -96,23 +96,6 @@ def test_the_journal_has_the_digests_of_both_versions_of_a_write_and_a_resumed_r
     assert after.recorded == session.recorded
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3])
-def test_writes_that_did_not_reach_the_disk_are_made_again(tmp_path: Path, lost: int) -> None:
-    """The file is an earlier version, and so is its backup, if it has one."""
-    lines = ["mordant", "alum", "woad"]
-    Session(tmp_path).play(*lines[: 3 - lost])
-    old = [(path, path.read_bytes()) for path in tmp_path.glob(f"{FILE}*") if path.suffix != ".lock"]
-    whole = resumed(tmp_path, *lines)
-    expected = whole.text
-    for path in tmp_path.glob(f"{FILE}.backup"):
-        path.unlink()
-    for path, content in old:
-        path.write_bytes(content)
-    again = resumed(tmp_path, *lines)
-    assert again.text == again.store.document.text == expected == "vats\nmordant\nalum\nwoad\n"
-    assert again.recorded == whole.recorded
-
-
 def test_a_kill_between_backup_and_file_loses_nothing(tmp_path: Path) -> None:
     Session(tmp_path).play("mordant", "alum")
     backup = tmp_path / f"{FILE}.backup"
