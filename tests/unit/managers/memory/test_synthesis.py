@@ -12,14 +12,15 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
-from managers.memory.outcome import ZMachineContext, signals_of
-from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories
-from managers.memory.synthesis import VisitSynthesis
+from managers.memory.outcome import ZMachineContext, names, signals_of
+from managers.memory.prompt import LONGEST_QUOTE, NO_SIGNALS, TOLD_BELOW, existing_memories, memory_of
+from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
 from session.game_state import PlayedAction
+from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
-from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import (
     LONG,
     NOTHING,
@@ -384,3 +385,201 @@ class TestAnswers:
         play.turn("take beam", "You can't.")
         assert "LOCATION: Location #77 (ID: 77)" in asked(play)
         assert "## Location 77\n" in (tmp_path / "Memories.md").read_text()
+
+
+ARRIVAL = "Blue Vats\nThe vats stand in two rows. An elvish sword hangs above them. The oak door south is shut."
+SWORD = GameObject(90, "elvish sword")
+OIL = GameObject(80, "can of oil")
+
+
+def first_visit(workdir: Path, answer: dict[str, object]) -> tuple[str, MemoryPlay]:
+    """The tier of the memory of a first visit in turns 2 to 4, in which the banner was laid down and oil was found."""
+    play = MemoryPlay(workdir, [NOTHING, answer])
+    play.turn("take banner", "Taken.", inventory=(BANNER,))
+    play.turn("north", ARRIVAL, location=VATS, visible=(SWORD,))
+    play.turn("drop banner", "Dropped.", inventory=(), visible=(SWORD, BANNER))
+    play.turn("open drawer", "Inside is a can of oil.", visible=(SWORD, BANNER, OIL))
+    play.turn("up", "Drying Loft", location=LOFT)
+    caches = (play.manager.memory_cache, play.manager.ephemeral_cache)
+    (kept,) = (each for cache in caches for each in cache.get(VATS.num, ()))
+    return kept.persistence, play
+
+
+class TestCoreMemories:
+    """A memory is core only if it is about what the player was shown on coming there for the first time."""
+
+    @pytest.mark.parametrize(
+        ("turn", "tier"), [(2, "core"), (3, "core"), (4, "permanent"), (99, "permanent"), (None, "permanent")]
+    )
+    def test_its_turn_is_of_the_arrival_or_the_first_there(self, tmp_path: Path, turn: int | None, tier: str) -> None:
+        kept, play = first_visit(tmp_path, learnt("Sword hangs here", "core", turn=turn))
+        assert kept == tier
+        assert play.metrics["core_validation_downgrade"] == (tier != "core")
+        if tier == "core":
+            assert [each.turns for each in play.manager.memory_cache[VATS.num]] == ["3"]
+
+    @pytest.mark.parametrize(
+        ("title", "tier"),
+        [
+            ("Sword hangs above the vats", "core"),
+            ("Sword spawns here", "core"),
+            ("Southern door is shut", "core"),
+            ("Grey banner lies by the door", "ephemeral"),
+            ("Can of oil by the door", "permanent"),
+            ("Troll wanders about", "permanent"),
+        ],
+    )
+    def test_what_it_says_was_shown_on_arrival(self, tmp_path: Path, title: str, tier: str) -> None:
+        with capture_logs() as logs:
+            kept, _ = first_visit(tmp_path, learnt(title, "core", turn=3, memory_text="So it is."))
+        assert kept == tier
+        warned = [log["event"] for log in logs if log["log_level"] == "warning"]
+        expected = f"CORE memory rejected: not shown on arrival, downgrading to {tier.upper()}"
+        assert warned == ([] if tier == "core" else [expected])
+
+    def test_what_the_player_left_there_is_no_more_core_on_a_return(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, [NOTHING, NOTHING, learnt("Banner lies here", "core", turn=6)])
+        play.turn("take banner", "Taken.", inventory=(BANNER,))
+        play.turn("north", ARRIVAL, location=VATS)
+        play.turn("drop banner", "Dropped.", inventory=(), visible=(BANNER,))
+        play.turn("up", "Drying Loft", location=LOFT, visible=())
+        play.turn("down", "Blue Vats. A banner lies here.", location=VATS, visible=(BANNER,))
+        play.turn("kick vat", "You can't.")
+        play.manager.end()
+        assert [each.persistence for each in play.manager.ephemeral_cache[VATS.num]] == ["ephemeral"]
+        assert VATS.num not in play.manager.memory_cache
+
+    def test_words_are_compared_by_their_beginnings(self) -> None:
+        assert was_shown("Doors in the south", "", "A door leads southwards.")
+        assert not was_shown("Iron key in the drawer", "Open it first.", "A door leads southwards.")
+        assert was_shown("Odd", "", "A door leads southwards.")
+
+    def test_a_thing_is_named_by_the_last_word_of_its_name(self) -> None:
+        assert names("The swords hang here, and a can.", ["elvish sword", "can of oil", ""]) == {"elvish sword"}
+
+
+# A small model only chooses which turn is worth keeping; what is kept of it is the machine's word.
+
+ROOM = f"Blue Vats\n{LONG}"
+
+
+def never(*_: object) -> Reply:
+    raise AssertionError("nobody is asked")
+
+
+def small(workdir: Path, replies: Any = never) -> MemoryPlay:
+    """The player of a small model has come to the vats, where everything but the jar of mordant is visible."""
+    play = MemoryPlay(workdir, replies, prompt_budgets={"memory": 900})
+    play.turn("north", ROOM, location=VATS, visible=(MORDANT,))
+    return play
+
+
+def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
+    """Category, tier and title of all that is remembered at the vats."""
+    play.manager.end()
+    memories = [
+        *play.manager.memory_cache.get(VATS.num, ()),
+        *play.manager.ephemeral_cache.get(VATS.num, ()),
+    ]
+    return [(each.category, each.persistence, each.title) for each in memories]
+
+
+@pytest.mark.parametrize(
+    ("action", "text", "after", "remembered"),
+    [
+        ("open lid", "A can of oil!", {"visible": (MORDANT, OIL)}, ("DISCOVERY", "permanent", "can of oil")),
+        ("take jar", "Taken.", {"inventory": (MORDANT,)}, ("NOTE", "ephemeral", "jar of mordant taken")),
+        ("open lid", "It opens.", {"world_hash": "1", "visible": ()}, ("NOTE", "ephemeral", "It opens.")),
+        ("wear coat", "It fits you.", {"score": 5}, ("SUCCESS", "permanent", "+5 points")),
+        ("sell banner", "A bad deal.", {"score": -1}, ("DANGER", "permanent", "-1 point")),
+        ("drink dye", "You can't breathe.", {"died": True}, ("DANGER", "permanent", "death")),
+        ("push vat", "You can't.", {}, ("FAILURE", "permanent", "You can't.")),
+        ("enter chute", "Drying Loft", {"location": LOFT}, ("DISCOVERY", "permanent", "leads to Drying Loft")),
+        ("read plaque", f"A dyer lived. {'He dyed and dyed. ' * 9}", {}, ("DISCOVERY", "permanent", "A dyer lived.")),
+    ],
+)
+def test_title_tier_and_category_are_the_machines_word(
+    tmp_path: Path, action: str, text: str, after: dict[str, Any], remembered: tuple[str, str, str]
+) -> None:
+    play = small(tmp_path)
+    play.turn(action, text, **after)
+    category, tier, result = remembered
+    assert kept(play) == [(category, tier, f"`{action}`: {result}")]
+    assert play.llm.calls == []
+
+
+@pytest.mark.parametrize(
+    ("action", "text"), [("look", ROOM), ("wait", "Time passes."), ("east", "You can't go that way.")]
+)
+def test_nothing_is_kept_of_an_arrival_of_waiting_and_of_a_barred_way(tmp_path: Path, action: str, text: str) -> None:
+    play = small(tmp_path)
+    play.turn(action, text)
+    assert kept(play) == []
+
+
+def test_what_is_known_by_its_title_is_not_kept_twice(tmp_path: Path) -> None:
+    play = small(tmp_path)
+    play.manager.add_memory(VATS.num, VATS.name, memory("`push vat`: You can't."))
+    play.turn("push vat", "You can't.")
+    assert len(kept(play)) == 1
+    assert play.metrics["refused"] == 0
+
+
+def test_where_several_turns_are_worth_it_the_model_chooses_one(tmp_path: Path) -> None:
+    play = small(tmp_path, [{"turn": 3}])
+    play.turn("push vat", "You can't.")
+    play.turn("take jar", "Taken.", inventory=(MORDANT,))
+    play.turn("wait")
+    assert kept(play) == [("NOTE", "ephemeral", "`take jar`: jar of mordant taken")]
+    (call,) = play.llm.calls
+    assert call.schema.model_json_schema()["properties"] == {
+        "turn": {"enum": [2, 3], "title": "Turn", "type": "integer"}
+    }
+    assert "Turn 2: `push vat`: You can't." in call.prompt.user
+    assert TokenCounter().estimate(call.prompt.system + call.prompt.user) < 250
+
+
+def test_points_and_deaths_are_kept_whatever_else_there_is(tmp_path: Path) -> None:
+    play = small(tmp_path)
+    play.turn("push vat", "You can't.")
+    play.turn("wear coat", "It fits you.", score=5)
+    play.turn("drink dye", "It burns.", died=True)
+    assert [title for _, _, title in kept(play)] == ["`wear coat`: +5 points", "`drink dye`: death"]
+
+
+def test_a_turn_that_is_no_news_is_no_answer(tmp_path: Path) -> None:
+    play = small(tmp_path, [{"turn": 9}])
+    play.turn("push vat", "You can't.")
+    play.turn("kick vat", "You can't.")
+    assert kept(play) == []
+    assert play.metrics["synthesis_failures"] == 1
+
+
+def test_the_text_is_the_storys_own_as_far_as_the_title_has_not_got_it(tmp_path: Path) -> None:
+    play = small(tmp_path)
+    play.turn("wear coat", "It fits you.\n\nYou feel well.", score=5)
+    play.turn("push vat", "You can't.", score=6)
+    play.turn("enter hatch", "Drying Loft\nBanners hang here.", location=LOFT, score=7)
+    play.now = replace(play.now, location=VATS)
+    play.turn("enter chute", "Down you go!\n\nDrying Loft\nBanners hang here.", location=LOFT, score=8)
+    play.manager.end()
+    assert [each.text for each in play.manager.memory_cache[VATS.num]] == [
+        '"It fits you. You feel well."',
+        '"You can\'t."',
+        "It leads there.",
+        '"Down you go!"',
+    ]
+
+
+def test_of_a_long_answer_beginning_and_end_are_kept() -> None:
+    stirred = outcome("stir", f"It swirls. {'blue ' * 90}It stops.", score_delta=1)
+    text = memory_of(stirred).memory_text or ""
+    assert (text[:12], text[-11:]) == ('"It swirls. ', ' It stops."')
+    assert len(text) <= LONGEST_QUOTE + 2
+
+
+def test_what_was_carried_all_along_is_not_taken_for_news(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, never, prompt_budgets={"memory": 900})
+    play.turn("north", ROOM, location=VATS, inventory=(BANNER,))
+    play.turn("drop banner", "Dropped.", inventory=(), visible=(BANNER,))
+    assert kept(play) == [("NOTE", "ephemeral", "`drop banner`: grey banner laid down")]
