@@ -19,7 +19,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
 from session.game_state import PlayedAction
 from session.text import TokenCounter
-from session.values import GameObject, Location, Observation
+from session.values import GameObject, Location
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import (
     LONG,
@@ -98,6 +98,7 @@ class TestOtherLocations:
             f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
             f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num})",
         ]
+        assert asked(play, "CONTEXT SIGNALS:").startswith(NO_SIGNALS)
         play.turn("pull rope", "The gate behind you falls shut.", world_hash="2")
         play.manager.end()
         old, guess = play.manager.memory_cache[GATE.num]
@@ -114,13 +115,6 @@ class TestOtherLocations:
 
 
 class TestPrompt:
-    def test_what_never_changes_is_in_the_system_role(self, tmp_path: Path) -> None:
-        play = play_at_the_vats(tmp_path)
-        play.turn("take beam", "You can't.")
-        play.manager.end()
-        (call,) = play.llm.calls
-        assert (call.role, call.schema, call.prompt.system) == ("memory", VisitSynthesis, fill_prompt("memory"))
-
     def test_a_first_visit_shows_once_what_the_story_printed_on_arrival(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
@@ -131,6 +125,8 @@ class TestPrompt:
         assert f"Turn 1 [Dye Works Gate]: north\nResponse: {TOLD_BELOW}" in prompt
         assert prompt.count(LONG) == 1
         assert "visit status: FIRST VISIT" in prompt
+        assert "• Turn 1: Long description on arrival at a first visit" in prompt
+        assert "• Turn 2: Inventory changed" in prompt
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't.")
         assert "visit status: RETURN VISIT" in asked(play)
@@ -157,6 +153,8 @@ class TestPrompt:
             "Turn 6 [Blue Vats]: wait 3\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
         )
         assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait 3\nTurn 7: because of take beam"
+        (call,) = play.llm.calls
+        assert (call.role, call.schema, call.prompt.system) == ("memory", VisitSynthesis, fill_prompt("memory"))
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
@@ -200,31 +198,24 @@ class TestPrompt:
         signals = signals_of(outcome(action, response, **facts))
         assert [(" ".join(words.split()[:2]), tier) for words, tier in signals] == expected
 
-    def test_the_absence_of_signals_is_told(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, silent)
-        play.manager.record_action_outcome(31, "Blue Vats", "read plaque", LONG, {})
-        assert play.prompts[0].split("CONTEXT SIGNALS:\n")[1].startswith(NO_SIGNALS)
-
-    def test_the_long_description_is_a_signal_about_the_turn_of_the_arrival(self, tmp_path: Path) -> None:
-        """It named the turn after it."""
-        play = MemoryPlay(tmp_path, silent)
-        play.begin(1, Observation("A gate.", LOFT, (), (), score=0))
-        play.turn("down", f"Blue Vats\n{LONG}", location=VATS)
-        play.turn("take beam", "You can't.")
-        play.manager.end()
-        assert "• Turn 1: Long description on arrival at a first visit" in play.prompts[-1]
-        assert "• Turn 2: Failed action" in play.prompts[-1]
-
-    def test_what_came_of_a_turn_is_said_in_the_machines_words(self, tmp_path: Path) -> None:
+    def test_what_came_of_a_turn_is_said_in_the_machines_words_and_a_signal_of_several_turns_once(
+        self, tmp_path: Path
+    ) -> None:
         play = play_at_the_vats(tmp_path)
         vat = GameObject(72, "lid", attributes=frozenset({3}))
         play.turn("open lid", "You can't say that it was shut.", visible=(vat,))
         play.turn("take jar", "You can't miss it.", visible=(vat,), inventory=(MORDANT,))
         play.turn("take beam", "You can't.")
+        play.turn("kick beam", "You can't.")
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
             "Turn 3: open lid (the player stayed, something in sight changed)",
             "Turn 4: take jar (the player stayed, took jar of mordant)",
             "Turn 5: take beam (the player stayed)",
+            "Turn 6: kick beam (the player stayed)",
+        ]
+        assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
+            "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
+            "• Turns 5, 6: Failed action, as a hint from the wording alone (likely PERMANENT)",
         ]
 
     def test_four_blows_have_four_answers(self, tmp_path: Path) -> None:
@@ -255,16 +246,6 @@ class TestPrompt:
         play.begin(1, replace(play.now, text=opening))
         play.turn("take beam", "You can't.")
         assert "On arrival the story showed: You dream.\n\nDye Works Gate\nIt creaks.\nTurn 1: " in asked(play)
-
-    def test_a_signal_of_several_turns_is_told_once(self, tmp_path: Path) -> None:
-        play = play_at_the_vats(tmp_path)
-        for command in ("take beam", "kick beam", "eat beam"):
-            play.turn(command, "You can't.")
-        play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
-            "• Turns 3, 4, 5: Failed action, as a hint from the wording alone (likely PERMANENT)",
-            "• Turn 6: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
-        ]
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
@@ -317,8 +298,12 @@ class TestPrompt:
 
 class TestAnswers:
     def test_a_lone_answer_counts_as_a_list_of_one_and_may_name_its_tier_in_capitals(self, tmp_path: Path) -> None:
-        play = answered(tmp_path, learnt("a", "PERMANENT"))
-        assert [(kept.title, kept.persistence) for kept in play.manager.memory_cache[31]] == [("a", "permanent")]
+        (kept,) = answered(tmp_path, learnt("a", "PERMANENT")).manager.memory_cache[31]
+        assert (kept.title, kept.persistence, kept.status) == ("a", "permanent", "ACTIVE")
+
+    def test_a_new_memory_that_the_model_calls_superseded_is_tentative(self, tmp_path: Path) -> None:
+        (kept,) = answered(tmp_path, learnt("a", status="SUPERSEDED")).manager.memory_cache[31]
+        assert kept.status == "TENTATIVE"
 
     def test_core_on_a_return_visit_becomes_permanent_with_a_warning_and_a_count(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, [learnt("a", "core"), learnt("b", "core")])
@@ -374,10 +359,6 @@ class TestAnswers:
         assert [entry["log_level"] for entry in logs] == ["warning"]
         assert play.metrics["synthesis_failures"] == 1
         assert play.manager.memory_cache == {}
-
-    def test_a_new_memory_that_the_model_calls_superseded_is_tentative(self, tmp_path: Path) -> None:
-        play = answered(tmp_path, learnt("a", status="SUPERSEDED"))
-        assert play.manager.memory_cache[31][0].status == "TENTATIVE"
 
     def test_a_room_without_a_name_can_be_remembered(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: learnt("a"))
