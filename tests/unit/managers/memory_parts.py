@@ -50,9 +50,12 @@ def configuration(workdir: Path, **options: object) -> GameConfiguration:
     return GameConfiguration.model_validate({"zork_game_workdir": workdir, **options})
 
 
-def manager_in(workdir: Path, **options: object) -> SimpleMemoryManager:
-    """A manager without a model."""
-    return SimpleMemoryManager(structlog.get_logger(), configuration(workdir, **options), GameState())
+def manager_in(workdir: Path, *remembered: Memory, **options: object) -> SimpleMemoryManager:
+    """A manager without a model, which remembers these at the vats."""
+    manager = SimpleMemoryManager(structlog.get_logger(), configuration(workdir, **options), GameState())
+    for each in remembered:
+        manager.add_memory(VATS.num, VATS.name, each)
+    return manager
 
 
 def titles(cache: dict[int, list[Memory]], location: Location = VATS) -> list[str]:

@@ -55,9 +55,7 @@ class TestRouting:
         assert manager.add_memory(44, "Drying Loft", memory("Mordant first", other))
 
     def test_counts_and_breakdown_tell_the_tiers_apart(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for title, persistence in (("a", "core"), ("b", "permanent"), ("c", "permanent"), ("d", "ephemeral")):
-            manager.add_memory(31, "Blue Vats", memory(title, persistence))
+        manager = manager_in(tmp_path, memory("a", "core"), memory("b"), memory("c"), memory("d", "ephemeral"))
         manager.add_memory(44, "Drying Loft", memory("e", "ephemeral"))
         manager.invalidate_memory(31, "c", "no")
         assert manager.get_memory_breakdown(31) == {"core": 1, "permanent": 1, "ephemeral": 1}
@@ -91,18 +89,17 @@ class TestRouting:
 
     @pytest.mark.parametrize("location_id", ["31", 31.0, True, -1])
     def test_what_is_no_location_is_refused_and_nothing_is_lost(self, tmp_path: Path, location_id: Any) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory())
+        manager = manager_in(tmp_path, memory())
         before = text_of(tmp_path)
-        changes: list[Callable[[], object]] = [
-            lambda: manager.add_memory(location_id, "Nowhere", memory("New")),
-            lambda: manager.supersede_memory(location_id, "Nowhere", "Mordant first", memory("New")),
-            lambda: manager.invalidate_memory(location_id, "Mordant first", "no"),
-            lambda: manager.record_action_outcome(location_id, "Nowhere", "wait", "Time passes.", {"score_delta": 5}),
+        changes: list[tuple[Callable[..., object], tuple[object, ...]]] = [
+            (manager.add_memory, ("Nowhere", memory("New"))),
+            (manager.supersede_memory, ("Nowhere", "Mordant first", memory("New"))),
+            (manager.invalidate_memory, ("Mordant first", "no")),
+            (manager.record_action_outcome, ("Nowhere", "wait", "Time passes.", {"score_delta": 5})),
         ]
-        for change in changes:
+        for change, arguments in changes:
             with pytest.raises(ValueError, match=r"is not a location id: expected a whole number, not negative"):
-                change()
+                change(location_id, *arguments)
         assert text_of(tmp_path) == before
 
     @pytest.mark.parametrize("is_held", [True, False])
@@ -126,19 +123,12 @@ class TestRouting:
 class TestSupersession:
     @pytest.mark.parametrize(
         ("old", "new"),
-        [
-            ("ephemeral", "ephemeral"),
-            ("ephemeral", "permanent"),
-            ("permanent", "permanent"),
-            ("core", "core"),
-            ("core", "permanent"),
-        ],
+        [("ephemeral", "ephemeral"), ("ephemeral", "permanent"), ("permanent", "permanent"), ("core", "core")],
     )
     def test_the_old_memory_is_marked_where_it_was_and_the_new_one_goes_to_its_own_tier(
         self, tmp_path: Path, old: str, new: str
     ) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Old way", old))
+        manager = manager_in(tmp_path, memory("Old way", old))
         assert manager.supersede_memory(31, "Blue Vats", "OLD  way", memory("New way", new, turns="50"))
         tiers = {"ephemeral": manager.ephemeral_cache}
         marked = tiers.get(old, manager.memory_cache)[31][0]
@@ -148,8 +138,7 @@ class TestSupersession:
 
     @pytest.mark.parametrize("old", ["core", "permanent"])
     def test_a_persistent_memory_is_never_superseded_by_an_ephemeral_one(self, tmp_path: Path, old: str) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Old way", old))
+        manager = manager_in(tmp_path, memory("Old way", old))
         with capture_logs() as logs:
             assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way", "ephemeral"))
         assert [entry["log_level"] for entry in logs] == ["warning"]
@@ -158,29 +147,23 @@ class TestSupersession:
         assert manager.ephemeral_cache == {}
 
     def test_a_title_is_never_found_by_a_part_of_it(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Fumes kill"))
+        manager = manager_in(tmp_path, memory("Fumes kill"))
         assert not manager.supersede_memory(31, "Blue Vats", "Fumes", memory("Fumes sting"))
         assert not manager.invalidate_memory(31, "Fumes", "no")
         assert titles(manager.memory_cache) == ["Fumes kill"]
 
     def test_nothing_changes_where_the_new_title_stands_already(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for title in ("Old way", "New way"):
-            manager.add_memory(31, "Blue Vats", memory(title))
+        manager = manager_in(tmp_path, memory("Old way"), memory("New way"))
         assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way"))
         assert titles(manager_in(tmp_path).memory_cache) == titles(manager.memory_cache) == ["Old way", "New way"]
 
     def test_a_memory_may_be_superseded_under_its_own_title(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Way", status=MemoryStatus.TENTATIVE))
+        manager = manager_in(tmp_path, memory("Way", status=MemoryStatus.TENTATIVE))
         assert manager.supersede_memory(31, "Blue Vats", "Way", memory("Way", text="Confirmed."))
         assert manager.get_location_memory(31) == "[NOTE] Way: Confirmed."
 
     def test_ephemeral_memories_go_when_the_episode_ends_a_superseded_one_too(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for title in ("Left jar here", "Banner is wet"):
-            manager.add_memory(31, "Blue Vats", memory(title, "ephemeral"))
+        manager = manager_in(tmp_path, memory("Left jar here", "ephemeral"), memory("Wet", "ephemeral"))
         manager.supersede_memory(31, "Blue Vats", "Left jar here", memory("Jar opens the sluice"))
         assert manager.get_ephemeral_count(31) == 2
         assert "Left jar here" not in manager.get_location_memory(31)
@@ -191,9 +174,7 @@ class TestSupersession:
 
 class TestInvalidation:
     def test_false_memories_are_marked_with_reason_and_turn_in_one_write(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        for title, persistence in (("a", "permanent"), ("b", "ephemeral"), ("C", "core")):
-            manager.add_memory(31, "Blue Vats", memory(title, persistence))
+        manager = manager_in(tmp_path, memory("a"), memory("b", "ephemeral"), memory("C", "core"))
         before = text_of(tmp_path)
         found = manager.invalidate_memories(location_id=31, memory_titles=["a", "b", "c", "x"], reason="No", turn=3)
         assert found == {"a": True, "b": True, "c": True, "x": False}
@@ -205,8 +186,7 @@ class TestInvalidation:
         assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
 
     def test_what_was_given_up_before_keeps_its_own_reason(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Jar is here", "ephemeral"))
+        manager = manager_in(tmp_path, memory("Jar is here", "ephemeral"))
         manager.supersede_memory(31, "Blue Vats", "Jar is here", memory("Jar is here", "ephemeral"))
         manager.invalidate_memory(31, "Jar is here", "taken")
         assert [kept.superseded_by for kept in manager.ephemeral_cache[31]] == ["Jar is here", INVALIDATION_MARKER]
@@ -221,11 +201,13 @@ class TestInvalidation:
 
 class TestView:
     def test_persistent_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-        manager.add_memory(31, "Blue Vats", memory("Maybe", status=MemoryStatus.TENTATIVE))
-        manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core", text="On the\nbeam."))
-        manager.add_memory(31, "Blue Vats", memory("Rule"))
+        manager = manager_in(
+            tmp_path,
+            memory("Left jar", "ephemeral"),
+            memory("Maybe", status=MemoryStatus.TENTATIVE),
+            memory("Banner hangs here", "core", text="On the\nbeam."),
+            memory("Rule"),
+        )
         assert manager.get_location_memory(31).splitlines() == [
             "[NOTE] Banner hangs here: On the beam. [spawn]",
             "[NOTE] Rule: About Rule.",
@@ -236,8 +218,7 @@ class TestView:
         ]
 
     def test_tentative_memories_alone_begin_with_their_heading(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.add_memory(31, "Blue Vats", memory("Maybe", status=MemoryStatus.TENTATIVE))
+        manager = manager_in(tmp_path, memory("Maybe", status=MemoryStatus.TENTATIVE))
         assert manager.get_location_memory(31).splitlines() == [TENTATIVE_HEADING, "  [NOTE] Maybe: About Maybe."]
 
     def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
@@ -252,8 +233,7 @@ class TestView:
             assert manager.shown_location(60) == (None if shuffled else 60)
 
     def test_markers_can_be_left_out(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, show_persistence_markers=False)
-        manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core"))
+        manager = manager_in(tmp_path, memory("Banner hangs here", "core"), show_persistence_markers=False)
         assert "[spawn]" not in manager.get_location_memory(31)
 
     def test_no_memory_takes_more_than_a_quarter_and_one_that_is_cut_keeps_its_title(self, tmp_path: Path) -> None:
@@ -401,12 +381,10 @@ class TestEpisodeState:
 
 
 def test_a_removed_title_is_gone_from_every_location_and_both_tiers(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    for location in (VATS, LOFT):
-        for title in ("Mordant first", "Alum last"):
-            manager.add_memory(location.num, location.name, memory(title))
-        manager.add_memory(location.num, location.name, memory("Jar left here", "ephemeral"))
-    manager.add_memory(VATS.num, VATS.name, memory("Banner is wet", "ephemeral"))
+    known = [memory("Mordant first"), memory("Alum last"), memory("Jar left here", "ephemeral")]
+    manager = manager_in(tmp_path, *known, memory("Banner is wet", "ephemeral"))
+    for each in known:
+        manager.add_memory(LOFT.num, LOFT.name, each)
     written = text_of(tmp_path)
     assert not manager.remove_memory("Vats boil")
     assert text_of(tmp_path) == written
