@@ -16,12 +16,22 @@ from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):
-    """An episode that a knowledge manager learns from, after the map."""
+    """An episode that a knowledge manager learns from, after the map. ``written``: the file at its start."""
 
     def __init__(
-        self, workdir: Path, replies: Iterable[Reply] | ReplyFunction = (), *, episode: int = 1, **options: object
+        self,
+        workdir: Path,
+        replies: Iterable[Reply] | ReplyFunction = (),
+        *,
+        episode: int = 1,
+        written: str = "",
+        **options: object,
     ) -> None:
         super().__init__(workdir, replies, episode=episode, **{"knowledge_update_interval": 10, **options})
+        self.file = workdir / "knowledgebase.md"
+        self.archive = workdir / "knowledgebase.archive.md"
+        if written:
+            self.file.write_bytes(written.encode())
         self.memories = Memories()
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
@@ -29,8 +39,6 @@ class KnowledgePlay(Play[KnowledgeManager]):
             logger, self.config, self.state, self.llm, memory_manager=self.memories, map_manager=self.map
         )
         self.learners = (self.map, self.manager)
-        self.file = workdir / "knowledgebase.md"
-        self.archive = workdir / "knowledgebase.archive.md"
 
     def play(self, turns: int) -> None:
         """That many turns, of which the fifth wins a point and each may cause an update."""

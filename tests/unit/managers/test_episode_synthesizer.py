@@ -284,10 +284,7 @@ def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: Language
 
 
 def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path) -> None:
-    def spend(*_: object) -> dict[str, object]:
-        raise BudgetSpent("no dollars left")
-
-    play = EpisodePlay(tmp_path, spend)
+    play = EpisodePlay(tmp_path, [BudgetSpent("no dollars left")])
     play.die()
     with pytest.raises(BudgetSpent):
         play.manager.end("lost")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 from structlog.testing import capture_logs
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
@@ -18,12 +17,11 @@ from session.values import Location
 from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply
 
 NOTHING = answer()
 WORDS = "word " * 100
-UNASKED = {"knowledge_update_interval": 900}
+UNASKED: dict[str, Any] = {"knowledge_update_interval": 900}
 """Nothing is asked before the end."""
 SMALL = {"analysis": 1500}
 SPELLINGS: tuple[object, ...] = (["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"], "5,6, T7")
@@ -117,8 +115,7 @@ class TestWhenTheModelIsAsked:
         assert play.llm.calls == []
 
     def test_never_where_knowledge_is_switched_off(self, tmp_path: Path) -> None:
-        (tmp_path / "knowledgebase.md").write_text("- Never swim.\n")
-        play = taught(tmp_path, turns=20, knowledge={"enabled": False})
+        play = taught(tmp_path, turns=20, written="- Never swim.\n", knowledge={"enabled": False})
         assert not play.manager.end()
         assert (play.llm.calls, play.manager.text(500)) == ([], "")
 
@@ -189,9 +186,7 @@ class TestWhatIsTaken:
 
     def test_what_a_person_wrote_has_no_number_and_stays_to_the_byte(self, tmp_path: Path) -> None:
         written = "\ufeffMine!\r\n\r\n## PUZZLE SOLUTIONS\r\n* Ask  the *dyer*\r\n\r\n<!-- later -->\r\n"
-        play = KnowledgePlay(tmp_path, [answer(line("Better.", 5, replaces=[1]))])
-        play.file.write_bytes(written.encode())
-        play.play(10)
+        play = taught(tmp_path, answer(line("Better.", 5, replaces=[1])), written=written)
         assert "\n- Ask the *dyer*" in play.llm.calls[0].prompt.user
         assert play.file.read_bytes().decode() == f"{written}\r\n- Better. *(Ep1, T5)*\r\n"
         assert not play.archive.exists()
@@ -210,10 +205,9 @@ class TestNothingOfThisEpisodeAlone:
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (2, 0)
 
     def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6), line("Gate sticks.", 6, 8)), NOTHING])
-        play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T6)*\n")
-        play.manager.reset()
-        play.play(11)
+        lines = answer(line("Banner lies here.", 6), line("Gate sticks.", 6, 8))
+        written = "## LESSONS LEARNED\n- Vats boil. *(Ep1, T6)*\n"
+        play = taught(tmp_path, lines, NOTHING, turns=11, written=written)
         play.remember("6")
         assert "- Banner lies here. *(Ep1, T6)*" in play.known
         assert play.manager.end()
@@ -319,12 +313,11 @@ class TestOneDeedTeachesTwoThings:
 
 class TestInsights:
     def test_new_ones_take_the_place_of_the_programs_old_ones_below_their_headings(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, episode=2)
-        play.file.write_text(
+        written = (
             f"### {INSIGHTS[0]}\n- Hold your breath.\n- Fumes kill. *(Ep1, T4)*\n- Mind the gate. *(Ep1, T9)*\n"
             f"### {INSIGHTS[1]}\n- Alum is dear. *(Ep1, T4)*\n"
         )
-        play.manager.reset()
+        play = KnowledgePlay(tmp_path, episode=2, written=written)
         fumes, vats, alum = (
             KnowledgeLine(text, (Source(1, 4, 4),)) for text in ("Fumes kill.", "Vats boil.", "Alum is dear.")
         )
@@ -339,10 +332,8 @@ class TestInsights:
         assert "Fumes" not in play.archive.read_text()
 
     def test_what_stands_there_is_not_judged_by_an_episode_of_the_same_number(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path)
         old = "- Fumes kill. *(Ep1, T40)*\n- Vats boil. *(Ep1, T5)*\n"
-        play.file.write_text(f"### {INSIGHTS[0]}\n{old}")
-        play.manager.reset()
+        play = KnowledgePlay(tmp_path, written=f"### {INSIGHTS[0]}\n{old}")
         play.remember("5")
         play.play(9)
         new = KnowledgeLine("Mind the gate.", (Source(1, 6, 6),))
@@ -371,17 +362,15 @@ class TestWhatTheAgentIsShown:
     def test_of_each_section_the_best_line_comes_before_the_second_best_of_any(self, tmp_path: Path) -> None:
         lines = [f"- Danger {number} is near. *(Ep1, T{number})*\n" for number in range(9)]
         sure = "- Danger that came back. *(Ep1, T1; Ep2, T1)*\n"
-        (tmp_path / "knowledgebase.md").write_text(
-            f"## LESSONS LEARNED\n- Look at the banner. *(Ep1, T1)*\n## DANGERS & THREATS\n{''.join(lines)}{sure}"
-        )
-        text = KnowledgePlay(tmp_path).manager.text(23)
+        written = f"## LESSONS LEARNED\n- Look at the banner. *(Ep1, T1)*\n## DANGERS & THREATS\n{''.join(lines)}{sure}"
+        text = KnowledgePlay(tmp_path, written=written).manager.text(23)
         assert text == "DANGERS & THREATS:\n- Danger that came back.\n\nLESSONS LEARNED:\n- Look at the banner."
 
     @pytest.mark.parametrize("tokens", [0, 1, 7, 40, 200])
     def test_it_keeps_to_its_tokens(self, tmp_path: Path, tokens: int) -> None:
         lines = "".join(f"- {'long ' * number}line\n\n" for number in range(200))
-        (tmp_path / "knowledgebase.md").write_text(f"## DANGERS & THREATS\n{lines}## Mine\n{lines}")
-        assert len(KnowledgePlay(tmp_path).manager.text(tokens)) <= 4 * tokens
+        play = KnowledgePlay(tmp_path, written=f"## DANGERS & THREATS\n{lines}## Mine\n{lines}")
+        assert len(play.manager.text(tokens)) <= 4 * tokens
 
 
 class TestWhenItGrowsTooLong:
@@ -411,9 +400,7 @@ class TestWhenItGrowsTooLong:
         assert play.metrics["failures"] == failures
 
     def test_people_are_not_asked_to_be_short(self, tmp_path: Path) -> None:
-        (tmp_path / "knowledgebase.md").write_text(f"- {WORDS}\n")
-        play = KnowledgePlay(tmp_path, [NOTHING], knowledge={"max_tokens": 10})
-        play.play(10)
+        play = taught(tmp_path, NOTHING, written=f"- {WORDS}\n", knowledge={"max_tokens": 10})
         assert len(play.llm.calls) == 1
 
 
@@ -431,17 +418,16 @@ class TestFailures:
         assert (play.metrics["failures"], play.metrics["updates"]) == (1, 1)
 
     def test_a_spent_budget_is_not_swallowed(self, tmp_path: Path) -> None:
-        def spent(_role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
-            raise BudgetSpent("5000 tokens")
-
-        play = KnowledgePlay(tmp_path, spent)
+        play = KnowledgePlay(tmp_path, [BudgetSpent("5000 tokens")])
         with pytest.raises(BudgetSpent):
             play.play(10)
 
-    def test_a_file_that_cannot_be_read_stops_nothing_once_playing(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_read_is_told_at_once_but_stops_nothing_once_playing(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [SOLVED])
         held(tmp_path, play.manager)
         play.file.write_bytes(b"\xff")
+        with pytest.raises(StoreError):
+            KnowledgePlay(tmp_path)
         play.play(10)
         assert play.metrics["pending_edits"] == 1
         with pytest.raises(StoreError):
@@ -450,17 +436,9 @@ class TestFailures:
         play.manager.commit()
         assert len(play.known) == 1
 
-    def test_a_file_that_cannot_be_read_is_told_at_once(self, tmp_path: Path) -> None:
-        (tmp_path / "knowledgebase.md").write_bytes(b"\xff")
-        with pytest.raises(StoreError):
-            KnowledgePlay(tmp_path)
-
-
-class TestInARun:
-    REPLIES = (SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1]), line("Gate sticks.", 16)), NOTHING)
-
-    def test_files_change_in_a_commit_alone_and_once(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, self.REPLIES)
+    def test_in_a_run_files_change_in_a_commit_alone_and_once(self, tmp_path: Path) -> None:
+        better = answer(line("Mordant, wait, dye.", 15, replaces=[1]), line("Gate sticks.", 16))
+        play = KnowledgePlay(tmp_path, [SOLVED, better, NOTHING])
         held(tmp_path, play.manager)
         play.play(20)
         assert list(tmp_path.glob("knowledge*.md")) == []
@@ -567,9 +545,8 @@ class TestHowMuchIsShown:
 
     def test_what_is_known_and_remembered_leaves_room_for_what_was_played(self, tmp_path: Path) -> None:
         """Known lines have two fifths of the room, memories three twentieths of either kind, and turns the rest."""
-        play = KnowledgePlay(tmp_path, nothing_new, **UNASKED, prompt_budgets={"analysis": 8000})
-        known = "".join(f"- {number} {WORDS}\n" for number in range(200))
-        play.file.write_text(f"# Knowledge Base\n\n## LESSONS LEARNED\n{known}")
+        known = "# Knowledge Base\n\n## LESSONS LEARNED\n" + "".join(f"- {number} {WORDS}\n" for number in range(200))
+        play = KnowledgePlay(tmp_path, nothing_new, written=known, **UNASKED, prompt_budgets={"analysis": 8000})
         for number in range(200):
             play.turn(f"stir {number}", "t" * 500, score=number + 1)
             for persistence in ("ephemeral", "permanent"):
@@ -586,10 +563,9 @@ class TestHowMuchIsShown:
         assert (turns[0], turns[-1], len(turns)) == ("11", "310", 300)
 
     def test_what_is_known_takes_a_fifth_of_the_agents_prompt(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, prompt_budgets={"agent": 1000}, knowledge={"max_tokens": 5000})
-        lines = "".join(f"- {number:02} {'x' * 72}\n" for number in range(40))
-        play.file.write_text(f"# Knowledge Base\n\n## LESSONS LEARNED\n{lines}")
-        play.begin(2)
+        lines = "# Knowledge Base\n\n## LESSONS LEARNED\n" + "".join(f"- {n:02} {'x' * 72}\n" for n in range(40))
+        options: dict[str, Any] = {"prompt_budgets": {"agent": 1000}, "knowledge": {"max_tokens": 5000}}
+        play = KnowledgePlay(tmp_path, written=lines, **options)
         section = play.manager.section(play.now)
         assert section is not None
         assert 700 < len(section.text) <= 800
