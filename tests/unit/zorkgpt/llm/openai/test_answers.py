@@ -184,18 +184,8 @@ def test_one_pass_finds_what_trying_at_every_brace_finds(pieces: list[str]) -> N
 @pytest.mark.parametrize(
     "again",
     [
-        '{"a":',
-        "{",
-        "{}",
-        '{"',
-        '{"a": "',
-        '[{"a":[',
-        ',{"a{":":"',
-        '"{":',
-        "<think>",
-        "</think>",
-        '<think>{"a":',
-        '{"\\u0',
+        *('{"a":', "{", "{}", '{"', '{"a": "', '[{"a":[', ',{"a{":":"', '"{":', '{"\\u0'),
+        *("<think>", "</think>", '<think>{"a":'),
     ],
 )
 def test_a_million_characters_of_anything_are_read_in_seconds(again: str) -> None:

@@ -28,7 +28,7 @@ from tests.fixtures.misbehaving_server import (
     Step,
     Streams,
 )
-from tests.unit.zorkgpt.llm.asking import GOOD, MOVE, ask, failure, outcome
+from tests.unit.zorkgpt.llm.asking import MOVE, ask, failure, outcome
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.served_model import RoleSettings
 
@@ -77,23 +77,16 @@ def silent_listener() -> Iterator[str]:
 
 @pytest.mark.parametrize("step", UNENDING.values(), ids=UNENDING.keys())
 def test_the_time_for_one_request_holds_for_a_server_that_never_falls_silent(step: Step) -> None:
-    with (
-        MisbehavingServer(step) as server,
-        model_at(server.base_url, BRIEF) as model,
-        pytest.raises(LanguageModelUnavailable, match="longer than the time limit for one request"),
-    ):
-        ask(model)
-
-
-@pytest.mark.parametrize("step", UNENDING.values(), ids=UNENDING.keys())
-def test_the_time_for_a_list_of_models_holds_for_a_server_that_never_falls_silent(step: Step) -> None:
     ticking = count()
-    with MisbehavingServer(Silent()) as server:
+    too_long = "longer than the time limit for one request"
+    with MisbehavingServer(step) as server:
+        with model_at(server.base_url, BRIEF) as model, pytest.raises(LanguageModelUnavailable, match=too_long):
+            ask(model)
         server.listing = step
         settings = RoleSettings(base_url=server.base_url, limits=LONG)
         with (
             OpenAIModel({"agent": settings}, clock=lambda: float(next(ticking))) as model,
-            pytest.raises(LanguageModelUnavailable, match="longer than the time limit for one request"),
+            pytest.raises(LanguageModelUnavailable, match=too_long),
         ):
             model.find_names()
 
@@ -125,25 +118,19 @@ def test_a_server_notices_that_its_answer_is_no_longer_wanted() -> None:
 
 
 @pytest.mark.parametrize("listener", [full_listener, silent_listener])
-def test_a_run_that_is_stopped_does_not_wait_for_a_connection(listener: Listener) -> None:
+def test_a_connection_is_waited_for_until_the_run_is_stopped_or_the_time_for_one_request_is_over(
+    listener: Listener,
+) -> None:
     stop = Flag()
     stop.set()
-    with (
-        listener() as base_url,
-        model_at(base_url, LONG, stop) as model,
-        pytest.raises(WaitInterrupted),
-    ):
-        ask(model)
-
-
-@pytest.mark.parametrize("listener", [full_listener, silent_listener])
-def test_the_time_for_one_request_holds_while_a_connection_is_made(listener: Listener) -> None:
-    with (
-        listener() as base_url,
-        model_at(base_url, BRIEF) as model,
-        pytest.raises(LanguageModelUnavailable, match=r"the connection timed out|longer than the time"),
-    ):
-        ask(model)
+    with listener() as base_url:
+        with model_at(base_url, LONG, stop) as model, pytest.raises(WaitInterrupted):
+            ask(model)
+        with (
+            model_at(base_url, BRIEF) as model,
+            pytest.raises(LanguageModelUnavailable, match=r"the connection timed out|longer than the time"),
+        ):
+            ask(model)
 
 
 def test_the_limits_hold_for_a_server_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,15 +178,12 @@ def test_a_small_body_that_becomes_large_is_not_decompressed_whole(
     assert most < LARGE / 2
 
 
-def test_no_compressed_answer_is_requested() -> None:
-    assert outcome(GOOD).server.asked[0].headers["accept-encoding"] == "identity"
-
-
-def test_a_compressed_answer_is_read_all_the_same() -> None:
+def test_no_compressed_answer_is_requested_but_one_is_read_all_the_same() -> None:
     event = {"choices": [{"delta": {"content": MOVE}}]}
     answer = gzip.compress(f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode())
-    (completion,) = outcome(Compressed(200, answer, kind="text/event-stream")).completions
-    assert completion.value.action == "light lamp"
+    asked = outcome(Compressed(200, answer, kind="text/event-stream"))
+    assert asked.completions[0].value.action == "light lamp"
+    assert asked.server.asked[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

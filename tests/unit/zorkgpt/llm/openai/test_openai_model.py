@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
 import pytest
@@ -35,18 +34,15 @@ def test_the_prompt_is_two_messages_and_the_answer_is_streamed_and_held_to_a_str
     assert held["schema"]["properties"]["reasoning"]["maxLength"] == 200
 
 
-def test_only_the_sampling_that_is_set_is_sent() -> None:
-    (body,) = outcome(GOOD, sampling=Sampling(temperature=0.0, top_k=40, min_p=0.05)).bodies
-    assert (body["temperature"], body["top_k"], body["min_p"]) == (0.0, 40, 0.05)
-    assert body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
-
-
-def test_fields_that_only_this_server_knows_are_sent_as_they_are() -> None:
+def test_only_the_sampling_that_is_set_is_sent_with_the_fields_that_only_this_server_knows() -> None:
     with MisbehavingServer(GOOD) as server:
-        settings = RoleSettings("named", server.base_url, extra_body={"repeat_penalty": 1.1})
+        sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
+        settings = RoleSettings("named", server.base_url, sampling=sampling, extra_body={"repeat_penalty": 1.1})
         with OpenAIModel({"agent": settings}) as model:
             ask(model)
-    assert server.asked[0].body["repeat_penalty"] == 1.1
+    (asked,) = server.asked
+    assert [asked.body[name] for name in ("temperature", "top_k", "min_p", "repeat_penalty")] == [0.0, 40, 0.05, 1.1]
+    assert asked.body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
 
 
 def test_a_completion_tells_what_came_and_what_it_cost() -> None:
@@ -66,22 +62,21 @@ def test_thoughts_in_the_servers_own_field_are_kept(field: str) -> None:
     assert (completion.reasoning, completion.text) == ("Hm.", MOVE)
 
 
-def test_usage_is_summed_over_a_repair() -> None:
-    assert outcome(Streams(("No.",)), GOOD).completions[0].usage == TokenUsage(prompt=14, completion=6)
-
-
 @pytest.mark.parametrize(
-    ("before", "tokens"),
+    ("before", "tokens", "usage"),
     [
-        ((), 7),
-        ((Streams((MOVE[:9],)),), 7),
-        ((says_error(500), Streams(())), 7),
-        ((Streams(("No.",)),), 0),
+        ((), 7, TokenUsage(7, 3)),
+        ((Streams((MOVE[:9],)),), 7, TokenUsage(14, 6)),
+        ((says_error(500), Streams(())), 7, TokenUsage(14, 6)),
+        ((Streams(("No.",)),), 0, TokenUsage(14, 6)),
     ],
     ids=["at once", "after a cut one", "after failures", "after a repair"],
 )
-def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: tuple[Step, ...], tokens: int) -> None:
-    assert outcome(*before, GOOD).completions[0].question_tokens == tokens
+def test_the_question_is_counted_alike_however_often_it_had_to_be_asked_and_usage_is_summed(
+    before: tuple[Step, ...], tokens: int, usage: TokenUsage
+) -> None:
+    (completion,) = outcome(*before, GOOD).completions
+    assert (completion.question_tokens, completion.usage) == (tokens, usage)
 
 
 @pytest.mark.parametrize(
@@ -119,15 +114,20 @@ def test_comments_and_carriage_returns_in_a_stream_are_no_answer() -> None:
 class TestServerWithoutSchemas:
     """A server that cannot hold a model to a JSON schema."""
 
-    def test_is_asked_without_constraints_then_in_words(self) -> None:
+    def test_is_asked_without_constraints_then_in_words_and_is_warned_of_once(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         prose = f"Sure!\n```json\n{MOVE}\n```\nGood luck."
-        first, second, third = outcome(NO_FORMAT, NO_FORMAT, Streams((prose,))).bodies
+        asked = outcome(NO_FORMAT, NO_FORMAT, Streams((prose,)), times=2)
+        first, second, third, _ = asked.bodies
         assert "maxLength" in str(first["response_format"])
         assert "maxLength" not in str(second["response_format"])
         assert "response_format" not in third
         user = third["messages"][1]["content"]
         assert user.startswith("A dark room.\n\nAnswer with one JSON object")
         assert '"maxLength":200' in user
+        [warning] = caplog.messages
+        assert warning.startswith(f"named at {asked.server.base_url} refuses response_format as sent")
 
     @pytest.mark.parametrize(
         "refusal",
@@ -146,20 +146,10 @@ class TestServerWithoutSchemas:
         first, _, second, _, later = outcome(prose, GOOD, prose, GOOD, times=3).users
         assert first == second == "A dark room."
         assert "JSON schema" in later
-
-    def test_is_not_supposed_of_one_that_has_held_an_answer_to_its_schema(self) -> None:
-        prose = Streams(("I may not.",))
+        # not if it has once held an answer to its schema, nor if only a constraint is missed
         assert set(outcome(prose, GOOD, GOOD, prose, GOOD, prose, GOOD, times=5).users) == {"A dark room."}
-
-    def test_is_not_supposed_where_only_a_constraint_is_missed(self) -> None:
         long_thoughts = MOVE.replace("dark", "dark" * 60)
         assert outcome(Streams((long_thoughts,)), GOOD, times=2).users[-1] == "A dark room."
-
-    def test_is_warned_of_once_by_server_and_model(self, caplog: pytest.LogCaptureFixture) -> None:
-        with caplog.at_level(logging.WARNING):
-            asked = outcome(NO_FORMAT, NO_FORMAT, GOOD, times=2)
-        [warning] = caplog.messages
-        assert warning.startswith(f"named at {asked.server.base_url} refuses response_format as sent")
 
 
 class TestServerWithoutStreams:
@@ -217,8 +207,7 @@ class TestRefusedParameter:
 
     def test_is_left_out_from_then_on_and_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         refusal = says_error(400, "Unsupported value", param="temperature")
-        with caplog.at_level(logging.WARNING):
-            asked = outcome(refusal, GOOD, times=2, sampling=Sampling(temperature=0.5, top_p=0.9))
+        asked = outcome(refusal, GOOD, times=2, sampling=Sampling(temperature=0.5, top_p=0.9))
         assert ["temperature" in body for body in asked.bodies] == [True, False, False]
         assert all(body["top_p"] == 0.9 for body in asked.bodies)
         assert "temperature" in caplog.text

@@ -179,10 +179,15 @@ def test_the_server_says_how_long_to_wait(form: str) -> None:
     assert asked.slept == [pytest.approx(30.0, abs=3.0)]
 
 
-def test_a_wait_beyond_ones_patience_is_not_begun() -> None:
+def test_a_wait_beyond_ones_patience_is_not_begun_and_patience_is_for_each_time_that_the_model_is_down(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     failed = failure(busy("3600"), kind=LanguageModelUnavailable)
     assert "the server asks to wait 3600 s" in failed.line
     assert failed.slept == []
+    asked = outcome(busy("2"), Streams(()), busy("2"), GOOD)
+    assert (asked.completions[0].requests, asked.slept) == (4, [2.0, 2.0])
+    assert caplog.messages == []
 
 
 def test_patience_may_last_a_night_and_is_spoken_of_as_it_goes_on(caplog: pytest.LogCaptureFixture) -> None:
@@ -193,16 +198,6 @@ def test_patience_may_last_a_night_and_is_spoken_of_as_it_goes_on(caplog: pytest
     assert asked.slept == [600.0] * 40
     waiting = f"{place}: 503: come back tomorrow; waiting for it, at most 8 h"
     assert caplog.messages == [*[waiting] * 6, f"{place}: answers again, after 6.67 h"]
-
-
-def test_a_short_wait_is_not_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
-    outcome(busy("2"), GOOD)
-    assert caplog.messages == []
-
-
-def test_patience_is_for_each_time_that_the_model_is_down() -> None:
-    asked = outcome(busy("5"), Streams(()), busy("5"), GOOD)
-    assert (asked.completions[0].requests, asked.slept) == (4, [5.0, 5.0])
 
 
 def test_the_total_time_stands_still_while_the_model_is_down() -> None:
@@ -282,9 +277,6 @@ PIECE = json.dumps({"choices": [{"delta": {"content": "word " * 1000}}]})
 def test_an_answer_without_end_is_left_at_the_longest_that_may_be(flood: Floods) -> None:
     failed = failure(flood, kind=ResponseInvalid, limits=LanguageModelOptions(max_attempts=1, max_answer_length=20_000))
     assert "longer than 20,000 characters (llm.max_answer_length)" in failed.line
-
-
-def test_an_answer_as_long_as_may_be_is_read() -> None:
     outcome(GOOD, limits=LanguageModelOptions(max_attempts=1, max_answer_length=len(MOVE)))
 
 
@@ -323,25 +315,18 @@ class TestRedirect:
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
     def test_to_another_host_is_refused_with_both_hosts_named(self, status: int) -> None:
         with MisbehavingServer(GOOD) as other, MisbehavingServer(GOOD) as server:
-            elsewhere = Says(status, "", {"Location": f"{other.base_url}/chat/completions"})
-            server.script.appendleft(elsewhere)
+            server.script.appendleft(Says(status, "", {"Location": f"{other.base_url}/chat/completions"}))
+            server.listing = Says(status, "", {"Location": f"{other.base_url}/models"})
             here, there = (each.base_url.removesuffix("/v1") for each in (server, other))
             patience = Patience()
-            with (
-                model_on(server, patience, api_key="sk-secret") as model,
-                pytest.raises(ConfigurationError, match=f"agent: .*{here} redirects to {there}") as caught,
-            ):
-                ask(model)
-        assert "\n" not in str(caught.value)
-        assert other.asked == []
-        assert patience.slept == []
-
-    def test_of_the_list_of_models_is_refused_too(self) -> None:
-        with MisbehavingServer(GOOD) as other, MisbehavingServer(GOOD) as server:
-            server.listing = Says(307, "", {"Location": f"{other.base_url}/models"})
-            with model_on(server, model=None) as model, pytest.raises(ConfigurationError, match="redirects to"):
-                model.find_names()
-        assert other.listings == 0
+            for name in ("named", None):
+                with (
+                    model_on(server, patience, model=name, api_key="sk-secret") as model,
+                    pytest.raises(ConfigurationError, match=f"agent: .*{here} redirects to {there}") as caught,
+                ):
+                    ask(model)
+                assert "\n" not in str(caught.value)
+        assert (other.asked, other.listings, patience.slept) == ([], 0, [])
 
     @pytest.mark.parametrize("place", ["http://localhost:{}/v1", "https://127.0.0.1:{}/v1", "//somewhere.invalid/v1"])
     def test_to_another_name_port_or_scheme_is_one_to_another_host(self, place: str) -> None:
@@ -351,21 +336,19 @@ class TestRedirect:
                 ask(model)
 
     def test_on_the_same_host_is_followed(self) -> None:
-        with MisbehavingServer(Says(307, "", {"Location": "/elsewhere"}), GOOD) as server, model_on(server) as model:
-            assert ask(model).value.action == "light lamp"
+        assert outcome(Says(307, "", {"Location": "/elsewhere"}), GOOD).completions[0].value.action == "light lamp"
+
+
+CUT = Streams((HALF,), finish_reason="length")
 
 
 class TestCutAnswer:
     """An answer that the server stopped at its limit of tokens."""
 
-    CUT = Streams((HALF,), finish_reason="length")
-
-    def test_is_asked_for_once_more_with_twice_the_tokens(self) -> None:
-        asked = outcome(self.CUT, GOOD, sampling=Sampling(max_tokens=50))
+    def test_is_asked_for_once_more_with_twice_the_tokens_and_then_given_up_with_the_option_to_raise(self) -> None:
+        asked = outcome(CUT, GOOD, sampling=Sampling(max_tokens=50))
         assert [body["max_tokens"] for body in asked.bodies] == [50, 100]
-
-    def test_says_so_where_that_does_not_help(self) -> None:
-        failed = failure(self.CUT, kind=ResponseInvalid, sampling=Sampling(max_tokens=50))
+        failed = failure(CUT, kind=ResponseInvalid, sampling=Sampling(max_tokens=50))
         assert "still cut at 100 tokens; raise agent_sampling.max_tokens" in failed.line
         assert [body["max_tokens"] for body in failed.bodies] == [50, 100, 100]
 
