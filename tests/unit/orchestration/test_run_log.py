@@ -13,21 +13,16 @@ from session.errors import StoreError
 from tests.fixtures.full_disk import no_file_may_pass
 
 
-def test_a_message_is_in_the_file_at_once_as_a_line_of_json(tmp_path: Path) -> None:
+def test_a_message_is_in_the_file_at_once_as_a_line_of_json_and_an_error_alone_is_told_by_logging_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "log.jsonl"
     with open_log(path) as log:
         log.warning("no way", exit="no\rth\udc80")
         line = json.loads(path.read_text(encoding="utf-8"))
+        log.error("memories are not in their file", error="disk full", manager="x")
     assert line.pop("timestamp")
     assert line == {"event": "no way", "level": "warning", "exit": "no\rth\udc80"}
-
-
-def test_an_error_is_told_by_logging_too_in_one_line_and_a_warning_is_not(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with open_log(tmp_path / "log.jsonl") as log:
-        log.warning("a memory was refused", title="same")
-        log.error("memories are not in their file", error="disk full", manager="x")
     assert [record.getMessage() for record in caplog.records] == ["memories are not in their file: disk full"]
 
 

@@ -89,17 +89,12 @@ class Run:
         return event
 
 
-def test_an_episode_goes_from_the_opening_to_the_victory(tmp_path: Path) -> None:
+def test_an_episode_goes_from_the_opening_to_the_victory_and_every_turn_is_recorded_whole(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home"))
     assert run.orchestrator.play() == "done"
     played = [type(event) for event in run.events if not isinstance(event, FileWritten)]
     assert played == [EpisodeStarted, TurnPlayed, TurnPlayed, EpisodeEnded, RunEnded]
     assert (run.ended.end, run.ended.turns, run.ended.score, run.ended.rooms) == ("won", 2, 25, 3)
-
-
-def test_a_turn_is_recorded_whole(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("board boat", "row home"))
-    run.orchestrator.play()
     first, second = (event.record for event in run.of(TurnPlayed))
     assert (first.episode, first.turn, first.before, first.after) == (5, 1, QUAY, BOAT)
     assert (second.turn, second.action, second.reasoning) == (2, "row home", "because row home")
@@ -122,12 +117,6 @@ def test_each_episode_starts_clean_with_its_own_seed_and_number_and_ends_with_a_
     starts = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeStarted | RunEnded)]
     moments = zip(ends, run.checkpoints, starts[1:], strict=True)
     assert [end < made <= start for end, made, start in moments] == [True] * 2
-
-
-def test_the_turn_limit_ends_an_episode(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("wait", "wait", "wait"), max_turns=3)
-    assert run.orchestrator.play() == "done"
-    assert (run.ended.end, run.ended.turns) == ("turn_limit", 3)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +166,7 @@ def test_a_refused_command_is_asked_for_again_with_the_reason_and_costs_no_turn(
 def test_three_refusals_pass_the_turn_so_that_a_run_always_ends(tmp_path: Path) -> None:
     run = Run(tmp_path, says(*["save"] * 6), max_turns=2)
     assert run.orchestrator.play() == "done"
-    assert (run.ended.turns, len(run.model.calls)) == (2, 6)
+    assert (run.ended.end, run.ended.turns, len(run.model.calls)) == ("turn_limit", 2, 6)
     first, second = (event.record for event in run.of(TurnPlayed))
     assert first.after.refusal
     assert first.after.location == QUAY.location
@@ -207,15 +196,12 @@ def lost(state: object) -> NoReturn:
     raise GameError(f"The interpreter died, and there is no other for {state}.")
 
 
-def test_an_interpreter_that_dies_and_is_not_restored_pauses_the_run(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("dive", "board boat", "row home"))
+def test_an_interpreter_that_is_not_restored_and_a_file_that_cannot_be_written_pause_the_run(tmp_path: Path) -> None:
+    run = Run(tmp_path / "dies", says("dive", "board boat", "row home"))
     run.game.restore = lost  # type: ignore[method-assign]
     assert run.orchestrator.play() == "paused"
     assert "died" in run.of(RunPaused)[0].reason
-
-
-def test_what_cannot_be_kept_pauses_the_run(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("board boat", "row home"))
-    (tmp_path / "map_state.json").mkdir()
+    run = Run(tmp_path / "full", says("board boat", "row home"))
+    (tmp_path / "full" / "map_state.json").mkdir()
     assert run.orchestrator.play() == "paused"
     assert "map_state.json" in run.of(RunPaused)[0].reason

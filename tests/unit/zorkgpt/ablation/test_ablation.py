@@ -58,18 +58,12 @@ def without_times(run: RunMeasures) -> dict[str, object]:
     return dict(told)
 
 
-def test_every_run_played_all_its_episodes_in_a_work_folder_of_its_own(played: Ablation) -> None:
+def test_every_run_played_all_its_episodes_once_in_a_work_folder_of_its_own(played: Ablation) -> None:
     runs = played.runs()
-    assert [(run.arm, run.pair, run.seed) for run in runs] == [
-        ("full", 1, 1),
-        ("no-memory", 1, 1),
-    ]
+    assert [(run.arm, run.pair, run.seed) for run in runs] == [("full", 1, 1), ("no-memory", 1, 1)]
     assert all(len(run.episodes) == EPISODES for run in runs)
     assert (played.folder / "full" / "1" / "Memories.md").exists()
     assert not (played.folder / "no-memory" / "1" / "Memories.md").exists()
-
-
-def test_nothing_is_played_again_that_is_done(played: Ablation) -> None:
     assert list(played.play(SIDE_BY_SIDE)) == []
 
 
@@ -87,28 +81,22 @@ def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
     assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]
 
 
-def test_pairs_that_are_done_are_told_of_while_others_are_not(
+def test_with_more_pairs_those_that_are_done_are_told_of_and_the_new_ones_alone_are_played(
     plan: AblationPlan, played: Ablation, tmp_path: Path
 ) -> None:
-    more = Ablation(replace(plan, pairs=2), tmp_path)
-    shutil.copytree(played.folder, tmp_path, dirs_exist_ok=True)
-    runs = more.runs()
-    assert [(run.arm, run.pair) for run in runs] == [("full", 1), ("no-memory", 1)]
-    written = claim(tmp_path / "other", more.plan)
-    results = results_of(written, runs, command="zorkgpt ablate --so-far", assistance="none")
-    write_report(results, tmp_path)
-    assert "2 pairs of 2 episodes, of whose 4 runs 2 are told of so far" in (tmp_path / "report.md").read_text()
-
-
-def test_with_more_pairs_the_new_ones_alone_are_played(plan: AblationPlan, played: Ablation, tmp_path: Path) -> None:
     """The pairs that were done stay as they are, and the new ones have the seeds that they would have had at once."""
     shutil.copytree(played.folder, tmp_path, dirs_exist_ok=True)
     more = Ablation(replace(plan, pairs=2 * PAIRS), tmp_path)
-    claim(tmp_path, more.plan)
+    written = claim(tmp_path, more.plan)
+    first = [("full", 1, 1), ("no-memory", 1, 1)]
+    done = more.runs()
+    assert [(run.arm, run.pair, run.seed) for run in done] == first
+    write_report(results_of(written, done, command="zorkgpt ablate --so-far", assistance="none"), tmp_path)
+    assert "2 pairs of 2 episodes, of whose 4 runs 2 are told of so far" in (tmp_path / "report.md").read_text()
     assert [task.folder for task in more.play(ONE_BY_ONE)] == ["full/2", "no-memory/2"]
     runs = more.runs()
     assert [(run.arm, run.pair, run.seed) for run in runs] == [
-        *(("full", 1, 1), ("no-memory", 1, 1)),
+        *first,
         *(("full", 2, 1 + EPISODES), ("no-memory", 2, 1 + EPISODES)),
     ]
     assert [run.journal_sha256 for run in runs[:2]] == [run.journal_sha256 for run in played.runs()]
@@ -142,32 +130,28 @@ def test_a_run_that_fails_ends_the_ablation_with_its_reason(own_story: Path, tmp
         list(Ablation(plan, tmp_path).play(SIDE_BY_SIDE))
 
 
-def test_results_name_the_assistance_everywhere(played: Ablation, plan: AblationPlan) -> None:
-    results = results_of(
-        claim(played.folder, plan), played.runs(), command="zorkgpt ablate", assistance="valid-actions", detect=10
-    )
-    write_results(results, played.folder)
-    write_plot(results, played.folder)
-    for name in ("results.csv", "episodes.csv"):
-        with (played.folder / name).open(newline="") as file:
-            lines = list(csv.DictReader(file))
-        assert len(lines) == (2 if name == "results.csv" else 2 * EPISODES)
-        assert {line["assistance"] for line in lines} == {"valid-actions"}
-    told = json.loads((played.folder / "results.json").read_text())
-    assert told["assistance"] == "valid-actions"
-    assert [run["score"] for run in told["runs"]] == [run.score for run in played.runs()]
-    assert "Assistance: valid-actions." in (played.folder / "plot.svg").read_text()
-    assert (played.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_same_results_make_the_same_files(played: Ablation, plan: AblationPlan, tmp_path: Path) -> None:
+def test_results_name_the_assistance_everywhere_and_make_the_same_files_again(
+    played: Ablation, plan: AblationPlan, tmp_path: Path
+) -> None:
     for folder in (played.folder, tmp_path):
-        results = results_of(claim(played.folder, plan), played.runs(), command="zorkgpt ablate", assistance="none")
+        results = results_of(
+            claim(played.folder, plan), played.runs(), command="zorkgpt ablate", assistance="valid-actions", detect=10
+        )
         write_results(results, folder)
         write_report(results, folder)
         write_plot(results, folder)
     for name in ("report.md", "results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg"):
         assert (tmp_path / name).read_bytes() == (played.folder / name).read_bytes()
+    for name in ("results.csv", "episodes.csv"):
+        with (tmp_path / name).open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        assert len(lines) == (2 if name == "results.csv" else 2 * EPISODES)
+        assert {line["assistance"] for line in lines} == {"valid-actions"}
+    told = json.loads((tmp_path / "results.json").read_text())
+    assert told["assistance"] == "valid-actions"
+    assert [run["score"] for run in told["runs"]] == [run.score for run in played.runs()]
+    assert "Assistance: valid-actions." in (tmp_path / "plot.svg").read_text()
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_several_stories_are_told_one_by_one_and_together(own_story: Path, tmp_path: Path) -> None:

@@ -53,17 +53,18 @@ def test_pairs_that_differ_to_and_fro_show_none_and_say_how_many_would() -> None
     assert f"takes about {found.pairs_needed} pairs" in said(found)
 
 
-def test_four_pairs_cannot_show_anything_and_this_is_said() -> None:
-    found = compared(5, 10, 5, 10)
-    assert found.p == found.least_p == 0.125
+@pytest.mark.parametrize(
+    ("differences", "p", "few"),
+    [((5, 10, 5, 10), 0.125, "with so few pairs that differ "), ((0, 0, 0, 0, 0, 5, 6, 5), 0.25, "")],
+    ids=["four pairs", "eight, of which three differ"],
+)
+def test_too_few_pairs_that_differ_cannot_show_anything_and_this_is_said(
+    differences: tuple[float, ...], p: float, few: str
+) -> None:
+    found = compared(*differences)
+    assert found.p == found.least_p == p
     assert not found.is_shown
-    assert "with so few pairs that differ p is never below 0.125" in said(found)
-
-
-def test_pairs_that_do_not_differ_do_not_make_p_smaller() -> None:
-    found = compared(0, 0, 0, 0, 0, 5, 6, 5)
-    assert found.p == found.least_p == 0.25
-    assert "p is never below 0.25" in said(found)
+    assert f"{few}p is never below {p}" in said(found)
 
 
 def test_eight_pairs_that_all_differ_by_the_same_show_it() -> None:

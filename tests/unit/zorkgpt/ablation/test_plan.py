@@ -33,14 +33,14 @@ def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:
     return AblationPlan(arms, {story.stem: story for story in stories}, pairs=pairs, episodes=3)
 
 
-def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_them(own_story: Path) -> None:
+def test_the_runs_of_a_pair_have_the_same_seeds_and_models_start_from_their_arms_own_in_every_pair(
+    own_story: Path,
+) -> None:
     tasks = list(plan(own_story).tasks())
-    assert [(task.folder, task.configuration.game.seed) for task in tasks] == [
-        ("full/1", 7),
-        ("seeded/1", 7),
-        ("full/2", 10),
-        ("seeded/2", 10),
+    seeds = [
+        (task.folder, task.configuration.game.seed, task.configuration.role("agent").sampling.seed) for task in tasks
     ]
+    assert seeds == [("full/1", 7, 7), ("seeded/1", 7, 100), ("full/2", 10, 10), ("seeded/2", 10, 103)]
 
 
 def test_every_arm_plays_each_story_from_the_same_seeds_in_a_folder_of_its_own(own_story: Path, tmp_path: Path) -> None:
@@ -52,11 +52,6 @@ def test_every_arm_plays_each_story_from_the_same_seeds_in_a_folder_of_its_own(o
         ("other/full/1", other, 7),
         ("other/seeded/1", other, 7),
     ]
-
-
-def test_models_draw_from_another_seed_in_every_pair_starting_from_the_arms_own(own_story: Path) -> None:
-    seeds = [task.configuration.role("agent").sampling.seed for task in plan(own_story).tasks()]
-    assert seeds == [7, 100, 10, 103]
 
 
 def test_another_process_gets_the_same_task_with_every_option_and_key(own_story: Path) -> None:
@@ -101,15 +96,16 @@ def test_two_stories_of_one_name_are_refused() -> None:
 
 
 def test_a_folder_is_claimed_again_by_the_same_plan_and_by_no_other(own_story: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    first = claim(folder, plan(own_story))
+    folder, mine = tmp_path / "out", plan(own_story)
+    first = claim(folder, mine)
     assert claim(folder, plan(own_story)) == first
-    with pytest.raises(ConfigurationError, match="holds another ablation"):
-        claim(folder, plan(own_story, seed=8))
-    with pytest.raises(ConfigurationError, match="holds another ablation"):
-        claim(folder, replace(plan(own_story), open_parts=open_reader))
-    with pytest.raises(ConfigurationError, match="holds another ablation"):
-        claim(folder, replace(plan(own_story), stories={"renamed": own_story}))
+    for other in (
+        plan(own_story, seed=8),
+        replace(mine, open_parts=open_reader),
+        replace(mine, stories={"renamed": own_story}),
+    ):
+        with pytest.raises(ConfigurationError, match="holds another ablation"):
+            claim(folder, other)
 
 
 def test_more_pairs_of_the_same_plan_are_taken_into_its_folder_and_fewer_are_refused(
@@ -124,17 +120,15 @@ def test_more_pairs_of_the_same_plan_are_taken_into_its_folder_and_fewer_are_ref
         claim(tmp_path, plan(own_story, pairs=2))
 
 
-def test_a_folder_with_something_else_in_it_is_left_alone(own_story: Path, tmp_path: Path) -> None:
+def test_a_folder_with_something_else_or_a_broken_plan_in_it_is_left_alone(own_story: Path, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ConfigurationError, match="is not empty"):
         claim(tmp_path, plan(own_story))
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
-
-
-def test_a_broken_plan_is_an_error_in_one_line(own_story: Path, tmp_path: Path) -> None:
     (tmp_path / PLAN_FILE).write_text("{}")
     with pytest.raises(StoreError, match="is not an ablation"):
         claim(tmp_path, plan(own_story))
+    assert (tmp_path / PLAN_FILE).read_text() == "{}"
 
 
 def test_keys_are_not_written_down(own_story: Path, tmp_path: Path) -> None:

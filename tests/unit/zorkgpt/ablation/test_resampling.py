@@ -30,9 +30,6 @@ def test_of_one_story_it_is_the_ordinary_bootstrap() -> None:
 def test_two_stories_without_a_spread_of_their_own_are_as_far_apart_as_the_interval_is_wide() -> None:
     """A resample has both stories, or the same one twice: a mean of 1, 2 or 3, each end once in four times."""
     assert bootstrap_interval([[1, 1, 1, 1], [3, 3, 3, 3]]) == (1, 3)
-
-
-def test_values_that_are_all_the_same_have_no_interval() -> None:
     assert bootstrap_interval([[5, 5], [5, 5, 5]]) == (5, 5)
 
 

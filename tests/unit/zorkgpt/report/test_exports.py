@@ -27,18 +27,16 @@ def run_of(tmp_path: Path, *events: Event) -> PlayedRun:
 # rows
 
 
-def test_a_row_tells_where_a_turn_was_begun_and_what_it_brought(tmp_path: Path) -> None:
-    (row,) = turn_rows(run_of(tmp_path, played(CLIMB, 2.5, 40)))
+def test_a_row_tells_where_a_turn_was_begun_what_it_brought_and_the_model_calls_since_the_row_before(
+    tmp_path: Path,
+) -> None:
+    calls: list[Event] = [answered(prompt=10, cached=9, completion=1), answered(role="memory", prompt=200), failed(1.0)]
+    story = (calls[0], played(CLIMB, 2.5, 40), *calls[1:], played(replace(CLIMB, turn=2)))
+    row, then = turn_rows(run_of(tmp_path, *story))
     assert (row.episode, row.turn, row.location_id, row.location) == (1, 1, 31, "Blue Vats")
     assert (row.command, row.score, row.score_change, row.refused) == ("climb ladder", 5, 5, False)
     assert (row.seconds, row.memory_tokens) == (2.5, 40)
-
-
-def test_a_row_has_the_model_calls_since_the_row_before(tmp_path: Path) -> None:
-    second = replace(CLIMB, turn=2)
-    calls: list[Event] = [answered(prompt=10, cached=9, completion=1), answered(role="memory", prompt=200), failed(1.0)]
-    first, then = turn_rows(run_of(tmp_path, calls[0], played(CLIMB), *calls[1:], played(second)))
-    assert (first.calls, first.prompt_tokens, first.cached_tokens, first.completion_tokens) == (1, 10, 9, 1)
+    assert (row.calls, row.prompt_tokens, row.cached_tokens, row.completion_tokens) == (1, 10, 9, 1)
     assert (then.calls, then.prompt_tokens) == (2, 200)
 
 

@@ -75,32 +75,22 @@ def test_an_episode_has_the_figures_of_its_turns(tmp_path: Path) -> None:
     assert (second.repeated_actions, second.memory_tokens) == (0.5, 400)
 
 
-def test_an_episode_that_was_cut_off_is_unfinished(tmp_path: Path) -> None:
-    (only,) = figures(tmp_path, two_episodes()[:3]).episodes
-    assert (only.end, only.turns, only.score) == ("unfinished", 2, 0)
-
-
-def test_points_won_back_are_no_milestone(tmp_path: Path) -> None:
-    scores = [5, 0, 5, 10]
-    turns = [played(turn(number, "wait", score=score)) for number, score in enumerate(scores, 1)]
+def test_points_won_back_are_no_milestone_and_an_episode_that_was_cut_off_is_unfinished(tmp_path: Path) -> None:
+    turns = [played(turn(number, "wait", score=score)) for number, score in enumerate([5, 0, 5, 10], 1)]
     (only,) = figures(tmp_path, [started(), *turns]).episodes
     assert only.milestones == (NewBest(1, 5), NewBest(4, 10))
+    assert (only.end, only.turns, only.score) == ("unfinished", 4, 10)
 
 
 # metrics
 
 
-def test_the_metrics_of_a_run_are_over_all_its_turns(tmp_path: Path) -> None:
-    metrics = figures(tmp_path, two_episodes()).metrics
+def test_the_metrics_of_a_run_are_over_all_its_turns_and_its_memories_that_are_not_given_up(tmp_path: Path) -> None:
+    metrics = figures(tmp_path, two_episodes(), memories=MEMORIES).metrics
     assert metrics.repeated_actions == pytest.approx(2 / 6)
     assert metrics.memory_tokens == pytest.approx(1100 / 6)
     assert metrics.milestones == (Milestone(5, (3, 2)), Milestone(12, (None, 2)))
-
-
-def test_a_location_has_a_memory_if_one_is_left_that_is_not_given_up(tmp_path: Path) -> None:
-    metrics = figures(tmp_path, two_episodes(), memories=MEMORIES).metrics
-    assert metrics.memory_coverage == 0.5
-    assert metrics.tentative_memories == 1
+    assert (metrics.memory_coverage, metrics.tentative_memories) == (0.5, 1)
 
 
 def test_memories_of_a_run_without_an_end_are_those_of_the_work_folder(tmp_path: Path) -> None:
@@ -161,23 +151,19 @@ def test_a_story_without_score_or_places_has_no_such_figures(tmp_path: Path) -> 
 # models
 
 
-def test_usage_is_told_by_role_and_failures_cost_only_time(tmp_path: Path) -> None:
+def test_usage_is_told_by_role_with_its_price_and_failures_cost_only_time(tmp_path: Path) -> None:
     calls: list[Event] = [
         answered(role="memory", prompt=50, completion=5, seconds=1.0),
-        answered(prompt=100, cached=80, completion=10, seconds=2.0),
+        answered(prompt=1_000_000, cached=80, completion=100_000, seconds=2.0),
+        answered(),
         failed(3.0),
     ]
-    agent, memory = figures(tmp_path, [started(), *calls]).usage
-    assert (agent.role, agent.calls, agent.failed, agent.seconds) == ("agent", 2, 1, 5.0)
-    assert (agent.prompt_tokens, agent.cached_tokens, agent.completion_tokens) == (100, 80, 10)
-    assert (memory.role, memory.calls, memory.failed) == ("memory", 1, 0)
-
-
-def test_dollars_are_by_the_users_own_prices_first(tmp_path: Path) -> None:
     options = {"agent_model": "named", "prices": {"named": {"input": 2.0, "output": 10.0}}}
-    calls = [answered("named", prompt=1_000_000, completion=100_000), answered("named")]
-    (agent,) = figures(tmp_path, [started(), *calls], configuration=options).usage
+    agent, memory = figures(tmp_path, [started(), *calls], configuration=options).usage
+    assert (agent.role, agent.calls, agent.failed, agent.seconds) == ("agent", 3, 1, 5.0)
+    assert (agent.prompt_tokens, agent.cached_tokens, agent.completion_tokens) == (1_000_000, 80, 100_000)
     assert (agent.dollars, agent.unpriced) == (3.0, 1)
+    assert (memory.role, memory.calls, memory.failed) == ("memory", 1, 0)
 
 
 def test_a_model_of_a_public_server_has_its_price_though_the_key_is_not_written_down(tmp_path: Path) -> None:

@@ -58,17 +58,11 @@ def test_a_route_that_is_known_no_more_has_no_episode() -> None:
     )
 
 
-def test_what_is_repeated_after_a_resumption_counts_once() -> None:
+def test_only_points_on_a_route_are_a_routes_and_what_is_repeated_after_a_resumption_counts_once() -> None:
     followed = list(episode(2, 20, follows=1))
     assert line(episode(1, 5), followed, followed[1:]).endswith("episode 2: 20, of which 20 by a route of episode 2.")
-
-
-def test_points_on_a_walk_to_a_location_are_no_routes() -> None:
     assert line(episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
-
-
-def test_without_a_route_the_scores_stand_alone() -> None:
-    assert line(episode(1, 5), episode(2, 0), book=BOOK).endswith("Episode 1: 5 points; episode 2: 0.")
+    assert line(episode(1, 5), episode(2, 0)).endswith("Episode 1: 5 points; episode 2: 0.")
     assert line(episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
 
 

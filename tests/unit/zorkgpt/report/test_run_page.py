@@ -8,6 +8,7 @@ from pathlib import Path
 from session.events import Event, FileEdited, GameFailed, RunPaused
 from session.values import GameObject, Observation
 from tests.fixtures.run_events import answered
+from tests.unit.zorkgpt.mapping.graphs import graph_of
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, ended, played, started, turn, write_run
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
@@ -71,30 +72,20 @@ def test_a_page_has_no_path_of_the_computer_that_the_run_was_played_on(tmp_path:
     assert (str(figures.run.folder), figures.manifest.story_path) == (folder.name, "dyeworks.z5")
 
 
-def test_the_map_has_cells_and_exits_that_lead_nowhere_known(tmp_path: Path) -> None:
-    graph = MapGraph()
-    graph.add_connection(31, "north", 44)
-    graph.add_connection(44, "east", 99)
+def test_the_map_has_cells_ways_exits_that_lead_nowhere_known_and_names_that_differ(tmp_path: Path) -> None:
+    graph = graph_of((31, "north", 44), (44, "north", 99), (31, "climb", 99))
+    for number, name in ((31, "Maze"), (44, "Hall"), (99, "Maze")):
+        graph.add_room(number, name)
     graph.add_exits(31, ("west", "down"))
     graph.record_refusal(31, "west", "A wall.")
     drawn = page(tmp_path, started(), played(UP), graph=graph).map
     assert drawn is not None
-    rooms = {room.id: room for room in drawn.rooms}
-    assert {room.id: (room.x, room.y) for room in drawn.rooms} == {31: (0, 1), 44: (0, 0), 99: (1, 0)}
-    assert (rooms[31].untried, rooms[31].refused) == (("down",), {"west": "A wall."})
-    assert [(way.from_id, way.to_id, way.there, way.back) for way in drawn.ways] == [
-        (31, 44, ("north",), ()),
-        (44, 99, ("east",), ()),
-    ]
-
-
-def test_rooms_of_one_name_are_told_apart_and_a_way_past_another_room_is_named(tmp_path: Path) -> None:
-    graph = MapGraph()
-    for command, from_id, to_id in (("east", 1, 2), ("east", 2, 3), ("climb", 1, 3)):
-        graph.add_connection(from_id, command, to_id)
-    for number, name in ((1, "Maze"), (2, "Hall"), (3, "Maze")):
-        graph.add_room(number, name)
-    drawn = page(tmp_path, started(), played(UP), graph=graph).map
-    assert drawn is not None
-    assert {room.id: room.name for room in drawn.rooms} == {1: "L1 Maze", 2: "Hall", 3: "L3 Maze"}
-    assert {way.there: way.shown for way in drawn.ways} == {("east",): "solid", ("climb",): "named"}
+    rooms = {room.id: (room.name, room.x, room.y) for room in drawn.rooms}
+    assert rooms == {31: ("L31 Maze", 0, 2), 44: ("Hall", 0, 1), 99: ("L99 Maze", 0, 0)}
+    (first,) = [room for room in drawn.rooms if room.id == 31]
+    assert (first.untried, first.refused) == (("down",), {"west": "A wall."})
+    assert {(way.from_id, way.to_id, way.there, way.back, way.shown) for way in drawn.ways} == {
+        (31, 44, ("north",), (), "solid"),
+        (44, 99, ("north",), (), "solid"),
+        (31, 99, ("climb",), (), "named"),
+    }

@@ -34,20 +34,15 @@ def test_a_run_is_paused_until_it_goes_on(tmp_path: Path) -> None:
     assert summarise(write_run(tmp_path / "on", [*paused, *EPISODE[2:]])).state == "killed"
 
 
-def test_a_killed_run_is_listed_with_what_it_got_to(tmp_path: Path) -> None:
+def test_a_killed_run_is_listed_with_what_it_got_to_and_is_not_killed_while_it_is_played(tmp_path: Path) -> None:
     folder = write_run(tmp_path, EPISODE[:3])
     journal = folder / JOURNAL_FILE
     journal.write_bytes(journal.read_bytes()[:-40])
     run = summarise(folder)
     assert (run.state, run.reason) == ("killed", KILLED)
     assert (run.turns, run.best_score) == (1, 5)
-
-
-def test_a_run_that_somebody_plays_is_being_played_and_not_killed(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, EPISODE[:3])
     with claimed(folder):
         assert (summarise(folder).state, summarise(folder).reason) == ("playing", "")
-    assert summarise(folder).state == "killed"
 
 
 def test_a_run_of_which_nothing_was_written_was_killed(tmp_path: Path) -> None:
@@ -65,39 +60,35 @@ def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
     assert f"{JOURNAL_FILE}:3:" in run.reason
 
 
-def test_a_journal_of_another_version_is_named(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, EPISODE)
-    journal = folder / JOURNAL_FILE
-    journal.write_bytes(b'{"v": 99, "event": {"kind": "turn_played"}}\n')
-    assert "version 99" in summarise(folder).reason
-
-
-@pytest.mark.parametrize("name", ["manifest.json", JOURNAL_FILE])
-def test_a_run_without_one_of_its_files_is_damaged(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("manifest.json", None, "cannot read"),
+        ("manifest.json", b"{}", "is not a manifest"),
+        (JOURNAL_FILE, None, "cannot read"),
+        (JOURNAL_FILE, b'{"v": 99, "event": {"kind": "turn_played"}}\n', "version 99"),
+    ],
+)
+def test_a_run_with_a_file_that_is_missing_or_not_understood_is_damaged(
+    tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
     folder = write_run(tmp_path, EPISODE)
     (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
     run = summarise(folder)
-    assert run.state == "damaged"
-    assert "cannot read" in run.reason
-    assert run.run_id == folder.name
+    assert (run.state, run.run_id) == ("damaged", folder.name)
+    assert reason in run.reason
+    assert (run.story, run.planned) == (("", None) if name == "manifest.json" else ("dyeworks", 2))
 
 
-def test_a_broken_manifest_leaves_what_is_known_without_it(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, EPISODE)
-    (folder / "manifest.json").write_text("{}")
-    run = summarise(folder)
-    assert (run.state, run.story, run.planned) == ("damaged", "", None)
-    assert "is not a manifest" in run.reason
-
-
-def test_tokens_are_those_of_prompts_and_answers(tmp_path: Path) -> None:
-    calls = [answered(prompt=100, cached=90, completion=7), answered(role="memory", prompt=20, completion=3)]
-    assert summarise(write_run(tmp_path, [started(), *calls])).tokens == 130
-
-
-def test_half_a_surrogate_pair_of_a_model_is_no_damage(tmp_path: Path) -> None:
-    run = summarise(write_run(tmp_path, [started(), answered(answer={"action": "say \ud83d"}, prompt=5)]))
-    assert (run.state, run.tokens) == ("killed", 5)
+def test_tokens_are_those_of_prompts_and_answers_and_half_a_surrogate_pair_is_no_damage(tmp_path: Path) -> None:
+    calls = [
+        answered(prompt=100, cached=90, completion=7, answer={"action": "say \ud83d"}),
+        answered(role="memory", prompt=20, completion=3),
+    ]
+    run = summarise(write_run(tmp_path, [started(), *calls]))
+    assert (run.state, run.tokens) == ("killed", 130)
 
 
 def test_a_kind_of_event_that_is_not_known_is_passed_over(tmp_path: Path) -> None:

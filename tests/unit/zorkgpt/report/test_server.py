@@ -70,11 +70,8 @@ def test_nothing_can_be_written(server: ReportServer, method: str) -> None:
     assert answer(server, method=method)[0].status == 501
 
 
-def test_it_listens_on_loopback_alone_and_on_one_port(server: ReportServer) -> None:
+def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_an_error_in_one_line(server: ReportServer) -> None:
     assert server.socket.getsockname() == ("127.0.0.1", server.port)
-
-
-def test_a_port_that_is_taken_is_an_error_in_one_line(server: ReportServer) -> None:
     with pytest.raises(ConfigurationError, match=rf"^--port {server.port}: 127\.0\.0\.1 cannot be listened to there: "):
         ReportServer(server.port, Edition.of(FIRST))
 
