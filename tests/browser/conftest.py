@@ -39,10 +39,10 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[OpenReport]:
     complaints: list[str] = []
     contexts = []
 
-    def open_it(report: dict[str, Any], address: str = "", *, width: int = 1440, scheme: Any = "light") -> Page:
+    def open_it(report: dict[str, Any], address: str = "") -> Page:
         path = tmp_path / "report.html"
         path.write_text(page_of(json.dumps(report).encode()), encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))

@@ -46,7 +46,9 @@ def test_a_run_whose_tokens_are_spent_in_any_call_goes_on_to_the_same_journal(
     assert verify_run(STORY, tmp_path).difference is None
 
 
-def test_what_was_spent_before_counts_after_every_resumption(tmp_path: Path, unlimited: Path) -> None:
+def test_what_was_spent_before_counts_after_every_resumption_and_no_answer_is_paid_for_twice(
+    tmp_path: Path, unlimited: Path
+) -> None:
     limit = 20 * TOKENS
     play_prompted(STORY, tmp_path, budgets={"max_tokens": limit})
     for _ in range(2):
@@ -56,17 +58,10 @@ def test_what_was_spent_before_counts_after_every_resumption(tmp_path: Path, unl
     more = resume_with(STORY, tmp_path, budgets={"max_tokens": 2 * limit})
     assert isinstance(more.events[-1], RunPaused)
     assert more.events[-1].reason == f"max-tokens {2 * limit} reached: {2 * limit} spent"
+    answered = [line for line in read_journal(find_run(tmp_path)) if isinstance(line.event, ModelAnswered)]
+    assert len(answered) * TOKENS == 2 * limit
     assert resume_with(STORY, tmp_path, budgets={}).end == "done"
     assert journal_of(tmp_path)[1:] == journal_of(unlimited)[1:]
-
-
-def test_no_call_that_was_paid_for_is_made_again(tmp_path: Path) -> None:
-    """The answers that a paused turn had got already are given to it again."""
-    limit = 30 * TOKENS
-    play_prompted(STORY, tmp_path, budgets={"max_tokens": limit})
-    resume_with(STORY, tmp_path, budgets={"max_tokens": 3 * limit})
-    answered = [line for line in read_journal(find_run(tmp_path)) if isinstance(line.event, ModelAnswered)]
-    assert len(answered) * TOKENS == 3 * limit
 
 
 def test_a_budget_of_a_single_token_pauses_after_the_first_call(tmp_path: Path) -> None:

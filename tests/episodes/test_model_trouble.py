@@ -67,21 +67,15 @@ def troubled(own_story: Path, tmp_path_factory: pytest.TempPathFactory, request:
     return run
 
 
-def test_the_run_completes_with_the_same_transcript(healthy: WholeRun, troubled: WholeRun) -> None:
+def test_the_run_completes_with_the_same_transcript_calls_and_lessons(healthy: WholeRun, troubled: WholeRun) -> None:
     assert troubled.end == healthy.end == "done"
     assert len(troubled.episodes) == EPISODES
     assert len(troubled.turns) > TURNS
     assert len({turn.action for turn in healthy.turns}) > 5
     assert troubled.turns == healthy.turns
-
-
-def test_every_role_was_asked_the_same_and_heard(healthy: WholeRun, troubled: WholeRun) -> None:
     assert {role for role, _, _ in heard(healthy)} == set(ROLES)
     assert heard(troubled) == heard(healthy)
     assert not [event for event in troubled.events if isinstance(event, ModelFailed)]
-
-
-def test_what_was_learnt_is_the_same(healthy: WholeRun, troubled: WholeRun) -> None:
     memories, map_state = learnt(healthy)
     assert len(memories) > 500
     assert map_state["rooms"]

@@ -14,13 +14,7 @@ from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, wri
 
 pytestmark = pytest.mark.slow  # each case starts the program
 OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"
-COMMANDS = {
-    "runs list": ("runs", "list"),
-    "runs show": ("runs", "show", OLD),
-    "compare": ("compare", OLD, NEW),
-    "config show": ("config", "show"),
-    "doctor": ("doctor",),
-}
+OF_RUNS = (("runs", "list"), ("runs", "show", OLD), ("compare", OLD, NEW))
 DRAWING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -46,13 +40,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("columns", [40, 80, 120, 200])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_line_of_a_table_fits(folder: Path, command: str, columns: int) -> None:
-    lines = shown(folder, columns, *COMMANDS[command])
+@pytest.mark.parametrize("columns", [40, 80, 200])
+@pytest.mark.parametrize("command", [*OF_RUNS, ("config", "show"), ("doctor",)], ids=" ".join)
+def test_every_line_of_a_table_fits(folder: Path, command: tuple[str, ...], columns: int) -> None:
+    lines = shown(folder, columns, *command)
     assert lines
     assert [line for line in lines if len(line) > columns] == []
-    if command in ("runs list", "runs show", "compare"):
+    if command in OF_RUNS:
         told = " ".join(" ".join(lines).split())
         assert re.search("fresh-actions,? .*proven-routes", told)
 

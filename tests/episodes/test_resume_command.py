@@ -161,30 +161,33 @@ def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:
     assert "budgets.json holds no budgets: max_tokens: " in refusal(resume(here))
 
 
-def test_a_run_is_named_by_its_id_and_by_its_folder(here: Path, server: MisbehavingServer) -> None:
+def test_a_run_is_named_by_its_id_and_by_its_folder_and_has_checkpoints_of_its_own(
+    here: Path, server: MisbehavingServer
+) -> None:
     older = find_run(here / "work")
     play(here, server, "--game", "copy.z5")
-    assert find_run(here / "work") != older
+    newer = find_run(here / "work")
+    assert newer != older
     for name in (older.name, str(older)):
         assert f"Going on with run {older.name}" in resume(here, name).text
     assert f"there is {find_run(here / 'work').name}" in refusal(resume(here, f"{older.name[:-1]}x"))
     assert "there is no run yet" in refusal(typed("resume", "--workdir", "elsewhere"))
+    shutil.copytree(newer / CHECKPOINTS, older / CHECKPOINTS)
+    line = refusal(resume(here, older.name))
+    assert f"{older / CHECKPOINTS}/" in line
+    assert "does not match the journal in the same folder" in line
 
 
-def test_a_run_that_has_ended_is_one_line(tmp_path: Path, server: MisbehavingServer) -> None:
-    play(tmp_path, server)
-    before = contents_of(tmp_path)
-    run = find_run(tmp_path / "work").name
-    expected = f"zorkgpt: run {run} has ended; only a run that was interrupted or paused can be resumed"
-    assert refusal(resume(tmp_path)) == expected
-    assert contents_of(tmp_path) == before
-
-
-def test_a_run_that_was_killed_behind_its_last_episode_tells_how_that_ended(
+def test_a_run_that_has_ended_is_one_line_and_one_that_was_killed_before_its_last_line_tells_how_it_ended(
     tmp_path: Path, server: MisbehavingServer
 ) -> None:
     play(tmp_path, server)
-    journal = find_run(tmp_path / "work") / JOURNAL_FILE
+    before = contents_of(tmp_path)
+    run = find_run(tmp_path / "work")
+    expected = f"zorkgpt: run {run.name} has ended; only a run that was interrupted or paused can be resumed"
+    assert refusal(resume(tmp_path)) == expected
+    assert contents_of(tmp_path) == before
+    journal = run / JOURNAL_FILE
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     shown = resume(tmp_path)
     assert shown.status == 0
@@ -218,15 +221,6 @@ def test_a_file_of_the_run_that_was_damaged_is_one_line_that_names_it(here: Path
     before = contents_of(here / "work", but="log.jsonl")
     assert str(path) in refusal(resume(here))
     assert contents_of(here / "work", but="log.jsonl") == before
-
-
-def test_a_checkpoint_of_another_run_is_one_line_that_names_it(here: Path, server: MisbehavingServer) -> None:
-    older = find_run(here / "work")
-    play(here, server, "--game", "copy.z5")
-    shutil.copytree(find_run(here / "work") / CHECKPOINTS, older / CHECKPOINTS)
-    line = refusal(resume(here, older.name))
-    assert f"{older / CHECKPOINTS}/" in line
-    assert "does not match the journal in the same folder" in line
 
 
 def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:

@@ -98,12 +98,11 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
         assert "memories show" not in played(tmp_path, server, "--max-turns", "1").text
 
 
-def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
+def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north"), proposes("south")) as server:
-        played(tmp_path, server, "--max-turns", "2", "--seed", "7", "--episodes", "2")
+        result = played(tmp_path, server, "--max-turns", "2", "--seed", "7", "--episodes", "2", "--json")
     manifest = read_manifest(run_folder(tmp_path))
-    assert manifest.seeds == (7, 8)
-    assert manifest.assistance == ()
+    assert (manifest.seeds, manifest.assistance) == ((7, 8), ())
     assert manifest.configuration["max_turns_per_episode"] == 2
     first, *others = turns(tmp_path)
     assert first.moved
@@ -113,11 +112,6 @@ def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
         (2, 1, "south"),
         (2, 2, "south"),
     ]
-
-
-def test_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:
-    with MisbehavingServer(proposes("north")) as server:
-        result = played(tmp_path, server, "--max-turns", "1", "--json")
     shown = [json.loads(line) for line in result.text.splitlines()]
     assert shown == [EVENTS.dump_python(event, mode="json") for event in events_of(run_folder(tmp_path))]
 
@@ -134,10 +128,7 @@ def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_wo
     [
         pytest.param(signal.SIGINT, Silent(), id="silent, interrupted"),
         pytest.param(signal.SIGTERM, proposes("north"), id="answering, terminated"),
-        pytest.param(signal.SIGTERM, Silent(), id="silent, terminated", marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, proposes("north"), id="answering, interrupted", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, Header(), id="dripping, interrupted", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, Header(), id="dripping, terminated", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(

@@ -73,43 +73,33 @@ def test_dances_looks_and_grasps_at_the_moon_are_repeated_and_walks_are_not(figu
     assert figures.metrics.repeated_actions == pytest.approx((9 + 12) / (2 * TURNS))
 
 
-def test_the_second_episode_is_shown_what_the_first_has_learnt(figures: RunFigures) -> None:
+def test_memories_are_counted_as_the_manager_downgraded_kept_and_showed_them(
+    run: tuple[WholeRun, Path], figures: RunFigures
+) -> None:
+    log = (run[1] / "log.jsonl").read_text(encoding="utf-8")
+    downgraded = [line for line in log.splitlines() if "not first visit" in json.loads(line)["event"]]
+    assert figures.metrics.core_downgrades == len(downgraded) > 0
+    file = (run[1].parents[1] / "Memories.md").read_text(encoding="utf-8")
+    sections = re.findall("^## Location", file, re.MULTILINE)
+    assert len(sections) == 2
+    assert figures.metrics.memory_coverage == pytest.approx(len(sections) / max(each.rooms for each in run[0].episodes))
+    assert figures.metrics.tentative_memories == len(re.findall("TENTATIVE", file)) > 0
     first, second = figures.episodes
     assert first.memory_tokens is not None
     assert second.memory_tokens is not None
     assert 0 < first.memory_tokens < second.memory_tokens
 
 
-def test_core_memories_on_return_visits_are_those_that_the_manager_downgraded(
+def test_every_call_is_counted_once_and_objectives_cite_a_memory_and_no_location(
     run: tuple[WholeRun, Path], figures: RunFigures
 ) -> None:
-    log = (run[1] / "log.jsonl").read_text(encoding="utf-8")
-    downgraded = [line for line in log.splitlines() if "not first visit" in json.loads(line)["event"]]
-    assert len(downgraded) > 0
-    assert figures.metrics.core_downgrades == len(downgraded)
-
-
-def test_of_the_visited_locations_those_with_a_memory_are_counted_and_all_are_tentative(
-    run: tuple[WholeRun, Path], figures: RunFigures
-) -> None:
-    file = (run[1].parents[1] / "Memories.md").read_text(encoding="utf-8")
-    sections = re.findall("^## Location", file, re.MULTILINE)
-    assert len(sections) == 2
-    assert figures.metrics.memory_coverage == pytest.approx(len(sections) / max(each.rooms for each in run[0].episodes))
-    assert figures.metrics.tentative_memories == len(re.findall("TENTATIVE", file)) > 0
-
-
-def test_objectives_cite_a_memory_and_no_location(figures: RunFigures) -> None:
+    assert sum(role.prompt_tokens + role.completion_tokens for role in figures.usage) == figures.run.tokens
+    (agent,) = [role for role in figures.usage if role.role == "agent"]
+    assert agent.calls == len(run[0].turns) == figures.run.turns
     metrics = figures.metrics
     assert metrics.objectives == 5  # every ten turns, and where an episode begins with knowledge
     assert (metrics.objectives_located, metrics.objectives_cited) == (0.0, 1.0)
     assert metrics.objective_tokens == 110
-
-
-def test_every_call_is_counted_once(run: tuple[WholeRun, Path], figures: RunFigures) -> None:
-    assert sum(role.prompt_tokens + role.completion_tokens for role in figures.usage) == figures.run.tokens
-    (agent,) = [role for role in figures.usage if role.role == "agent"]
-    assert agent.calls == len(run[0].turns) == figures.run.turns
 
 
 def test_the_transcript_has_every_command_in_order(run: tuple[WholeRun, Path]) -> None:

@@ -14,7 +14,6 @@ from session.errors import StoreError
 from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
-from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
@@ -96,25 +95,6 @@ def test_list_fits_80_columns_and_cuts_everything_but_the_assistance(workdir: Pa
     assert reason.startswith("  The server, which is far away,")
     assert reason.endswith("…")
     assert max(map(len, _run("list").splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    ("command", "heading", "line"),
-    [
-        (("runs", "list"), "MODEL     EPISODES  TURNS", "  EPISODES: 0/2"),
-        (("runs", "show", OLD), "EPISODE  SEED  END", "  SEED: 10"),
-        (("compare", OLD, NEW), f"RUN          {OLD}", f"  {NEW}: dyeworks"),
-    ],
-)
-def test_a_narrow_terminal_gets_a_line_for_each_figure_and_no_table_that_wraps(
-    tmp_path: Path, command: tuple[str, ...], heading: str, line: str
-) -> None:
-    wide, narrow = (
-        ran_on_a_terminal(tmp_path, *command, env=environment(COLUMNS=columns)).text for columns in ("200", "40")
-    )
-    assert heading in wide
-    assert heading not in narrow
-    assert line in narrow.splitlines()
 
 
 def test_list_and_show_as_json_have_what_a_program_needs() -> None:
