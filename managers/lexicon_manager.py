@@ -56,9 +56,9 @@ _BLANK = "…"
 
 
 def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
-    """Return the form of the turn's command and its result, or ``None`` if the turn is no evidence about the form.
+    """Return the form of the turn's command and its result, or ``None`` if the turn is not evidence for the form.
 
-    These turns are no evidence:
+    These turns are not evidence:
 
     - a move, because the map records it, and waiting or looking, because another character causes the changes; unless
       the turn won points

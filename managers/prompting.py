@@ -35,7 +35,7 @@ class Line(NamedTuple):
     """A line of an item.
 
     head: never cut
-    text: cut in its middle if there is no room; if nothing of it is left, the head is left out, too
+    text: cut in its middle if it does not fit; if nothing of it is left, the head is left out, too
     matters: gets room before texts that do not matter
     """
 
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 class Part:
     """A field of a prompt that lists items, each of which is kept or left out as a whole.
 
-    keeps: the items to keep if there is no room for all: the last ones (``newest``) or the first ones (``best``)
+    keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
     least: characters to which a text that matters may be cut before items are left out
     """

@@ -99,7 +99,7 @@ class _Sight:
     def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
         """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
 
-        Each is ``None`` if there is no player or no room respectively. Objects in the vehicles and containers around
+        Each is ``None`` without a player or a room, respectively. Objects in the vehicles and containers around
         the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
         objects directly in the room and in the player's vehicle are visible.
         """

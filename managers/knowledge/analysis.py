@@ -185,7 +185,7 @@ def consolidation_question(
 ) -> KnowledgePrompt:
     """Return the question about which of the program's lines to merge or cut, in at most ``budget`` tokens.
 
-    If there is no room for all lines, it lists the least useful ones. ``excess``: by how many characters the
+    If not all lines fit, it lists the least useful ones. ``excess``: by how many characters the
     knowledge is too long.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}

@@ -55,7 +55,7 @@ class ObjectCheck:
     It learns from each turn which words appeared in which room, and in which state of the world an exit failed.
 
     A failure of an exit is evidence for that state only, even if the story has merely moved something by itself since
-    then. It is no evidence at all in a room with a walk that led back to the same room: there, the story keeps state
+    then. It is not evidence in a room with a walk that led back to the same room: there, the story keeps state
     that no object shows. A maze can be a single room of that kind.
 
     attribute_names: the numbers of the story's attributes by name; empty if they are not known

@@ -141,7 +141,7 @@ _NEW_FIRST_FREE_ELEMENTARY = 7
 
 
 def free_verbs(story: Story, entries: Sequence[DictionaryEntry]) -> frozenset[str] | None:
-    """Return the verbs that accept words for objects out of scope; ``None`` if there is no grammar table."""
+    """Return the verbs that accept words for objects out of scope; ``None`` without a grammar table."""
     verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
     numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
     count = 1 + max(numbers.values(), default=0)
