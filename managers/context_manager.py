@@ -80,7 +80,6 @@ def told_turns(
     can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/specification.md, Turn
     history in prompts).
 
-    played: every command of the episode with its response
     characters: room for all responses together
     most: maximum number of turns before the window slides; some room is reserved for each of them
     reasoned: number of latest turns that include the reasoning; ``None`` means all
@@ -192,7 +191,6 @@ class ContextManager(BaseManager):
 
         valid_actions: the commands from which the agent must choose, or ``None`` if any command is allowed
         system: the instructions, which count towards the budget
-        turn_limit: the last turn of the episode
         """
         window = self.config.agent.history_window
         slid = len(self.game_state.action_reasoning_history) // window * window

@@ -46,7 +46,6 @@ class ObjectiveManager(BaseManager):
     """Keeps the objectives of an episode.
 
     objectives: all of the episode, including those that have ended, oldest first
-    evidence: the facts of the episode so far
     asked_turn: the turn in which the model was last called, successfully or not; 0 for none
     adaptive_knowledge_manager: provides the knowledge and the language model
     map_manager, memory_manager: ``None`` to find objectives without a map, or without memories

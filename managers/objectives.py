@@ -202,7 +202,6 @@ class ObjectiveUpdate:
     ) -> None:
         """Apply the valid parts of the answer. Objectives that end come first, to make room for new ones.
 
-        known_locations: the ids of all known locations
         cap: maximum number of open objectives
         stale_after: turns without progress after which an objective is dropped
         """
@@ -322,8 +321,6 @@ def map_part(game_map: MapGraph, here_id: int | None, here: str) -> Part:
 
     If the drawing is longer than ``LONGEST_DRAWING``, it is limited to ``DRAWN_RADIUS`` moves from here. It is left out
     if it does not fit into the prompt.
-
-    here: the name and id of the location
     """
     names = game_map.room_names
     graph = game_map.render_mermaid()

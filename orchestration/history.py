@@ -248,10 +248,7 @@ def with_model(
 
 
 def require_player(manifest: Manifest, options: Collection[str]) -> None:
-    """Raise ``ConfigurationError`` if a Python function played the run and no other player is configured.
-
-    options: the names of the options given now
-    """
+    """Raise ``ConfigurationError`` if a Python function played the run and no other player is configured."""
     function = function_in(manifest.model)
     if function and "agent_model" not in options:
         raise ConfigurationError(

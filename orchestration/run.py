@@ -53,7 +53,6 @@ class RunPosition:
 
     index: of the episode in the plan, from 0
     episode: its number, if it has begun
-    turns: number of its turns that were played
     """
 
     index: int = 0
@@ -72,7 +71,6 @@ class Run:
     """A run that is ready to be played.
 
     folder: of its journal, or its work folder if it has none
-    position: when it was opened
     """
 
     folder: Path

@@ -118,8 +118,6 @@ class Turn:
     circling: makes the critic check proposals while play repeats itself
     routes: the routes of the agent; their commands are played without a model call
     is_persons: the user plays, without a critic
-    review: lets the user decide on each proposal instead of the critic
-    limit: the last turn of an episode
     """
 
     game: RestoringGame

@@ -35,8 +35,6 @@ class ZorkOrchestrator:
     """Plays episodes and records every event in ``inputs``.
 
     seeds: one for each episode
-    max_turns: the turn limit of each episode
-    first_episode: the number of the first one
     stop: when set by another thread, pauses the run after the current turn
     checkpoint: called after every episode, when its files are written
     after_episode: called with the number of an episode after its managers have learned from it

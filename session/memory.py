@@ -41,7 +41,6 @@ class Memory:
     episode: 0 if it is unknown
     turns: "45", "12-14", or "" if they are unknown
     score_change: points won or lost, ``None`` if it is unknown
-    text: not changed
     persistence: required, so that the caller must choose
     superseded_by: the title of the replacement, or INVALIDATION_MARKER
 

@@ -57,7 +57,6 @@ class Waypoint:
     ) -> str:
         """Return in a few words how an observation differs from this waypoint; "" if it does not.
 
-        before: the previous observation
         touched: the things that the route needs in their place; other belongings may be anywhere
         held: the things that the player has had in this episode, which are not new wherever they are now
         """
@@ -117,7 +116,6 @@ class Goal:
     """The goal of a route: a score, a new room or a new thing.
 
     number: the score, or the object number of the room or the thing
-    name: of the room or the thing
     """
 
     kind: GoalKind

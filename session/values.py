@@ -57,7 +57,6 @@ class Observation:
     location: the room the player is in (for a vehicle: the room around it)
     inventory: what the player carries, one level deep, in the machine's order
     visible: other visible objects, including those in open containers and on surfaces
-    score, max_score: points
     moves: the story's own count of turns
     world_hash: 8 hex digits, equal if all objects, their attributes and their properties are equal
     died: the player died in this step; some stories continue after a death
@@ -115,7 +114,6 @@ class ObjectiveNote:
     """A change of the agent's objectives that comes with its command.
 
     done: the number of an objective that the latest text shows to be achieved
-    new: a new objective; "" for none
     """
 
     done: int | None = None
@@ -138,11 +136,9 @@ class AgentNote:
 class Proposal:
     """A command that the agent wants to play, with its reasoning and its reading of the text before it.
 
-    objective: a change of its objectives, if any
     follow, go_to: the number of a route to follow instead, or the id of a location to walk to; ``action`` is then the
         first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
-    note: a change of its notes, if any
     """
 
     action: str
@@ -171,7 +167,6 @@ class Proposal:
 class Verdict:
     """The decision on a proposal.
 
-    source: what decided
     confidence: of a model, 0 to 1; ``None`` if no model decided
     """
 

@@ -180,8 +180,8 @@ def _serve(connection: Connection) -> None:
         message = connection.recv_bytes()
         try:
             if game is None:
-                path, seed, use_profile = json.loads(message)
-                game = JerichoGame(Story.load(Path(path)), seed=seed, use_profile=use_profile)
+                path, seed = json.loads(message)
+                game = JerichoGame(Story.load(Path(path)), seed=seed)
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
                 answer = json.dumps(asdict(game.facts)).encode() + b"\n" + game.save().packed()

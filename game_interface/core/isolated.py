@@ -22,7 +22,7 @@ OPENING_LIMIT = 20.0
 class IsolatedGame(Game):
     """A story that runs in its own process, in an empty working folder.
 
-    rom_path, seed, use_profile: as for ``JerichoInterface``
+    rom_path, seed: as for ``JerichoInterface``
     time_limit: seconds within which the process must answer a request
     opening_limit: seconds within which the story must open
 
@@ -35,7 +35,6 @@ class IsolatedGame(Game):
         rom_path: str | Path,
         *,
         seed: Seed = 1,
-        use_profile: bool = True,
         time_limit: float = 10.0,
         opening_limit: float = OPENING_LIMIT,
     ) -> None:
@@ -43,7 +42,6 @@ class IsolatedGame(Game):
         self._path = Path(rom_path).absolute()
         Story.load(self._path)  # so that this process raises the error for a bad file
         self._seed = seed
-        self._use_profile = use_profile
         self._time_limit = time_limit
         self._opening_limit = opening_limit
         self._folder = private_folder()
@@ -67,7 +65,7 @@ class IsolatedGame(Game):
             self._folder.cleanup()
             self._folder = private_folder()
         self._process = GameProcess(self._folder.name)
-        request = json.dumps([str(self._path), self._seed, self._use_profile]).encode()
+        request = json.dumps([str(self._path), self._seed]).encode()
         line, _, state = self._process.request(request, self._opening_limit).partition(b"\n")
         facts = json.loads(line)
         self.facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})

@@ -21,7 +21,6 @@ class JerichoInterface(JerichoGame):
     """A ``JerichoGame`` with getters for single values. An unknown story is first tried in another process.
 
     rom_path: the story file; a bad one raises ``StoryError``
-    use_profile: whether to use Jericho's profile of the story, if it has one
 
     After ``close`` every method raises ``GameError``; the facts and the latest observation remain readable.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from game_interface.core.machine.attribute_tables import attribute_table, numbers_of
@@ -20,8 +20,6 @@ class Observer:
     """Creates the observations of a story that an interpreter runs.
 
     attribute_names: the numbers of the story's attributes by name; empty unless they are certain
-    max_score: the maximum score; ``None`` if unknown
-    reader: reads the status and keeps what it has learned
     location: the player's location in the latest observation; to be restored together with the story
     """
 
@@ -37,7 +35,11 @@ class Observer:
         status = self.reader.read(memory, opening)
         self.max_score = status.max_score
         self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
-        self._sight = _Sight(table, self.attribute_names)
+        names = self.attribute_names
+        self._hidden = numbers_of(names, ("invisible", "concealed", "absent"))
+        self._see_through = numbers_of(names, ("surface", "transparent"))
+        self._holders, self._open = numbers_of(names, ("container", "actor")), numbers_of(names, ("open",))
+        self._lit = numbers_of(names, ("lit",))
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self.location: Location | None = None
 
@@ -51,7 +53,7 @@ class Observer:
         before = self.location
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
-        inventory, visible = self._sight.look(memory, status.location, status.player)
+        inventory, visible = self._look(memory, status.location, status.player)
         self.location = self._locations.get(status.location or 0)
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
@@ -82,21 +84,7 @@ class Observer:
                 return Location(location.num, f"{heading} (#{location.num})")
         return before if before and before.num == location.num else location
 
-
-class _Sight:
-    """Finds the objects that the player carries and can see, from the story's object tree.
-
-    attributes: the numbers of the story's attributes by name; empty if unknown
-    """
-
-    def __init__(self, table: ObjectTable, attributes: Mapping[str, int]) -> None:
-        self._table = table
-        self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
-        self._see_through = numbers_of(attributes, ("surface", "transparent"))
-        self._holders, self._open = numbers_of(attributes, ("container", "actor")), numbers_of(attributes, ("open",))
-        self._lit = numbers_of(attributes, ("lit",))
-
-    def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
+    def _look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
         """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
 
         Each is ``None`` without a player or a room, respectively. Objects in the vehicles and containers around

@@ -82,7 +82,6 @@ class NewsLedger(SharedStore):
         Points and deaths without a new memory of their own are attributed to the other memories.
 
         made: the new persistent memories
-        known: the earlier memories of the location
         """
         new: dict[str, str] = {}
         standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]

@@ -66,8 +66,7 @@ class Learnt:
     """An edit: adds the routes of an episode.
 
     rooms: the rooms to which routes are wanted, the most wanted first
-    tried: how often each command was chosen at each location in the episode
-    said, fatal, deaths: as in ``RouteBook``, of the episode
+    tried, said, fatal, deaths: as in ``RouteBook``, of the episode
     """
 
     routes: tuple[KnownRoute, ...]

@@ -40,7 +40,6 @@ class MarkdownBlock(Generic[Content]):
     """Lines that belong together.
 
     text: exactly as in the file, including line ends
-    content: the parsed content, if any
     problem: one sentence for users about what could not be parsed, or ""
     """
 
@@ -188,7 +187,6 @@ class MarkdownReader(ABC, Generic[Heading, Content]):
     lines: with their line ends
     bare: the same lines without the white space around them
     at: index of the next line, from 0
-    line_end: the most frequent one in the text
     """
 
     __slots__ = ("_mark", "at", "bare", "heading", "line_end", "lines")

@@ -313,10 +313,7 @@ class SharedFiles:
     files: Sequence[SharedFile]
 
     def copy_to(self, copies: Path, *, durable: bool = False) -> None:
-        """Copy every file into the folder ``copies``; one that is not there becomes an empty one.
-
-        durable: wait until the copies are on the disk
-        """
+        """Copy every file into the folder ``copies``; one that is not there becomes an empty one."""
         with reported_as(f"cannot make the folder {copies}"):
             copies.mkdir(exist_ok=True)
         for file, copy in self._with_copies(copies):

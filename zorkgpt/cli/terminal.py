@@ -84,10 +84,7 @@ def cell_lines(heading: Sequence[str], row: Sequence[str], width: int) -> list[s
 
 
 def folded(text: str, width: int | None, indent: int = 4) -> list[str]:
-    """Return the text, printable, as lines that are wrapped between words and indented from their second line on.
-
-    width: of the terminal in columns; ``None`` for any
-    """
+    """Return the text, printable, as lines that are wrapped between words and indented from their second line on."""
     lines = printable(text).split("\n")
     if width is None:
         return lines

@@ -189,7 +189,6 @@ class NoMap(StoreError):
     """The file is not a map.
 
     where: the keys that lead to the invalid value
-    problem: what is wrong with it
     """
 
     def __init__(self, path: Path, where: str, problem: str) -> None:

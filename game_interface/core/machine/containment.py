@@ -47,7 +47,6 @@ class Containment:
 
     stop: the opcode at which the story stopped the machine; ``None`` while it runs
     halted: the interpreter's own flag, above 0 once the machine has stopped for any reason
-    upper_lines: the height of the upper window
     upper_text: the address of the upper window's text while the story writes there; must be ``None`` before a step
     status_line: the text that was last removed from the upper window
     """

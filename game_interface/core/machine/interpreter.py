@@ -91,7 +91,6 @@ def private_folder() -> TemporaryDirectory[str]:
 class Interpreter:
     """A machine that runs one story, for one thread at a time.
 
-    version: the story's version of the Z-machine
     known: whether a profile of the story exists in Jericho and is used
     max_score, player: the maximum score and the player's object in the profile; ``None`` without a profile
     walkthrough_seed: the seed of Jericho's walkthrough of the story; ``None`` without one

@@ -74,10 +74,8 @@ class SavedState:
     """The state of a story at one of its prompts.
 
     story: SHA-256 of the story file
-    snapshot: the machine, including the random number generator
     command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; at others it reads an
         answer to a question
-    learned: what had been learned about the story's status
     """
 
     story: str

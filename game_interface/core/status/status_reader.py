@@ -48,9 +48,6 @@ class Status(NamedTuple):
     """The certain values in a story's memory; ``None`` for the others.
 
     location: the room, even while the player is in a vehicle or on a chair (which Jericho returns as the location)
-    player: the object that is the player
-    score, max_score: points and their maximum
-    moves: the story's own count of turns
     """
 
     location: int | None = None

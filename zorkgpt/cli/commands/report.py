@@ -79,7 +79,6 @@ def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_run
 def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, *, follows_latest: bool) -> None:
     """Serve the page of runs, and renew it while they are played, until Ctrl-C.
 
-    chosen: returns the folders of the runs
     follows_latest: whether another run may be chosen later
     """
     from session.files.run_folders import is_claimed

