@@ -138,9 +138,7 @@ class Replay(MemoryPlay):
 
 
 @SCENARIOS
-def test_a_procedure_of_several_steps_is_learnt_where_it_began_with_its_history_alone(
-    tmp_path: Path, scenario: Scenario
-) -> None:
+def test_a_procedure_is_learnt_where_it_began_with_its_history_alone(tmp_path: Path, scenario: Scenario) -> None:
     replay = Replay(tmp_path, scenario)
     replay.call_by_call(with_history=True)
     assert replay.standing == [scenario.taught]

@@ -138,9 +138,7 @@ def judged(play: EpisodePlay, confidence: float) -> None:
         (lambda play: play.wait_until(100), "won", 1),
     ],
 )
-def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is_over(
-    tmp_path: Path, happening: object, end: EpisodeEnd, asked: int
-) -> None:
+def test_an_instructive_episode_is_asked_about(tmp_path: Path, happening: object, end: EpisodeEnd, asked: int) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     assert callable(happening)
     happening(play)
@@ -291,9 +289,7 @@ def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path)
     assert len(summaries(tmp_path)) == 1
 
 
-def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_alike_in_every_episode(
-    tmp_path: Path,
-) -> None:
+def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_alike_each_time(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
     for episode in (1, 2):
         play.begin(episode)
@@ -409,9 +405,7 @@ def test_the_real_knowledge_base_judges_an_insight_before_it_replaces_others(
     assert play.metrics["refused"] == 0
 
 
-def test_insights_of_the_program_are_numbered_and_one_that_was_replaced_lends_its_sources_to_no_other(
-    tmp_path: Path,
-) -> None:
+def test_insights_of_the_program_are_numbered_and_one_that_was_replaced_lends_no_sources(tmp_path: Path) -> None:
     first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
     play = EpisodePlay(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
@@ -542,9 +536,7 @@ def told(prompt: str) -> dict[str, list[str]]:
     }
 
 
-def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_of_fewer_for_want_of_room(
-    tmp_path: Path,
-) -> None:
+def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_or_fewer(tmp_path: Path) -> None:
     """The last death never goes."""
     play = eventful(tmp_path)
     play.manager.end("over")
@@ -572,9 +564,7 @@ def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_of_fe
     assert all(part["deaths"] and part["steps"] for part in seen)
 
 
-def test_the_next_player_is_told_of_three_deaths_with_three_commands_before_each_and_the_first_eight_gains(
-    tmp_path: Path,
-) -> None:
+def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_eight_gains(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     for score in range(1, 11):
         play.turn(f"stir {score}", score=score)

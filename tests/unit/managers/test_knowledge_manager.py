@@ -79,9 +79,7 @@ class TestWhenTheModelIsAsked:
         assert play.metrics["trivial"] == 1
 
     @pytest.mark.parametrize(("turns", "is_asked"), [(4, False), (5, True)])
-    def test_about_five_turns_in_which_something_was_gained(
-        self, tmp_path: Path, turns: int, *, is_asked: bool
-    ) -> None:
+    def test_about_five_turns_in_which_something_was_won(self, tmp_path: Path, turns: int, *, is_asked: bool) -> None:
         play = KnowledgePlay(tmp_path, nothing_new)
         play.turn("north", "Blue Vats", location=VATS)
         for _ in range(turns - 1):
@@ -99,9 +97,7 @@ class TestWhenTheModelIsAsked:
             ({"died": True}, 1),
         ],
     )
-    def test_about_a_few_turns_only_where_they_scored_or_killed(
-        self, tmp_path: Path, event: dict[str, Any], asked: int
-    ) -> None:
+    def test_about_few_turns_if_they_scored_or_killed(self, tmp_path: Path, event: dict[str, Any], asked: int) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
         play.turn(**event)
         play.manager.end()
@@ -145,9 +141,7 @@ class TestWhatIsTaken:
         ],
         ids=[*map(str, SPELLINGS), "a citation that the model copies into the text", "400 characters of a long line"],
     )
-    def test_turns_are_read_as_models_spell_them_and_texts_are_cut(
-        self, tmp_path: Path, told: dict[str, object], known: str
-    ) -> None:
+    def test_a_line_is_read_as_models_write_it(self, tmp_path: Path, told: dict[str, object], known: str) -> None:
         assert taught(tmp_path, answer(told)).known == [known]
 
     @pytest.mark.parametrize(
@@ -406,9 +400,7 @@ class TestWhenItGrowsTooLong:
 
 class TestFailures:
     @pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON")])
-    def test_a_model_that_fails_is_asked_about_the_same_turns_after_the_next_interval(
-        self, tmp_path: Path, error: LanguageModelError
-    ) -> None:
+    def test_turns_are_asked_about_again_after_a_failure(self, tmp_path: Path, error: LanguageModelError) -> None:
         play = KnowledgePlay(tmp_path, [error, SOLVED])
         with capture_logs() as logs:
             play.play(19)
@@ -477,9 +469,7 @@ class TestSmallModels:
             ),
         ],
     )
-    def test_of_a_single_turn_nobody_is_asked_and_its_section_is_that_of_its_facts(
-        self, tmp_path: Path, event: dict[str, Any], line: str
-    ) -> None:
+    def test_a_single_turn_is_told_without_a_question(self, tmp_path: Path, event: dict[str, Any], line: str) -> None:
         play = KnowledgePlay(tmp_path, prompt_budgets=SMALL)
         play.now = replace(play.now, score=20)
         play.turn("go", **event)

@@ -33,9 +33,7 @@ def text_of(workdir: Path) -> str:
 
 class TestRouting:
     @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-    def test_a_memory_is_in_the_file_and_known_to_the_next_run_unless_it_is_ephemeral(
-        self, tmp_path: Path, persistence: str
-    ) -> None:
+    def test_a_memory_is_in_the_file_for_the_next_run_unless_ephemeral(self, tmp_path: Path, persistence: str) -> None:
         manager, kept = manager_in(tmp_path), memory(persistence=persistence)
         assert manager.add_memory(31, "Blue Vats", kept)
         if persistence == "ephemeral":
@@ -46,9 +44,7 @@ class TestRouting:
 
     @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
     @pytest.mark.parametrize("other", ["permanent", "ephemeral"])
-    def test_a_title_that_stands_is_refused_whatever_its_case_and_spaces(
-        self, tmp_path: Path, persistence: str, other: str
-    ) -> None:
+    def test_a_title_that_stands_is_refused_in_any_spelling(self, tmp_path: Path, persistence: str, other: str) -> None:
         manager = manager_in(tmp_path)
         assert manager.add_memory(31, "Blue Vats", memory("Mordant first", persistence))
         assert not manager.add_memory(31, "Blue Vats", memory("mordant   FIRST", other))
@@ -63,7 +59,7 @@ class TestRouting:
         assert (manager.get_ephemeral_count(), manager.get_ephemeral_count(31)) == (2, 1)
 
     @pytest.mark.parametrize("is_wanted", [True, False])
-    def test_what_is_added_and_given_up_is_logged_and_each_change_of_ephemeral_memories_if_wanted(
+    def test_changes_are_logged_and_details_of_ephemeral_memories_if_wanted(
         self, tmp_path: Path, is_wanted: bool
     ) -> None:
         manager = manager_in(tmp_path, debug_ephemeral=is_wanted)
@@ -103,9 +99,7 @@ class TestRouting:
         assert text_of(tmp_path) == before
 
     @pytest.mark.parametrize("is_held", [True, False])
-    def test_what_somebody_puts_into_the_cache_is_kept_like_any_other_memory(
-        self, tmp_path: Path, is_held: bool
-    ) -> None:
+    def test_what_a_caller_puts_into_the_cache_is_kept_like_any_memory(self, tmp_path: Path, is_held: bool) -> None:
         manager = manager_in(tmp_path)
         if is_held:
             held(tmp_path, manager)
@@ -125,9 +119,7 @@ class TestSupersession:
         ("old", "new"),
         [("ephemeral", "ephemeral"), ("ephemeral", "permanent"), ("permanent", "permanent"), ("core", "core")],
     )
-    def test_the_old_memory_is_marked_where_it_was_and_the_new_one_goes_to_its_own_tier(
-        self, tmp_path: Path, old: str, new: str
-    ) -> None:
+    def test_the_old_memory_is_marked_the_new_one_in_its_own_tier(self, tmp_path: Path, old: str, new: str) -> None:
         manager = manager_in(tmp_path, memory("Old way", old))
         assert manager.supersede_memory(31, "Blue Vats", "OLD  way", memory("New way", new, turns="50"))
         tiers = {"ephemeral": manager.ephemeral_cache}
@@ -272,9 +264,7 @@ class TestView:
 
 
 class TestVisits:
-    def test_a_location_with_memories_says_how_often_the_player_has_been_there_from_the_second_visit_on(
-        self, tmp_path: Path
-    ) -> None:
+    def test_memories_begin_with_the_number_of_visits_from_the_second_visit_on(self, tmp_path: Path) -> None:
         """The visit that begins is counted on arrival."""
         play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
         memories = "[NOTE] Mordant first: About Mordant first."
@@ -300,9 +290,7 @@ class TestVisits:
         (tmp_path / "Memories.md").write_text("## Location 11: Gate\n**Visits:** 7 | **Episodes:** 1, 2\n")
         assert manager_in(tmp_path).get_location_memory(11) == ""
 
-    def test_a_heading_that_somebody_wrote_without_a_name_gets_it_when_the_location_is_visited(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_persons_heading_without_a_name_gets_it_when_the_location_is_visited(self, tmp_path: Path) -> None:
         written = f"## Location {VATS.num}\n**[NOTE - PERMANENT] Mine**\nKeep this.\n"
         (tmp_path / "Memories.md").write_text(written)
         play = MemoryPlay(tmp_path)

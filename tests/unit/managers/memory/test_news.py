@@ -189,7 +189,7 @@ def test_what_is_news_after_a_memory(tmp_path: Path, remembered: Memory, turns: 
     ],
     ids=lambda turn: turn.action,
 )
-def test_an_effect_or_a_failure_is_news_once_points_and_deaths_until_a_memory_tells_of_them(
+def test_effects_and_failures_are_news_once_points_and_deaths_until_they_are_remembered(
     tmp_path: Path, turn: Turn
 ) -> None:
     always = bool(turn.after.get("score") or turn.after.get("died"))

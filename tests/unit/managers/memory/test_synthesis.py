@@ -198,7 +198,7 @@ class TestPrompt:
         signals = signals_of(outcome(action, response, **facts))
         assert [(" ".join(words.split()[:2]), tier) for words, tier in signals] == expected
 
-    def test_what_came_of_a_turn_is_said_in_the_machines_words_and_a_signal_of_several_turns_once(
+    def test_what_came_of_turns_is_in_the_machines_words_and_a_signal_of_several_turns_once(
         self, tmp_path: Path
     ) -> None:
         play = play_at_the_vats(tmp_path)
@@ -281,7 +281,7 @@ class TestPrompt:
         assert max(len(text) for _, text in lines) - min(len(text) for _, text in lines) <= 1
 
     @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (2600, 2), (2260, 5)])
-    def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
+    def test_the_oldest_turns_go_before_texts_become_a_line(
         self, tmp_path: Path, budget: int, first_shown: int
     ) -> None:
         options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
@@ -322,9 +322,7 @@ class TestAnswers:
         assert [kept.superseded_by for kept in play.manager.memory_cache[31]] == ["New", "INVALIDATED", None]
 
     @pytest.mark.parametrize("answer", [{"should_remember": False}, learnt("Old")])
-    def test_titles_are_invalidated_even_if_there_is_nothing_new_to_remember(
-        self, tmp_path: Path, answer: dict[str, object]
-    ) -> None:
+    def test_titles_are_invalidated_even_without_a_new_memory(self, tmp_path: Path, answer: dict[str, object]) -> None:
         doubted = {**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "it broke"}
         play = answered(tmp_path, doubted, known=("Old", "False"))
         assert titles(play.manager.memory_cache) == ["Old"]
