@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -113,11 +114,13 @@ def test_an_entry_that_is_no_dict_takes_no_turns_place_and_is_logged(caplog: pyt
     assert "not a dict" in caplog.text
 
 
-def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
+def test_the_window_slides_in_blocks_so_that_a_prompt_begins_with_the_one_before_up_to_its_present() -> None:
     rendered = [manager(turns, agent={"history_window": 4}).get_agent_context(MILL).render() for turns in range(4, 12)]
     first_turns = [text.split("Turn ")[1].split(":")[0] for text in rendered]
     assert first_turns == ["1", "1", "1", "1", "5", "5", "5", "5"]
     assert "Turn 11" in rendered[-1]
+    pasts = [text.partition("\n\n## Present")[0] for text in rendered]
+    assert [later.startswith(past) for past, later in pairwise(pasts)] == [True, True, True, False, True, True, True]
 
 
 def described(turns: int, text: str, turn: int, location_id: int = 12, **options: Any) -> ContextManager:
@@ -165,12 +168,6 @@ def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
     assert [turn for turn in range(1, 9) if f"Reasoning: thought {turn}" in shown] == [4, 5, 6, 7, 8]
     without = manager(2, agent={"show_reasoning": False}).get_agent_context(MILL)
     assert without.sections[0].text == "> act 1\nresponse 1\n> act 2\nresponse 2"
-
-
-def test_the_blanks_of_a_menu_are_not_told() -> None:
-    menu = f"Help{' ' * 140}N = next subject"
-    context = after(menu)
-    assert "Response: Help  N = next subject" in context.get_agent_context(replace(MILL, text=menu)).render()
 
 
 ATTRIBUTES = {"scenery": 23, "lit": 9, "worn": 27, "open": 18}
@@ -265,16 +262,6 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
     assert {"Previous Reasoning and Actions", "Present"} <= {*titles}
 
 
-def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
-    notes = said(circling="round and round")
-    context = manager(prompt_budgets={"agent": 500})
-    commands = tuple(f"turn wheel number {number}" for number in range(500))
-    present, circling, valid = context.get_agent_context(MILL, notes, valid_actions=commands).sections
-    assert (present.text.endswith(MILL.text), circling.text) == (True, "round and round")
-    assert valid.text.startswith("- turn wheel number 0\n")
-    assert " […]\n- turn wheel" in valid.text
-
-
 def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
     context = manager()
     context.game_state.begin(MILL)
@@ -305,15 +292,9 @@ def test_the_storys_latest_text_stands_once_at_the_end_of_the_history(window: in
     assert f"Response: {MILL.text}\n\n## Present\nLocation: Water Mill (ID: 12)\n" in shown
     refused = Observation(MILL.text, Location(12, "Water Mill"), refusal="unsafe")
     assert "The command did not reach the story" in context.get_agent_context(refused).render()
-
-
-def test_a_prompt_begins_with_all_of_the_one_before_up_to_its_present() -> None:
-    before = after(MILL.text)
-    shown = before.get_agent_context(MILL).render().partition("\n\n## Present")[0]
-    before.add_reasoning(3, "thought 3", "act 3")
-    before.game_state.action_history.append(PlayedAction("act 3", "It stops."))
-    before.game_state.turn_count = 3
-    assert before.get_agent_context(Observation("It stops.")).render().startswith(shown)
+    menu = f"Help{' ' * 140}N = next subject"
+    shown = after(menu, agent={"history_window": window}).get_agent_context(replace(MILL, text=menu)).render()
+    assert shown.count("Help  N = next subject") == 1, "the blanks of a menu are not told"
 
 
 def test_a_text_for_which_the_history_has_no_room_stands_in_the_present() -> None:
@@ -419,18 +400,6 @@ def entries(*actions: str) -> tuple[dict[str, Any], ...]:
 )
 def test_a_response_is_found_by_its_turn_or_else_the_latest_to_the_command(entry: dict[str, Any], text: str) -> None:
     assert told(entry) == [f"Turn {text}"]
-
-
-def test_long_texts_are_cut_in_their_middle() -> None:
-    (text,) = told(
-        {"turn": 1, "reasoning": f"First. {'so ' * 500}Last.", "action": "x" * 500},
-        played=[("x" * 500, f"First. {'blah ' * 500}Last.")],
-        characters=600,
-        most=1,
-    )
-    assert text.count("[…]") == 3
-    assert len(text) < 480 + 200 + 600 + 50
-    assert text.endswith("Last.")
 
 
 def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None:

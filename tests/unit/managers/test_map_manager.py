@@ -118,15 +118,15 @@ HALL = said(49, "Hall", "Hall\nA massive oak door, set in the southern wall, lea
 
 
 class TestWhatThePromptSaysOfExits:
-    def test_a_newly_entered_room_has_its_untried_exits_before_a_model_has_read_of_them(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=32)
+    def test_a_room_that_was_entered_or_begun_in_has_its_untried_exits_before_a_model_has_read_of_them(
+        self, tmp_path: Path
+    ) -> None:
+        manager = manager_in(tmp_path / "entered", here=32)
         manager.learn(turn(at(29, "Roof"), "down", STUDY))
         assert manager.local_view() == (
             "L32 Study (here): up -> L29 (back?); untried: south, southeast\nL29 Roof: down -> L32"
         )
-
-    def test_so_has_the_room_in_which_an_episode_begins(self, tmp_path: Path) -> None:
-        manager, state = manager_in(tmp_path), GameState(episode=2)
+        manager, state = manager_in(tmp_path / "begun in"), GameState(episode=2)
         state.begin(replace(STUDY, text=f"You dream of the north.\n\n{STUDY.text}"))
         manager.reset(state)
         assert manager.local_view() == "L32 Study (here): untried: south, southeast"

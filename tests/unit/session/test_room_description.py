@@ -51,37 +51,37 @@ def test_the_description_begins_with_the_rooms_name() -> None:
     assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")
 
 
-def test_the_first_visit_describes_each_room() -> None:
-    play = Play(f"{TEMPLE}{FULL}").turn(STORE, STORAGE)
-    assert (play.known(), play.known(STORAGE)) == ((FULL, 0), (STORE, 1))
+AGAIN = "Study\nDust and spider webs cover all surfaces. A doorway leads south."
+CHANGED = "Study\nThe surfaces have been dusted, and there is a doorway, which leads to the south."
+NOTE = "There is nothing on the desk."
 
 
-def test_coming_back_in_brief_leaves_the_full_description_whatever_a_model_reads() -> None:
-    play = Play().turn(STORE, STORAGE).turn("Study\n\nCharles comes walking behind you.")
-    play.turn("There is nothing on the desk.", was_description=True)
-    assert play.known() == (FULL, 0)
-
-
-def test_coming_back_to_a_text_told_again_renews_it() -> None:
-    again = "Study\nDust and spider webs cover all surfaces. A doorway leads south."
-    assert Play().turn(STORE, STORAGE).turn(f"You go back.\n\n{again}").known() == (again, 2)
-
-
-def test_looking_about_renews_it_and_so_does_light() -> None:
-    changed = "Study\nThe surfaces have been dusted, and there is a doorway, which leads to the south."
-    assert Play().turn(changed).known() == (changed, 1)
-    assert Play().turn("Study").known() == (FULL, 0), "the name alone is no description"
-    dark = Play(STORE, STORAGE).turn("It is pitch dark.", STUDY)
-    assert dark.known() == ("It is pitch dark.", 1)
-    assert dark.turn(f"The lamp is on now.\n\n{FULL}").known() == (FULL, 2)
+@pytest.mark.parametrize(
+    ("play", "known"),
+    [
+        (Play(f"{TEMPLE}{FULL}").turn(STORE, STORAGE), (FULL, 0)),
+        (Play(STORE, STORAGE).turn(FULL), (FULL, 1)),
+        (Play().turn(STORE, STORAGE).turn("Study\n\nHe follows.").turn(NOTE, was_description=True), (FULL, 0)),
+        (Play().turn("Three hundred pages of weather.").turn("Taken.", was_description=True), (FULL, 0)),
+        (Play().turn(STORE, STORAGE).turn(f"You go back.\n\n{AGAIN}"), (AGAIN, 2)),
+        (Play().turn(CHANGED), (CHANGED, 1)),
+        (Play().turn("Study"), (FULL, 0)),
+        (Play(STORE, STORAGE).turn("It is pitch dark."), ("It is pitch dark.", 1)),
+        (Play(STORE, STORAGE).turn("It is pitch dark.").turn(f"The lamp is on now.\n\n{FULL}"), (FULL, 2)),
+    ],
+    ids=[
+        *("opening", "first visit", "back in brief, whatever a model reads", "no name over it, whatever a model reads"),
+        *("back to a text told again", "looking about", "the name alone", "dark", "light"),
+    ],
+)
+def test_a_visit_and_a_look_describe_a_room(play: Play, known: tuple[str, int]) -> None:
+    assert play.known() == known
 
 
 def test_a_model_is_believed_only_where_no_name_stands_over_what_is_known() -> None:
     cave = Location(48, "Cave")
     play = Play().turn("You fall.", cave).turn("Stone all about you.", cave).turn("Ouch.", cave, was_description=True)
     assert play.known(cave) == ("Stone all about you.", 2)
-    play = Play().turn("Three hundred pages of weather.").turn("Taken.", was_description=True)
-    assert play.known() == (FULL, 0)
 
 
 def test_a_room_without_a_name_is_described_on_arrival_and_none_by_a_command_that_never_reached_the_story() -> None:
