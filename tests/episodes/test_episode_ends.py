@@ -11,13 +11,10 @@ import pytest
 from pydantic import BaseModel
 
 from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
-from orchestration.history import configuration_of, open_resumed_run
 from orchestration.run import open_run
 from orchestration.zork_orchestrator import RunEnd
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
-from session.files.journal import read_manifest
-from session.files.run_folders import find_run
-from session.game_configuration import BudgetOptions, GameConfiguration
+from session.game_configuration import GameConfiguration
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import parts_of, play_run, resume_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
@@ -133,33 +130,6 @@ def test_a_death_that_is_survived_does_not_end_an_episode_and_the_third_does(zor
     assert (ended.end, ended.score, ended.best_score) == ("lost", -30, 0)
     assert deaths(summary) == [5, 13, 21]
     assert {death.last.action for death in summary.deaths} == {"jump"}
-
-
-def test_the_next_episode_is_told_of_the_last_one_and_the_first_of_none(own_story: Path, tmp_path: Path) -> None:
-    model = player_of(INTO_THE_MUD * 2)
-    play_run(own_story, model, tmp_path, **TWO_DEATHS, **OPTIONS)
-    prompts = [call.prompt.user for call in model.calls if call.role == "agent"]
-    assert ["Episode 1 was lost" in prompt for prompt in prompts] == [False] * 4 + [True] * 4
-    assert [(summary.episode, summary.end) for summary in summaries(tmp_path)] == [(1, "lost"), (2, "lost")]
-
-
-def test_an_episode_that_a_budget_stops_is_summed_up_when_it_has_ended(
-    own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]]
-) -> None:
-    model = player_of(INTO_THE_MUD * 2)
-    budgets = {"max_tokens": 3 * (CALL.prompt + CALL.completion)}
-    assert play_run(own_story, model, tmp_path, **TWO_DEATHS, **OPTIONS, budgets=budgets).end == "paused"
-    assert not (tmp_path / SUMMARIES_FILE).exists()
-    folder = find_run(tmp_path)
-    manifest = read_manifest(folder)
-    then = configuration_of(manifest, folder, GameConfiguration())
-    configuration = then.model_copy(update={"budgets": BudgetOptions()})
-    with (
-        parts_of(own_story, model, manifest.seeds[0]) as parts,
-        open_resumed_run(configuration, parts, folder, show=lambda _event: None, stop=Flag()) as run,
-    ):
-        assert run.play() == "done"
-    assert learnt(tmp_path) == unstopped[1]
 
 
 @pytest.mark.parametrize("turn", range(1, 5))

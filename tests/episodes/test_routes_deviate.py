@@ -46,12 +46,6 @@ def followed(run: WholeRun, episode: int) -> list[str]:
     return [turn.action for turn in run.turns if turn.is_of_route and turn.episode == episode]
 
 
-def test_a_route_that_leads_where_it_led_is_played_to_its_end(tmp_path: Path) -> None:
-    run = play_mill(tmp_path, returning())
-    assert followed(run, 2) == list(WAY)
-    assert [best_route(tmp_path)[key] for key in ("followed", "worked")] == [1, 1]
-
-
 CHANGED: dict[str, tuple[str, Observation, int, str]] = {
     "place": ("up", replace(LOFT, location=YARD.location), 1, "you are not at Loft but at Yard"),
     "unknown place": ("up", replace(LOFT, location=None), 1, "you are not at Loft but somewhere unknown"),
@@ -136,9 +130,13 @@ def test_a_location_is_walked_to_by_the_map_and_an_unknown_one_or_route_is_propo
     assert "- `go_to 99`: no way from here to location 99 is known" in model.calls[5].prompt.user
 
 
-def test_how_a_way_is_named_is_told_where_the_answer_has_a_field_for_it(tmp_path: Path) -> None:
+def test_a_route_is_played_to_its_end_and_how_it_is_named_is_told_where_the_answer_has_a_field_for_it(
+    tmp_path: Path,
+) -> None:
     model = returning()
-    play_mill(tmp_path, model)
+    run = play_mill(tmp_path, model)
+    assert followed(run, 2) == list(WAY)
+    assert [best_route(tmp_path)[key] for key in ("followed", "worked")] == [1, 1]
     asked = [(call.prompt, call.schema.model_fields) for call in model.calls if call.role == "agent"]
     assert {way for _, fields in asked for way in ("follow", "go_to") if way in fields} == {"follow", "go_to"}
     for prompt, fields in asked:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,26 +135,3 @@ def test_a_window_that_was_opened_is_not_listed(zork1: Path, tmp_path: Path) -> 
     commands = ("south", "east", "open window", "examine window", "look")
     last = moments_of(zork1, tmp_path, commands, reads_rooms=False, seed=1)[-1].prompt
     assert "## Tried here, no visible change\n`examine window` (turn 4: " in last
-
-
-def test_the_second_episode_begins_with_commands_that_worked_in_the_first(own_story: Path, tmp_path: Path) -> None:
-    commands = cycle(WALKTHROUGH[:SHORT])
-
-    def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
-        return {"reasoning": "", "action": next(commands)} if role == "agent" else {"memories": []}
-
-    model = ScriptedLLM(reply)
-    play_run(
-        own_story,
-        model,
-        tmp_path,
-        episodes=2,
-        max_turns_per_episode=SHORT,
-        critic={"mode": "object_tree"},
-        objectives={"enabled": False},
-    )
-    prompts = [call.prompt.user for call in model.calls if call.role == "agent"]
-    assert "## COMMAND SYNTAX" not in prompts[0]
-    syntax = prompts[SHORT].split("## COMMAND SYNTAX\n")[1].split("\n\n")[0]
-    assert syntax == "Worked in this story: take lamp; open chest; unlock door with key; fill lamp"
-    assert all(f"## COMMAND SYNTAX\n{syntax}\n" in prompt for prompt in prompts[SHORT:])

@@ -15,7 +15,7 @@ from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)
@@ -197,16 +197,6 @@ def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
     assert manager.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
     play(manager, LIT[0], DARK)
     assert manager.next_proposal is None
-
-
-def test_a_route_stops_if_something_that_it_needs_is_gone() -> None:
-    rope = GameObject(30, "rope", 11)
-    here = replace(LIT[0], visible=(rope,))
-    step = RouteStep("down", Waypoint.of(here))
-    assert step.leads_to.deviation(YARD, LIT[0], (30,), ()) == "something that the route needs is not here"
-    assert step.leads_to.deviation(YARD, LIT[0], (), ()) == ""
-    assert step.leads_to.deviation(YARD, LIT[0], (30,), (30,)) == ""
-    assert step.leads_to.deviation(YARD, replace(LIT[0], visible=None), (), ()) == "you cannot see what is here"
 
 
 DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")

@@ -267,8 +267,10 @@ class TestStrangersFiles:
         self, tmp_path: Path, name: str, text: str, option: str
     ) -> None:
         file = tmp_path / name
-        file.write_text(text)
+        file.write_text("[llm]\ntimeout = 5\n" if name == "zorkgpt.toml" else "")
         file.chmod(0o666)
+        assert load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path)
+        file.write_text(text)
         message = _error({"llm.base_url": "http://mine:1/v1"}, {"OPENAI_API_KEY": KEY}, tmp_path)
         assert str(file) in message
         assert f"it belongs to {file.owner()}" in message
@@ -276,11 +278,6 @@ class TestStrangersFiles:
         assert "\n" not in message
         file.chmod(0o644)
         load_configuration({}, {}, tmp_path)
-
-    def test_one_with_other_options_is_read(self, tmp_path: Path) -> None:
-        (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\n[game]\nseed = 4\n")
-        (tmp_path / "zorkgpt.toml").chmod(0o666)
-        assert load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path).configuration.game.seed == 4
 
 
 def _everywhere(folder: Path) -> None:

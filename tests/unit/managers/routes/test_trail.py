@@ -123,14 +123,18 @@ def test_what_is_wherever_the_player_is_was_not_touched() -> None:
 def test_what_the_player_has_had_is_no_news_on_a_route_and_what_was_in_sight_a_turn_ago_is_still_here() -> None:
     hat, cat = GameObject(30, "hat", 12), GameObject(31, "cat", 12)
     trail = trail_of(("take hat", replace(YARD, inventory=(COIN, replace(hat, parent=PLAYER)))))
-    step = route_of(*WAY).steps[1]
+    deviation = route_of(*WAY).steps[1].leads_to.deviation
     before, now = replace(HALL, visible=(hat,)), replace(HALL, visible=(LAMP, hat))
     assert (trail.held, trail.held_words) == ({COIN.num, hat.num}, {"old", "coin", "hat"})
-    assert step.leads_to.deviation(YARD, now, (), trail.held) == ""
-    assert step.leads_to.deviation(YARD, now, (), ()) == "this is new here: hat"
-    assert step.leads_to.deviation(before, now, (), ()) == "this is still here: hat"
+    assert deviation(YARD, now, (), trail.held) == ""
+    assert deviation(YARD, now, (), ()) == "this is new here: hat"
+    assert deviation(before, now, (), ()) == "this is still here: hat"
     both = replace(HALL, visible=(LAMP, hat, cat))
-    assert step.leads_to.deviation(before, both, (), ()) == "this is new here: cat; this is still here: hat"
+    assert deviation(before, both, (), ()) == "this is new here: cat; this is still here: hat"
+    bare = replace(HALL, visible=())
+    assert deviation(YARD, bare, (LAMP.num,), ()) == "something that the route needs is not here"
+    assert deviation(YARD, bare, (LAMP.num,), (LAMP.num,)) == deviation(YARD, bare, (), ()) == ""
+    assert deviation(YARD, replace(HALL, visible=None), (), ()) == "you cannot see what is here"
 
 
 @pytest.mark.parametrize(
