@@ -219,36 +219,52 @@ def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_
     assert toy.read() == Status(score=0, moves=0)
 
 
-@pytest.mark.parametrize(("plan", "location"), [(INFORM_6, CELLAR), (INFOCOM, None)])
+@pytest.mark.parametrize(
+    ("plan", "commands", "location"),
+    [
+        (INFORM_6, ["down"], CELLAR),
+        (INFOCOM, ["down"], None),
+        (replace(INFORM_6, closed=True), ["open door", "down"], CELLAR),
+    ],
+    ids=["a global that darkness does not touch", "no such global", "behind a door that opens later"],
+)
 def test_dark_rooms_are_known_only_by_a_global_that_darkness_does_not_touch(
-    plan: Plan, location: int | None, tmp_path: Path
+    plan: Plan, commands: list[str], location: int | None, tmp_path: Path
 ) -> None:
     toy = ToyStory(replace(plan, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
-    toy.send("down")
-    assert toy.read(reader) == Status(location=location, player=PLAYER, score=0, moves=1)
+    for command in commands:
+        toy.send(command)
+    assert toy.read(reader) == Status(location=location, player=PLAYER, score=0, moves=len(commands))
+
+
+FOLLOWED = replace(INFOCOM, follower=True, nothing_to_take=True)
 
 
 @pytest.mark.parametrize(
-    ("plan", "also_named"),
+    ("plan", "also", "player"),
     [
-        (replace(INFOCOM, follower=True, body=None), None),
-        (replace(INFOCOM, follower=True, nothing_to_take=True), None),
-        (replace(INFOCOM, trapdoor=True, nothing_to_take=True), CART),
+        (replace(FOLLOWED, nothing_to_take=False, body=None), {}, PLAYER),
+        (FOLLOWED, {}, PLAYER),
+        (replace(FOLLOWED, follower=False, trapdoor=True), {78: CART}, PLAYER),
+        (replace(INFORM_6, follower=True, nothing_to_take=True), {4: DOG}, PLAYER),
+        (FOLLOWED, {78: DOG}, None),
+    ],
+    ids=[
+        *("a grasp tells", "a global tells", "a move tells"),
+        "the number of the last object in Inform 6 is where Inform 5 has the player",
+        "nothing tells",
     ],
 )
 def test_what_moves_with_the_player_is_not_the_player_if_a_grasp_a_global_or_a_move_tells(
-    plan: Plan, also_named: int | None, tmp_path: Path
+    plan: Plan, also: dict[int, int], player: int | None, tmp_path: Path
 ) -> None:
     toy = ToyStory(plan, tmp_path)
-    toy.set(78 if also_named else None, also_named or 0)
-    assert toy.read().player == PLAYER
-
-
-def test_nothing_is_claimed_while_player_and_follower_cannot_be_told_apart(tmp_path: Path) -> None:
-    toy = ToyStory(replace(INFOCOM, follower=True, nothing_to_take=True), tmp_path)
-    toy.set(78, DOG)
-    assert toy.read() == Status()
+    for number, value in also.items():
+        toy.set(number, value)
+    status = toy.read()
+    assert status.player == player
+    assert player or status == Status()
 
 
 def test_another_body_than_the_one_at_the_start_is_not_claimed(tmp_path: Path) -> None:
@@ -316,22 +332,6 @@ def test_what_is_claimed_is_what_was_confirmed_at_the_opening(plan: Plan, status
     assert toy.read() == status
     assert toy.steps <= 1000
     assert toy.snapshot() == before
-
-
-def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
-    """Only a player who moves around shows that another global names the room in the dark."""
-    toy = ToyStory(replace(INFORM_6, closed=True, dark=frozenset({CELLAR})), tmp_path)
-    reader = toy.reader()
-    toy.send("open door")
-    toy.send("down")
-    assert toy.read(reader).location == CELLAR
-
-
-def test_the_number_of_the_last_object_beside_the_status_line_is_no_player(tmp_path: Path) -> None:
-    """Inform 6 keeps it in the global in which Inform 5 has the player, one after a count of turns."""
-    toy = ToyStory(replace(INFORM_6, follower=True, nothing_to_take=True), tmp_path)
-    toy.set(4, DOG)
-    assert toy.read().player == PLAYER
 
 
 def test_an_exploration_goes_on_from_where_a_motion_led_in_few_steps(tmp_path: Path) -> None:

@@ -195,14 +195,11 @@ def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path:
     assert not (tmp_path / "precious").exists()
 
 
-def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_run_folder_that_cannot_be_made_or_read_is_one_clear_error_and_leaves_none(tmp_path: Path) -> None:
     command = ("zorkgpt", "run", "--workdir", os.fsdecode(b"\xff"))
     with pytest.raises(StoreError, match=r"an argument is not UTF-8: .*'\\udcff'"):
         Journal.create(tmp_path, manifest(new_run_id()).model_copy(update={"command": command}))
     assert not list(tmp_path.iterdir())
-
-
-def test_a_run_folder_that_cannot_be_made_or_read_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="cannot make the run folder"):
         Journal.create(tmp_path / "runs", manifest(new_run_id()))
