@@ -28,8 +28,7 @@ from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.critic import Critic, CriticMode
-from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.players.critic import Critic, CriticMode, ObjectCheck
 
 ABSENT_THINGS, PRUNED_EXITS = 400, 100
 """How many commands that the story refuses are judged, of each kind, as far as a story gives so many."""

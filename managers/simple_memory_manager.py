@@ -11,8 +11,7 @@ from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
-from managers.memory.news import NewsLedger
-from managers.memory.outcome import ActionOutcome, ZMachineContext, as_record
+from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
     brief_question,
     last_turn,

@@ -30,8 +30,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.critic import Critic
-from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.players.critic import Critic, ObjectCheck
 
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,

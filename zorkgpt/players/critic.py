@@ -1,20 +1,28 @@
-"""The critic: accepts or rejects a proposal before it is played (docs/specification.md, Critic)."""
+"""The critic: accepts or rejects a proposal before it is played (docs/specification.md, Critic).
+
+Two sources are certain and come before the model: the story's own tables and the map.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from session.commands import plain_command
+from session.commands import Command, Vocabulary, plain_command, read_command, words_of
 from session.context import PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
-from session.text import cut_at
-from session.values import Observation, Proposal, TurnRecord, Verdict
+from session.text import cut_at, description_in, first_line
+from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
-from zorkgpt.players.object_check import LONGEST_OUTCOME, ObjectCheck
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
 
 _REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
@@ -94,3 +102,255 @@ class Critic:
                 return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
             return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
+
+
+_NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
+_ASKING = ("?", "?)", '?"', ":")
+"""The ends of texts that request an answer, which the story reads in its own way."""
+_LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
+_TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
+_FIXED = ("static", "scenery", "animate", "door")
+_TOPICS_FOLLOW = frozenset({"about", "for"})
+LONGEST_OUTCOME = 60
+"""The number of characters of an outcome that are shown."""
+TRIES_UNTIL_CERTAIN = 3
+"""After this many failures in one state of the world it is certain that an exit leads nowhere in that state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """A certain judgement of a command, or ``none``.
+
+    refuse: the story does not carry it out
+    accept: everything that it names is at hand
+    """
+
+    kind: Literal["refuse", "accept", "none"]
+    reason: str = ""
+    source: Literal["object_tree", "map", "none"] = "none"
+
+
+NO_OPINION = Opinion("none")
+ACCEPTED = Opinion("accept", source="object_tree")
+
+
+class ObjectCheck:
+    """Judges commands of one story by its ``vocabulary``, the current object tree and the map's ``graph``.
+
+    It learns from each turn which words appeared in which room, and in which state of the world an exit failed.
+
+    A failure of an exit is evidence for that state only, even if the story has merely moved something by itself since
+    then. It is not evidence in a room with a walk that led back to the same room: there, the story keeps state
+    that no object shows. A maze can be a single room of that kind.
+
+    attribute_names: the numbers of the story's attributes by name; empty if they are not known
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        graph: MapGraph,
+        movements: MovementAnalyzer,
+        attribute_names: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._attribute_names = attribute_names
+        self._vocabulary = vocabulary
+        self._graph = graph
+        self._movements = movements
+        self.reset(Tries())
+
+    def reset(self, tries: Tries) -> None:
+        """Begin a new episode; ``tries`` will contain its turns."""
+        self.tries = tries
+        self._told: defaultdict[int, set[str]] = defaultdict(set)
+        self._echoed: frozenset[str] = frozenset()
+        self._led_back: set[int] = set()
+        self._heard: Observation | None = None
+
+    def learn(self, turn: TurnRecord) -> None:
+        """Record the words of the turn's texts by room, and the room if an exit led back to it.
+
+        Words that only echo the command ("You see no loom here") are not recorded.
+        """
+        self._hear(turn.before)
+        self._echoed = words_of(turn.action, self._vocabulary)
+        self._hear(turn.after)
+        here = turn.before.location
+        is_exit = self._movements.is_direction(self._movements.exit_of(turn.action))
+        has_stayed = here == turn.after.location and turn.after.refusal is None
+        if here and is_exit and has_stayed and description_in(turn.after.text, here.name):
+            self._led_back.add(here.num)
+
+    def opinion(self, observation: Observation, action: str) -> Opinion:
+        """Return what is certain of ``action`` as the next command after ``observation``."""
+        if observation.awaits_key:
+            return ACCEPTED
+        exit_ = self._movements.exit_of(action)
+        if self._movements.is_direction(exit_):
+            here = observation.location
+            if here is None or not self._graph.is_pruned(here.num, exit_):
+                return ACCEPTED
+            answers = [
+                first_line(turn.after.text)
+                for command, turns in self.tries.latest_first(here.num)
+                if self._movements.exit_of(command) == exit_
+                for turn in turns
+                if turn.before.world_hash == turn.after.world_hash == observation.world_hash != ""
+            ]
+            if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
+                return NO_OPINION
+            answer = cut_at(answers[0], LONGEST_OUTCOME)
+            return Opinion(
+                "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
+            )
+        if observation.location is None or observation.text.rstrip().endswith(_ASKING):
+            return NO_OPINION
+        commands = [read_command(each, self._vocabulary) for each in self._each_of_list(self._parted(action))]
+        self._hear(observation)
+        scene = self._scene(observation, observation.location.num)
+        opinions = {self._command_opinion(each, scene) if each else NO_OPINION for each in commands}
+        return opinions.pop() if len(opinions) == 1 else NO_OPINION
+
+    def _parted(self, action: str) -> str:
+        """Return the command with each hyphenated word in its parts, if the parser knows only these."""
+        parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
+        return " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
+
+    def _each_of_list(self, action: str) -> list[str]:
+        """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""
+        first, *others = _LISTED.split(action.strip(" .!"))
+        verb, _, thing = first.partition(" ")
+        starts_anew = any(self._vocabulary.cut(each.partition(" ")[0]) in self._vocabulary.verbs for each in others)
+        return (
+            [action] if starts_anew or not (thing and all(others)) else [first, *(f"{verb} {each}" for each in others)]
+        )
+
+    def _hear(self, observation: Observation) -> None:
+        """Record the words of an observation for the player's room; the first one of a turn is recorded already."""
+        if observation is not self._heard and observation.location is not None:
+            self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
+        self._heard = observation
+
+    def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
+        family = self._vocabulary.family
+        checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
+        unknown = next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
+        if unknown:
+            reason = f"The story's parser does not know the word {unknown!r}."
+            return Opinion("refuse", reason, "object_tree")
+        verb = self._vocabulary.cut(command.words[0])
+        if verb not in self._vocabulary.verbs:
+            return NO_OPINION
+        is_free = verb in self._vocabulary.free_verbs
+        absent = "" if is_free or not _TOPICS_FOLLOW.isdisjoint(command.words) else scene.absent_thing(command)
+        if absent:
+            reason = f"There is no {absent!r} here: everything that the story calls so is in another room."
+            return Opinion("refuse", reason, "object_tree")
+        at_hand = command.phrases[:1] if is_free else command.phrases
+        if not (all(map(self._is_known, command.words)) and scene.holds_all_of(at_hand)):
+            return NO_OPINION
+        return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
+
+    def _is_known(self, word: str) -> bool:
+        return self._vocabulary.cut(word) in self._vocabulary.words
+
+    def _scene(self, observation: Observation, here: int) -> _Scene:
+        objects = (*(observation.inventory or ()), *(observation.visible or ()))
+        names = " ".join(each.name for each in objects)
+        return _Scene(
+            vocabulary=self._vocabulary,
+            here=here,
+            parents=observation.parents,
+            rooms=self._graph.rooms,
+            carried=frozenset(each.num for each in observation.inventory or ()),
+            at_hand=frozenset((here, *(each.num for each in objects))),
+            told=words_of(names, self._vocabulary) | self._told[here],
+            fixed=frozenset(each.num for each in observation.visible or () if self._is_fixed(each)),
+        )
+
+    def _is_fixed(self, thing: GameObject) -> bool:
+        """Return whether a thing cannot be taken by the story's attribute table; false without a table."""
+        names = self._attribute_names
+        if "takeable" in names:
+            return names["takeable"] not in thing.attributes
+        return any(names.get(name) in thing.attributes for name in _FIXED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """The player's location at one moment, the things at hand, and the location of everything else."""
+
+    vocabulary: Vocabulary
+    here: int
+    parents: tuple[int, ...]
+    rooms: Container[int]
+    carried: frozenset[int]
+    at_hand: frozenset[int]
+    told: frozenset[str]
+    fixed: frozenset[int]
+
+    def names_fixed_thing(self, command: Command) -> bool:
+        """Return whether a noun of the command's first phrase names only things here that cannot be taken."""
+        for phrase in command.phrases[:1]:
+            for noun in self._nouns(phrase):
+                here = self.at_hand.intersection(self.vocabulary.mentions.get(noun, ())) - {self.here}
+                if here and here <= self.fixed:
+                    return True
+        return False
+
+    def absent_thing(self, command: Command) -> str:
+        """Return a phrase that can only name things in other rooms; "" if there is no certain one."""
+        needs = any if self.vocabulary.family == "inform" else all
+        for phrase in command.phrases:
+            nouns = self._nouns(phrase)
+            absent = (
+                noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun) for noun in nouns
+            )
+            if nouns and needs(absent):
+                return " ".join(phrase)
+        return ""
+
+    def holds_all_of(self, phrases: Iterable[tuple[str, ...]]) -> bool:
+        """Return whether every noun of the phrases names something that is at hand or was mentioned here."""
+        return all(self._is_here(noun) for phrase in phrases for noun in self._nouns(phrase))
+
+    def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
+        """Return the words of the phrase that can only name things; in some stories "with" names a thing as well."""
+        words = [word for word in phrase if word not in self.vocabulary.prepositions]
+        return [word for word in words if word in self.vocabulary.nouns or word in self.vocabulary.objects]
+
+    def _is_here(self, noun: str) -> bool:
+        if noun in _NEVER_ABSENT:
+            return True
+        for num in self.vocabulary.mentions.get(noun, ()):
+            if num in self.at_hand or not self.carried.isdisjoint(self._around(num)):
+                return True
+        return noun in self.told and not self._all_elsewhere(noun)
+
+    def _all_elsewhere(self, noun: str) -> bool:
+        """Return whether the noun names objects and all objects that mention it are in other rooms.
+
+        An object that is not in a room by the tree may be anywhere.
+        """
+        if noun not in self.vocabulary.objects:
+            return False
+        rooms = {
+            None if self._is_room(num) else next(filter(self._is_room, self._around(num)), None)
+            for num in self.vocabulary.mentions[noun]
+        }
+        return rooms.isdisjoint({None, self.here})
+
+    def _is_room(self, num: int) -> bool:
+        """Return whether it is a visited location or, in an Infocom story, a sibling of the current room."""
+        if num == self.here or num in self.rooms:
+            return True
+        beside = next(self._around(self.here), 0) if self.vocabulary.family == "infocom" else 0
+        return beside != 0 and next(self._around(num), 0) == beside
+
+    def _around(self, num: int) -> Iterator[int]:
+        """Yield the containers of ``num``, innermost first; a cycle in a corrupt tree ends after one round."""
+        for _ in self.parents:
+            num = self.parents[num] if num < len(self.parents) else 0
+            if not num:
+                return
+            yield num

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from managers.memory.news import MOST_REMEMBERED, NewsLedger
+from managers.memory.outcome import MOST_REMEMBERED, NewsLedger
 from managers.simple_memory_manager import ZMachineContext
 from session.errors import LanguageModelUnavailable, StoreError
 from session.memory import Memory

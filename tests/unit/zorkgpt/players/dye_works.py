@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from session.commands import ParserFamily, Vocabulary
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.players.critic import Critic
-from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.players.critic import Critic, ObjectCheck
 
 ROOMS, SCENERY, PLAYER, VATS, LOFT, BANNER, LOOM, SPOOL, BASKET, RIVER = range(1, 11)
 PARENTS = (0, 0, 0, VATS, ROOMS, ROOMS, PLAYER, LOFT, BASKET, VATS, SCENERY)

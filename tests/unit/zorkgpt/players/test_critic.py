@@ -13,8 +13,7 @@ from tests.unit.zorkgpt.players.dye_works import learn, moment, turn, vocabulary
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.critic import Critic, CriticMode
-from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.players.critic import Critic, CriticMode, ObjectCheck
 
 CERTAIN_TO_FAIL, AT_HAND, OPEN = "take loom", "take basket", "take spool"
 ACCEPTS: dict[str, Any] = {"reason": "Worth a try.", "accepted": True, "confidence": 0.1}

@@ -25,7 +25,7 @@ from tests.unit.zorkgpt.players.dye_works import (
 )
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.players.critic import ObjectCheck
 
 
 def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:
