@@ -140,9 +140,7 @@ def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learnt(o
     expect(page.get_by_role("article")).to_contain_text("1 thing learnt before stood in the prompt")
 
 
-def test_rooms_not_yet_seen_are_marked_and_one_that_is_clicked_tells_its_turns(
-    open_report: OpenReport,
-) -> None:
+def test_rooms_not_yet_seen_are_marked_and_one_that_is_clicked_tells_its_turns(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)), "#e1t4/map")
     expect(page.locator(".room.unknown")).to_have_count(25)
     page.keyboard.press("ArrowRight")

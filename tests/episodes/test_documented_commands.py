@@ -34,9 +34,7 @@ ADDED_BY_AN_EXAMPLE = {"places"}
 """Commands that are there once an example of docs/extending.md is applied."""
 COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_AN_EXAMPLE]
 WHOLE = [each for each in COMMANDS if not each.is_inline]
-RUN_ELSEWHERE = {
-    ("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print",
-}
+RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
 NOT_RUN = {
     r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
     r"report --watch.*": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",

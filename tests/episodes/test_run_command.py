@@ -18,6 +18,7 @@ from session.values import TurnRecord
 from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
 from tests.fixtures.run_traces import events_of
+from tests.fixtures.typed_command import typed
 
 
 def proposes(action: str, reasoning: str = "It may help.") -> Streams:
@@ -195,10 +196,9 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
         (("--assist", "walkthrough"), "assist"),
     ],
 )
-def test_what_the_user_can_mend_is_one_line_and_status_2(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    result = ran(tmp_path, "run", *arguments)
+@pytest.mark.usefixtures("in_own_folder")
+def test_what_the_user_can_mend_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    result = typed("run", *arguments)
     assert (result.status, result.out) == (2, b"")
     (line,) = result.lines
     assert line.startswith("zorkgpt: ")

@@ -101,11 +101,7 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
             *("--pairs", "2", "--episodes", "1", "--max-turns", "6", "--workers", "1", "--out", "out"),
         )
         with subprocess.Popen(
-            [*COMMAND, *arguments],
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            [*COMMAND, *arguments], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdout is not None
             assert process.stderr is not None

@@ -125,10 +125,7 @@ def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize(
     ("commands", "words"),
-    [
-        (7, "7 commands became 2 (worked in 4 of 5 trials)"),
-        (2, "its 2 commands worked in 4 of 5 trials"),
-    ],
+    [(7, "7 commands became 2 (worked in 4 of 5 trials)"), (2, "its 2 commands worked in 4 of 5 trials")],
 )
 def test_a_route_that_was_tried_out_says_what_it_became_and_whether_it_worked(commands: int, words: str) -> None:
     form = KnownRoute(2, Goal("score", 5), Waypoint(), (RouteStep("up", Waypoint()),) * 2, 1, proof=Proof(4, 5))

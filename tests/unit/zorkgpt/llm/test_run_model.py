@@ -18,13 +18,7 @@ from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role, TokenUsage
-from zorkgpt.llm.run_model import (
-    FAILURES_TO_OPEN,
-    TURNS_REFUSED,
-    ChosenModel,
-    RunModel,
-    prompt_sha256,
-)
+from zorkgpt.llm.run_model import FAILURES_TO_OPEN, TURNS_REFUSED, ChosenModel, RunModel, prompt_sha256
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 WAIT = {"reasoning": "r", "action": "wait"}

@@ -50,7 +50,7 @@ def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
         (
             "Farther untried (moves): L41 Storage: west (1); L60 Path: south (2); L29 Roof: down (3); "
             "L7 Shed: up (no way known)"
-        ),
+        )
     ]
 
 

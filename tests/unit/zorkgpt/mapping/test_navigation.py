@@ -5,13 +5,7 @@ from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import (
-    Route,
-    leads_farther,
-    neighbourhood,
-    routes_from,
-    shortest_route,
-)
+from zorkgpt.mapping.navigation import Route, leads_farther, neighbourhood, routes_from, shortest_route
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:

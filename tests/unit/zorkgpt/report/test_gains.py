@@ -20,12 +20,7 @@ BOOK = Learnt((ROUTE,)).apply_to(RouteBook())
 
 
 def episode(
-    number: int,
-    score: int | None,
-    most: int | None = None,
-    *,
-    follows: int | None = None,
-    walks_to: int | None = None,
+    number: int, score: int | None, most: int | None = None, *, follows: int | None = None, walks_to: int | None = None
 ) -> Iterator[Event]:
     yield EpisodeStarted(number, 1, YARD)
     if follows is not None or walks_to is not None:

@@ -62,9 +62,5 @@ def test_only_a_page_that_follows_a_run_may_ask_its_own_server() -> None:
     assert ' data-follow="report.json">' in page
 
 
-def test_the_same_data_make_the_same_page() -> None:
-    assert page_with(PageData("zorkgpt")) == page_with(PageData("zorkgpt"))
-
-
 def _digest(text: str) -> str:
     return b64encode(sha256(text.encode()).digest()).decode()

@@ -51,14 +51,11 @@ def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
     assert changes["m:45:cold is safe:1"][0] is None
 
 
-def test_two_memories_of_one_title_at_one_place_are_two() -> None:
-    assert len(known_memories({31: [STEAM, STEAM], 44: [STEAM]})) == 3
-
-
 def test_an_item_is_shown_where_its_words_stand_in_the_prompt() -> None:
     known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
     prompt = "## ROUTES\n3: to Drying Loft in 1 command\n## Known\n- Mordant comes first.\n[NOTE] Steam burns: Wear"
     assert keys_shown(known, prompt) == tuple([*known][1:])
+    assert len(known_memories({31: [STEAM, STEAM], 44: [STEAM]})) == 3
     assert keys_shown(known, "  [DANGER] Steam burns: Wear the gloves. [session]") == ("m:31:steam burns:1",)
 
 

@@ -94,13 +94,13 @@ class TestServer:
             _ask(server, system)
         assert all(_cached(_ask(server, system)) > 60 for system in roles)
 
-    def test_without_the_key_nothing_is_answered(self, server: EmbeddedServer) -> None:
-        assert httpx2.get(f"{server.base_url}/models").status_code == 401
-
-    def test_it_listens_on_loopback_alone_and_names_its_model(self, server: EmbeddedServer) -> None:
+    def test_it_listens_on_loopback_alone_names_its_model_and_answers_nothing_without_the_key(
+        self, server: EmbeddedServer
+    ) -> None:
         assert server.base_url.startswith("http://127.0.0.1:")
         models = httpx2.get(f"{server.base_url}/models", headers={"Authorization": f"Bearer {server.api_key}"})
         assert [model["id"] for model in models.json()["data"]] == [server.model]
+        assert httpx2.get(f"{server.base_url}/models").status_code == 401
 
     def test_a_prompt_past_the_context_is_refused_in_words(self, server: EmbeddedServer) -> None:
         response = _ask(server, "word " * 2100)

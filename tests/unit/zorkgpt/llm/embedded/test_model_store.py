@@ -100,13 +100,15 @@ def test_another_model_than_expected_is_refused_and_deleted(store: ModelStore, i
     assert _names(store) - {".lock"} == set()
 
 
-def test_a_damaged_wheel_is_refused_and_fetched_anew_next_time(store: ModelStore) -> None:
+def test_a_damaged_wheel_or_one_without_the_model_is_refused_and_fetched_anew_next_time(store: ModelStore) -> None:
     store.folder.mkdir()
     kept = store.folder / "tiny-model==1.0.whl"
     kept.write_bytes(b"not a wheel")
-    with pytest.raises(LanguageModelUnavailable, match="damaged"):
-        store.pull()
-    assert not kept.exists()
+    other = ModelStore(store.folder, replace(store.packaged, member="tiny_model/absent.gguf"))
+    for unusable in (store, other):
+        with pytest.raises(LanguageModelUnavailable, match="damaged"):
+            unusable.pull()
+        assert not kept.exists()
     assert store.pull().read_bytes() == MODEL
 
 
@@ -120,12 +122,6 @@ def test_without_the_package_the_error_is_one_line_with_pips_reason_and_the_mend
     assert "No matching distribution found for tiny-model==1.0" in message
     assert "`zorkgpt model pull`" in message
     assert "\n" not in message
-
-
-def test_a_wheel_without_the_model_is_refused(store: ModelStore) -> None:
-    other = ModelStore(store.folder, replace(store.packaged, member="tiny_model/absent.gguf"))
-    with pytest.raises(LanguageModelUnavailable, match="damaged"):
-        other.pull()
 
 
 def test_a_folder_that_cannot_be_written_is_the_users_to_mend(store: ModelStore) -> None:

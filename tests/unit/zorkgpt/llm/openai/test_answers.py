@@ -122,25 +122,6 @@ def test_no_letter_is_lost_in_any_tangle_of_tags(pieces: list[str]) -> None:
     assert (split.answer + split.reasoning).count("a") == pieces.count("a")
 
 
-@pytest.mark.parametrize(
-    ("text", "objects"),
-    [
-        ("", []),
-        ("none", []),
-        ('{"a": 1}', ['{"a": 1}']),
-        ('```json\n{"a": {"b": "}"}}\n``` {x} {"c": 2} {', ['{"a": {"b": "}"}}', '{"c": 2}']),
-        ('[{"a": 1}]', ['{"a": 1}']),
-        ('{{"a": 1}}', ['{"a": 1}']),
-        ('{"a":' * 3_000, []),
-        ('{"a": [{"b": 1}, {"b"', []),
-        ('{x} {"a": 1} {"a": [{"b": 1}, ', ['{"a": 1}']),
-    ],
-    ids=range(9),
-)
-def test_the_outermost_whole_objects_are_found_in_order(text: str, objects: list[str]) -> None:
-    assert json_objects(text)[0] == objects
-
-
 WHOLE = r'{"a": [true, false, null, -12.5e-3, "x\u00e9\n"], "b": {"c": "d"}}'
 
 

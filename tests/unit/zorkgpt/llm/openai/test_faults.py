@@ -16,10 +16,7 @@ from zorkgpt.llm.openai.faults import from_status, server_message
         ({"error": "a"}, "a"),
         ({"message": "a"}, "a"),
         ({"detail": "a"}, "a"),
-        (
-            {"detail": [{"loc": ["body", "n"], "msg": "a"}, {"loc": ["x", 0], "msg": "b"}]},
-            "body.n: a; x.0: b",
-        ),
+        ({"detail": [{"loc": ["body", "n"], "msg": "a"}, {"loc": ["x", 0], "msg": "b"}]}, "body.n: a; x.0: b"),
         ("a", "a"),
         (None, ""),
         ({}, ""),

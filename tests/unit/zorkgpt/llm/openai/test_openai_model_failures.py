@@ -45,10 +45,7 @@ UNUSABLE = INCOMPLETE | {
     "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
     "no JSON body": Says(200, "oops"),
 }
-CUT_OFF = {
-    "reset in mid-stream": Streams((HALF,), ending="reset"),
-    "end in mid-chunk": Unfinished(HALF),
-}
+CUT_OFF = {"reset in mid-stream": Streams((HALF,), ending="reset"), "end in mid-chunk": Unfinished(HALF)}
 BROKEN_OFF = INCOMPLETE | CUT_OFF
 DOWN = {
     "stalled": Streams((HALF,), ending="stall"),
@@ -425,10 +422,7 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str)
 
 
 def test_a_role_without_a_model_is_named() -> None:
-    with (
-        OpenAIModel({}) as model,
-        pytest.raises(ConfigurationError, match="agent: no model is configured"),
-    ):
+    with OpenAIModel({}) as model, pytest.raises(ConfigurationError, match="agent: no model is configured"):
         model.complete("agent", PROMPT, Move)
 
 
