@@ -40,7 +40,9 @@ def reported(run: Path, own_story: Path) -> dict[str, Any]:
     return dict(told)
 
 
-def test_every_call_is_there_with_the_prompt_that_its_checksum_is_of(own_story: Path) -> None:
+def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_was_known_at_the_end(
+    own_story: Path,
+) -> None:
     run = copied(NEWEST)
     told = reported(run, own_story)
     events = [line.event for line in read_journal(run)]
@@ -53,10 +55,6 @@ def test_every_call_is_there_with_the_prompt_that_its_checksum_is_of(own_story: 
         assert (call["prompt"]["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["event"]["prompt_sha256"])
     played = [command_of(turn) for turn in told["turns"] if turn["turn"]]
     assert played == [event.record.action for event in events if isinstance(event, TurnPlayed)]
-
-
-def test_what_was_known_at_the_start_and_every_change_come_to_what_was_known_at_the_end(own_story: Path) -> None:
-    told = reported(copied(NEWEST), own_story)
     known = {item["key"]: item for item in told["start"]}
     for change in (change for turn in told["turns"] for change in turn["changes"]):
         assert known.get(change["key"]) == change["before"]

@@ -63,6 +63,8 @@ def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said_a
     assert events == [GameFailed("dive", DEAD)]
     assert game.step("wait").refusal is None
     assert game.step("board boat") == game.observation == BOAT
+    game.reset(7)
+    assert game.step("dive").location == QUAY.location
 
 
 def test_looking_ahead_that_kills_the_interpreter_shows_nothing_and_changes_nothing() -> None:
@@ -71,13 +73,6 @@ def test_looking_ahead_that_kills_the_interpreter_shows_nothing_and_changes_noth
     assert game.valid_actions() == ()
     assert game.observation == BOAT
     assert events == [GameFailed("", "The scripted interpreter died of curiosity.")]
-
-
-def test_a_story_at_its_opening_again_is_what_is_put_back() -> None:
-    game, _ = around(Dying())
-    game.step("board boat")
-    game.reset(7)
-    assert game.step("dive").location == QUAY.location
 
 
 def test_an_interpreter_that_cannot_even_be_put_back_is_a_game_error_and_no_command_has_failed() -> None:
@@ -139,7 +134,7 @@ def test_a_command_counts_as_one_that_did_not_work_where_the_interpreter_dies_tw
     assert game.step("board boat") == BOAT
 
 
-def test_a_recorded_failure_is_repeated_without_asking_the_interpreter() -> None:
+def test_a_recorded_failure_is_repeated_without_asking_the_interpreter_unless_it_is_of_another_command() -> None:
     inner = Dying()
     recorded = [GameFailed("board boat", "it hung for 10 seconds"), GameFailed("", "it hung")]
     game, events = around(inner, *recorded)
@@ -149,9 +144,6 @@ def test_a_recorded_failure_is_repeated_without_asking_the_interpreter() -> None
     assert "it hung for 10 seconds" in (seen.refusal or "")
     assert game.valid_actions() == ()
     assert events == recorded
-
-
-def test_a_recorded_failure_of_another_command_does_not_keep_this_one_from_the_story() -> None:
     game, events = around(Dying(), GameFailed("dive", "it hung"))
     assert game.step("board boat") == BOAT
     assert events == []

@@ -32,9 +32,7 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
 @pytest.mark.parametrize(
     ("arguments", "subject", "words"),
     [
-        (("--game", "none.z5"), "Story", "name a story file with --game or game.file"),
         (("--game", "notes.txt"), "Story", "it is text: name a story file with --game or game.file"),
-        (("--workdir", "notes.txt/work"), "Work folder", "--workdir"),
         ((), "Run", "two files of the work folder would have the name lexicon.json"),
     ],
 )

@@ -94,15 +94,11 @@ def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
     assert len(shown.splitlines()) == 2 + 1 + 1
 
 
-def test_a_failure_of_the_agents_model_is_told_once() -> None:
+def test_a_failure_of_the_agents_model_is_told_once_and_every_end_of_an_episode() -> None:
     assert plain().count("The memory model gave no answer: gone") == 1
     assert "The agent model" not in plain()
     assert plain().count("the server is gone") == 1
-
-
-@pytest.mark.parametrize("end", get_args(EpisodeEnd))
-def test_every_end_of_an_episode_is_told(end: EpisodeEnd) -> None:
-    assert plain(replace(ENDED, end=end)).startswith("Episode 1 ")
+    assert all(plain(replace(ENDED, end=end)).startswith("Episode 1 ") for end in get_args(EpisodeEnd))
 
 
 def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
