@@ -47,16 +47,20 @@ def memory(title: str = "Lamp burns oil", text: str = "Fill it at the cask.", **
     return Memory(**{**fields, "title": title, "text": text, "persistence": "permanent", **changes})
 
 
-def superseded(document: MemoriesDocument, place: int, title: str, by: str, turn: int | None) -> MemoriesDocument:
-    def revised(each: Memory) -> Memory:
-        stands = each.status != MemoryStatus.SUPERSEDED and text_key(each.title) == text_key(title)
-        return each.superseded(by, turn) if stands else each
+def given_up(each: Memory, title: str, kind: str, why: str, turn: int | None) -> Memory:
+    """The memory, superseded or invalidated if it is a standing one of that title."""
+    if each.status == MemoryStatus.SUPERSEDED or text_key(each.title) != text_key(title):
+        return each
+    return each.superseded(why, turn) if kind == "superseded" else each.invalidated(why, turn)
 
-    return document.revise(place, revised)
 
-
-def invalidated(document: MemoriesDocument, place: int, title: str, reason: str, turn: int | None) -> MemoriesDocument:
-    return Revision(place, invalidated=(title,), reason=reason, turn=turn).apply_to(document)
+def give_up(
+    document: MemoriesDocument, place: int, title: str, kind: str, why: str, turn: int | None
+) -> MemoriesDocument:
+    """The document without the memories of that title at the place."""
+    if kind == "invalidated":
+        return Revision(place, invalidated=(title,), reason=why, turn=turn).apply_to(document)
+    return document.revise(place, lambda each: given_up(each, title, kind, why, turn))
 
 
 def in_section(lines: str) -> str:
@@ -279,14 +283,14 @@ def test_sections_that_someone_reordered_stay_so() -> None:
 def test_the_file_s_own_line_ends_are_used_for_every_line_added() -> None:
     text = EXAMPLE.replace("\n", "\r\n")
     document = parse(text).add_memory(5, "", memory(text="a\nb")).add_memory(30, "Quay", memory())
-    document = superseded(document, 5, "Net lies here", "Better", 9).update_visits(30, 2)
+    document = give_up(document, 5, "Net lies here", "superseded", "Better", 9).update_visits(30, 2)
     assert re.findall(r"(?<!\r)\n|\r(?!\n)", document.render()) == []
     assert parse(document.render()).memories() == document.memories()
 
 
 def test_superseding_changes_the_status_alone_of_a_header_and_strikes_the_text() -> None:
     text = in_section("<!-- a -->\n  **[NOTE] Old  way** *(Epep_01, T12, by me)*\n One.\nTwo.\n\nA paragraph.\n")
-    rendered = superseded(parse(text), 5, "OLD WAY", 'Better "way"', 50).render()
+    rendered = give_up(parse(text), 5, "OLD WAY", "superseded", 'Better "way"', 50).render()
     assert rendered == in_section(
         "<!-- a -->\n  **[NOTE - SUPERSEDED] Old  way** *(Epep_01, T12, by me)*\n"
         '[Superseded at T50 by "Better "way""]\n~~One.\nTwo.~~\n\nA paragraph.\n'
@@ -294,7 +298,7 @@ def test_superseding_changes_the_status_alone_of_a_header_and_strikes_the_text()
 
 
 def test_invalidating_replaces_the_status_and_says_why() -> None:
-    rendered = invalidated(parse(EXAMPLE), 8, "Heron might take fish", "It bites", 25).render()
+    rendered = give_up(parse(EXAMPLE), 8, "Heron might take fish", "invalidated", "It bites", 25).render()
     assert rendered == EXAMPLE.replace("TENTATIVE", "SUPERSEDED").replace(
         "It looked at the basket.", '[Invalidated at T25: "It bites"]\n~~It looked at the basket.~~'
     )
@@ -303,21 +307,22 @@ def test_invalidating_replaces_the_status_and_says_why() -> None:
 def test_every_standing_memory_of_a_title_is_given_up_and_no_other() -> None:
     here, there = "## Location 5: A\n", "## Location 8: B\n"
     text = f"{here}**[NOTE] T**\n**[NOTE] T two**\n{there}**[NOTE] T**\n{here}**[NOTE] t**\n"
-    document = invalidated(parse(text), 5, "T", "wrong", 1)
+    document = give_up(parse(text), 5, "T", "invalidated", "wrong", 1)
     statuses = {key: [found.status for found in memories] for key, memories in document.memories().items()}
     assert statuses == {5: ["SUPERSEDED", "ACTIVE", "SUPERSEDED"], 8: ["ACTIVE"]}
 
 
 def test_giving_up_what_is_not_there_or_given_up_already_gives_the_same_document() -> None:
     document = parse(EXAMPLE)
-    assert superseded(document, 5, "Net", "Better", 1) is document
-    assert invalidated(document, 99, "Net lies here", "wrong", 1) is document
-    once = superseded(document, 5, "Net lies here", "Better", 1)
-    assert invalidated(once, 5, "Net lies here", "wrong", 2) is once
+    assert give_up(document, 5, "Net", "superseded", "Better", 1) is document
+    assert give_up(document, 99, "Net lies here", "invalidated", "wrong", 1) is document
+    once = give_up(document, 5, "Net lies here", "superseded", "Better", 1)
+    assert give_up(once, 5, "Net lies here", "invalidated", "wrong", 2) is once
 
 
 def test_giving_up_the_last_memory_of_a_file_adds_no_line_end_to_it() -> None:
-    document = invalidated(parse(in_section("**[NOTE] Beam holds**\nIt is old.")), 5, "Beam holds", "it broke", 3)
+    document = parse(in_section("**[NOTE] Beam holds**\nIt is old."))
+    document = give_up(document, 5, "Beam holds", "invalidated", "it broke", 3)
     assert document.render().endswith("\n~~It is old.~~")
 
 
@@ -465,7 +470,7 @@ def test_giving_up_any_memory_of_any_text_reads_back_the_same(text: str, data: s
     document = parse(text + "\n## Location 5: A\n**[NOTE] Always there**\n")
     location_id = data.draw(st.sampled_from(sorted(document.memories())))
     chosen = data.draw(st.sampled_from(document.memories()[location_id]))
-    document = invalidated(document, location_id, chosen.title, data.draw(ANY_TEXT), data.draw(TURNS))
+    document = give_up(document, location_id, chosen.title, "invalidated", data.draw(ANY_TEXT), data.draw(TURNS))
     document = document.update_visits(location_id, 7)
     again = parse(document.render())
     assert again.memories() == document.memories()
@@ -473,20 +478,12 @@ def test_giving_up_any_memory_of_any_text_reads_back_the_same(text: str, data: s
     assert again.problems() == document.problems()
 
 
-def with_windows_line_ends(text: str) -> str:
-    return re.sub(r"\r\n?|\n", "\r\n", text)
-
-
-def without_trailing_space(text: str) -> str:
-    return re.sub(r"[ \t]+(?=[\r\n]|\Z)", "", text)
-
-
 FOREIGN_EDITS = [
     lambda text: text,
-    with_windows_line_ends,
+    lambda text: re.sub(r"\r\n?|\n", "\r\n", text),
     lambda text: text.replace("\r\n", "\n"),
     lambda text: "\ufeff" + text.lstrip("\ufeff"),
-    without_trailing_space,
+    lambda text: re.sub(r"[ \t]+(?=[\r\n]|\Z)", "", text),
     lambda text: text.rstrip("\r\n"),
     lambda text: text + "\n\n**[NOTE - PERMANENT] Half fini",
     lambda text: text + "\n\n## Location 3: Pasted again\n\nA paragraph.\n",
@@ -507,7 +504,7 @@ def test_after_any_sequence_of_edits_by_program_and_people_the_file_holds_what_w
     for step in range(data.draw(st.integers(min_value=1, max_value=12))):
         location_id = data.draw(LOCATION_IDS)
         known = model.setdefault(location_id, [])
-        kind = data.draw(st.sampled_from(["add", "add", "supersede", "invalidate", "visit"]))
+        kind = data.draw(st.sampled_from(["add", "add", "superseded", "invalidated", "visit"]))
         if kind == "add" or not known:
             added = data.draw(memories())
             document = document.add_memory(location_id, "Quay", added)
@@ -515,19 +512,11 @@ def test_after_any_sequence_of_edits_by_program_and_people_the_file_holds_what_w
         elif kind == "visit":
             document = document.update_visits(location_id, step)
         else:
-            chosen = data.draw(st.sampled_from(known))
-            by, turn = data.draw(ANY_TEXT), data.draw(TURNS)
-            edit = superseded if kind == "supersede" else invalidated
-            document = edit(document, location_id, chosen.title, by, turn)
-            model[location_id] = [given_up(each, chosen, kind, by, turn) for each in known]
+            change = (data.draw(st.sampled_from(known)).title, kind, data.draw(ANY_TEXT), data.draw(TURNS))
+            document = give_up(document, location_id, *change)
+            model[location_id] = [given_up(each, *change) for each in known]
         document = parse(data.draw(st.sampled_from(FOREIGN_EDITS))(document.render()))
         assert document.memories() == {key: each for key, each in model.items() if each}
-
-
-def given_up(each: Memory, chosen: Memory, kind: str, by: str, turn: int | None) -> Memory:
-    if each.status == MemoryStatus.SUPERSEDED or each.title.casefold() != chosen.title.casefold():
-        return each
-    return each.superseded(by, turn) if kind == "supersede" else each.invalidated(by, turn)
 
 
 # What became of memories between two states
