@@ -45,14 +45,10 @@ def learnt(title: str = "Mordant first", persistence: str = "permanent", **field
     }
 
 
-def configuration(workdir: Path, **options: object) -> GameConfiguration:
-    """The usual options in that work folder, but for those named."""
-    return GameConfiguration.model_validate({"zork_game_workdir": workdir, **options})
-
-
 def manager_in(workdir: Path, *remembered: Memory, **options: object) -> SimpleMemoryManager:
     """A manager without a model, which remembers these at the vats."""
-    manager = SimpleMemoryManager(structlog.get_logger(), configuration(workdir, **options), GameState())
+    config = GameConfiguration.model_validate({"zork_game_workdir": workdir, **options})
+    manager = SimpleMemoryManager(structlog.get_logger(), config, GameState())
     for each in remembered:
         manager.add_memory(VATS.num, VATS.name, each)
     return manager

@@ -73,11 +73,6 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "current_state.json").read_text())["episode"] == 1
 
 
-def test_an_episode_without_a_turn_has_a_summary_too(tmp_path: Path) -> None:
-    summary = EpisodePlay(tmp_path).manager.end("turn_limit")
-    assert (summary.turns, summary.score, summary.best_score, summary.rooms) == (0, 0, 0, 1)
-
-
 def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     play.now = play.now.__class__("Fog.")
@@ -479,14 +474,14 @@ def test_an_episode_is_told_all_through_it_of_the_latest_of_those_before_it_alon
     assert now.manager.handover() == told
 
 
-def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
+def test_an_episode_has_one_summary_the_latest_even_without_a_turn(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
-    play.turn()
-    play.manager.end("over")
+    summary = play.manager.end("over")
+    assert (summary.turns, summary.score, summary.best_score, summary.rooms) == (0, 0, 0, 1)
     play.turn(score=10)
     play.manager.end("turn_limit")
     (line,) = summaries(tmp_path)
-    assert '"end": "turn_limit", "turns": 2, "score": 10' in line
+    assert '"end": "turn_limit", "turns": 1, "score": 10' in line
 
 
 def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) -> None:

@@ -64,17 +64,12 @@ class TestRouting:
     ) -> None:
         manager = manager_in(tmp_path, debug_ephemeral=is_wanted)
         with capture_logs() as logs:
-            manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-            manager.supersede_memory(31, "Blue Vats", "Left jar", memory("Jar helps"))
-            manager.invalidate_memory(31, "Jar helps", "gone")
-        assert [entry["new"] for entry in logs if "new" in entry] == ["Left jar", "Jar helps"] * is_wanted
+            manager.add_memory(31, "Blue Vats", memory("Jar", "ephemeral"))
+            manager.supersede_memory(31, "Blue Vats", "Jar", memory("Sluice"))
+            manager.invalidate_memory(31, "Sluice", "gone")
+        assert [entry["new"] for entry in logs if "new" in entry] == ["Jar", "Sluice"] * is_wanted
         told = [(entry["title"], entry.get("new_title")) for entry in logs if "title" in entry]
-        assert told == [
-            ("Left jar", None),
-            ("Jar helps", None),
-            ("Left jar", "Jar helps"),
-            ("Jar helps", None),
-        ]
+        assert told == [("Jar", None), ("Sluice", None), ("Jar", "Sluice"), ("Sluice", None)]
 
     def test_an_action_without_a_location_is_a_warning(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -151,6 +146,7 @@ class TestSupersession:
 
     def test_a_memory_may_be_superseded_under_its_own_title(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, memory("Way", status=MemoryStatus.TENTATIVE))
+        assert manager.get_location_memory(31).splitlines() == [TENTATIVE_HEADING, "  [NOTE] Way: About Way."]
         assert manager.supersede_memory(31, "Blue Vats", "Way", memory("Way", text="Confirmed."))
         assert manager.get_location_memory(31) == "[NOTE] Way: Confirmed."
 
@@ -177,41 +173,37 @@ class TestInvalidation:
         assert not manager.invalidate_memory(31, "c", "again")
         assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
 
-    def test_what_was_given_up_before_keeps_its_own_reason(self, tmp_path: Path) -> None:
+    def test_what_was_given_up_before_keeps_its_reason_and_the_turn_is_the_present_one(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, memory("Jar is here", "ephemeral"))
+        manager.game_state.turn_count = 40
         manager.supersede_memory(31, "Blue Vats", "Jar is here", memory("Jar is here", "ephemeral"))
         manager.invalidate_memory(31, "Jar is here", "taken")
-        assert [kept.superseded_by for kept in manager.ephemeral_cache[31]] == ["Jar is here", INVALIDATION_MARKER]
-
-    def test_the_turn_is_the_present_one_unless_given(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path)
-        manager.game_state.turn_count = 40
-        manager.add_memory(31, "Blue Vats", memory("a"))
-        manager.invalidate_memories(31, ["a"], "No")
-        assert manager.memory_cache[31][0].superseded_at_turn == 40
+        old, new = manager.ephemeral_cache[31]
+        assert (old.superseded_by, new.superseded_by) == ("Jar is here", INVALIDATION_MARKER)
+        assert new.superseded_at_turn == 40
 
 
 class TestView:
-    def test_persistent_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("marks", [True, False])
+    def test_persistent_memories_come_first_then_ephemeral_then_tentative_ones(
+        self, tmp_path: Path, marks: bool
+    ) -> None:
         manager = manager_in(
             tmp_path,
             memory("Left jar", "ephemeral"),
             memory("Maybe", status=MemoryStatus.TENTATIVE),
             memory("Banner hangs here", "core", text="On the\nbeam."),
             memory("Rule"),
+            show_persistence_markers=marks,
         )
         assert manager.get_location_memory(31).splitlines() == [
-            "[NOTE] Banner hangs here: On the beam. [spawn]",
+            f"[NOTE] Banner hangs here: On the beam.{' [spawn]' * marks}",
             "[NOTE] Rule: About Rule.",
-            "[NOTE] Left jar: About Left jar. [session]",
+            f"[NOTE] Left jar: About Left jar.{' [session]' * marks}",
             "",
             TENTATIVE_HEADING,
             "  [NOTE] Maybe: About Maybe.",
         ]
-
-    def test_tentative_memories_alone_begin_with_their_heading(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, memory("Maybe", status=MemoryStatus.TENTATIVE))
-        assert manager.get_location_memory(31).splitlines() == [TENTATIVE_HEADING, "  [NOTE] Maybe: About Maybe."]
 
     def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
         places = [31, 44, 52]
@@ -223,10 +215,6 @@ class TestView:
             assert sorted(filter(None, shown)) == places
             assert [whose == place for whose, place in zip(shown, places, strict=True)] == [not shuffled] * 3
             assert manager.shown_location(60) == (None if shuffled else 60)
-
-    def test_markers_can_be_left_out(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, memory("Banner hangs here", "core"), show_persistence_markers=False)
-        assert "[spawn]" not in manager.get_location_memory(31)
 
     def test_no_memory_takes_more_than_a_quarter_and_one_that_is_cut_keeps_its_title(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, simple_memory={"max_tokens": 100})
