@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/smoke.sh [VERSION ...]: on each of these Pythons, by default 3.10 to 3.13, that the machine has, installs
-# ZorkGPT as requirements.lock has it, and plays, resumes, replays and reports a run of three turns.
+# ZorkGPT as requirements.lock has it, and plays, resumes, replays and reports a run of three turns. Two at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -18,40 +18,43 @@ python() {
     done
 }
 
+# smoke VERSION INTERPRETER: installs the wheel for that interpreter, and plays with it
 smoke() {
+    set -euo pipefail
+    local name=$1 zorkgpt=$work/$1/bin/zorkgpt
+    "$2" -m venv "$work/$name"
+    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+        -r "$root/requirements.lock"
+    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/wheel/*.whl
     cd "$work"
-    local zorkgpt="$1/bin/zorkgpt" name
-    name=$(basename "$1")
-    "$zorkgpt" doctor --workdir "$name"
-    "$zorkgpt" run --max-turns 3 --max-tokens 1 --workdir "$name" || [ $? -eq 1 ]  # pauses after the first answer
-    "$zorkgpt" resume --max-tokens 1000000 --workdir "$name"
-    "$zorkgpt" replay --workdir "$name" | grep "is repeated exactly: 3 turns"
-    "$zorkgpt" report --to "$name.html" --workdir "$name"
+    "$zorkgpt" doctor --workdir "$name-run"
+    "$zorkgpt" run --max-turns 3 --max-tokens 1 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
+    "$zorkgpt" resume --max-tokens 1000000 --workdir "$name-run"
+    "$zorkgpt" replay --workdir "$name-run" | grep "is repeated exactly: 3 turns"
+    "$zorkgpt" report --to "$name.html" --workdir "$name-run"
     grep -q "</html>" "$name.html"
     printf 'look\nnorth\n' | "$zorkgpt" play --workdir "$name-person" >/dev/null
-    "$1/bin/python" -c "
+    "$work/$name/bin/python" -c "
 from zorkgpt import api
 run = api.play(agent=lambda situation: 'look', max_turns=3, workdir='$name-api')
 assert len(run.episodes[0].turns) == 3, run.episodes
 "
-    cd "$root"
+    echo "smoke: passed with $("$2" -V)"
 }
 
-ran=()
-for version in "${@:-3.10 3.11 3.12 3.13}"; do
-    for each in $version; do
-        interpreter=$(python "$each")
-        if [ -z "$interpreter" ]; then
-            echo "smoke: no Python $each on this machine"
-            continue
-        fi
-        "$interpreter" -m venv "$work/$each"
-        "$work/$each/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
-            -r requirements.lock
-        "$work/$each/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation .
-        smoke "$work/$each"
-        ran+=("$("$interpreter" -V)")
-    done
+.venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$work/wheel" .
+interpreters=()
+for version in ${@:-3.10 3.11 3.12 3.13}; do
+    interpreter=$(python "$version")
+    if [ -n "$interpreter" ]; then
+        interpreters+=("$version $interpreter")
+    else
+        echo "smoke: no Python $version on this machine"
+    fi
 done
-[ ${#ran[@]} -gt 0 ] || { echo "smoke: no Python was found" >&2; exit 1; }
-printf 'smoke: passed with %s\n' "${ran[@]}"
+[ ${#interpreters[@]} -gt 0 ] || { echo "smoke: no Python was found" >&2; exit 1; }
+export root work
+export -f smoke
+# The output of each comes as a whole, and the first failure ends all.
+printf '%s\n' "${interpreters[@]}" | xargs -P 2 -L 1 bash -c 'smoke "$0" "$1" >"$work/$0.log" 2>&1
+    status=$?; cat "$work/$0.log"; exit $status'
