@@ -53,8 +53,10 @@ def test_output_that_cannot_be_written_is_one_line_and_the_run_is_played(
     assert sum(isinstance(event, TurnPlayed) for event in events_of(run_folder(tmp_path))) == 2
 
 
-@pytest.mark.parametrize("arguments", [(), ("--json",)])
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("closed", "arguments"),
+    [("<&-", ()), (">&-", ()), ("2>&-", ()), ("<&- >&- 2>&-", ()), ("<&- >&- 2>&-", ("--json",))],
+)
 def test_closed_streams_do_not_matter(tmp_path: Path, closed: str, arguments: tuple[str, ...]) -> None:
     result = ran(tmp_path, f'"$@" {closed}', "--max-turns", "1", *arguments)
     assert result.returncode == 0

@@ -76,25 +76,19 @@ def test_mermaid_is_printed_alone_and_other_formats_go_to_files_by_their_endings
         assert (tmp_path / name).read_bytes().lstrip().startswith(beginning)
 
 
-def test_a_broken_file_is_one_line_and_stays_as_it_is(workdir: Path) -> None:
+def test_of_a_broken_entry_the_rest_is_drawn_and_a_broken_file_is_one_line_and_both_stay_as_they_are(
+    workdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = workdir / "map_state.json"
+    path.write_text(path.read_text().replace('"rooms": {', '"rooms": {"3": "Attic", '))
+    assert typed("map").text == DRAWN
+    assert "map_state.json: rooms.3 is left out: " in capfd.readouterr().err
     path.write_text("{")
     shown = typed("map")
     assert (shown.status, len(shown.lines)) == (1, 1)
     assert "map_state.json holds no map (the file: " in shown.lines[0]
     assert list(workdir.iterdir()) == [path]
     assert path.read_text() == "{"
-
-
-def test_an_entry_that_cannot_be_is_told_and_the_rest_is_drawn(
-    workdir: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = workdir / "map_state.json"
-    path.write_text(path.read_text().replace('"rooms": {', '"rooms": {"3": "Attic", '))
-    shown = typed("map")
-    assert shown.text == DRAWN
-    assert "map_state.json: rooms.3 is left out: " in capfd.readouterr().err
-    assert list(workdir.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +109,10 @@ def test_what_cannot_be_done_is_one_line(workdir: Path, arguments: tuple[str, ..
     assert words in shown.err.decode()
 
 
-def test_on_a_terminal_that_is_too_narrow_each_room_is_a_line(tmp_path: Path) -> None:
+def test_on_a_terminal_that_is_too_narrow_each_room_is_a_line_and_without_a_map_it_says_so(tmp_path: Path) -> None:
     narrow = ran_on_a_terminal(tmp_path, "map", env=environment(COLUMNS="50")).text
     assert "The drawing is wider than this terminal" in narrow
     assert "Drying Loft: east > Dye \\x1b[2JWorks; climb > Roof" in narrow
     assert "┌" in ran_on_a_terminal(tmp_path, "map", env=environment(COLUMNS="70")).text
-
-
-def test_without_a_map_it_says_so(workdir: Path) -> None:
-    (workdir / "map_state.json").unlink()
+    (tmp_path / "game_files" / "map_state.json").unlink()
     assert typed("map").out == b"Nothing is on the map yet: in game_files.\n"

@@ -142,25 +142,25 @@ class TestRecordedAnswers:
         assert live.calls == []
         assert door(journal, live, failed("agent")).ask() == "look"
 
-    @pytest.mark.parametrize("rest", [(), (RunPaused("out of money", 1, 2),)])
-    def test_a_replay_ends_with_its_recording(self, rest: tuple[Event, ...]) -> None:
-        with pytest.raises(RecordingEnded):
+    @pytest.mark.parametrize(
+        ("rest", "error"),
+        [((), RecordingEnded), ((RunPaused("out of money", 1, 2),), RecordingEnded), ((turn_played(1.0),), Diverged)],
+    )
+    def test_a_replay_ends_with_its_recording_and_a_question_in_the_place_of_a_turn_is_a_difference(
+        self, rest: tuple[Event, ...], error: type[Exception]
+    ) -> None:
+        with pytest.raises(error):
             door(None, None, *rest).ask()
 
-    def test_a_question_in_the_place_of_a_turn_is_a_difference(self) -> None:
-        with pytest.raises(Diverged):
-            door(None, None, turn_played(1.0)).ask()
 
-
-class TestChangedOptions:
-    def test_they_are_recorded_before_the_first_answer_under_them_and_once(self, journal: Journal) -> None:
-        resumed = door(journal, always(WAIT), begun_with={}, agent_model="another", **SERVED)
-        resumed.ask()
-        resumed.ask()
-        change, *calls = resumed.events
-        assert isinstance(change, OptionsChanged)
-        assert change.options["agent_model"] == "another"
-        assert [type(call) for call in calls] == [ModelAnswered, ModelAnswered]
+def test_changed_options_are_recorded_before_the_first_answer_under_them_and_once(journal: Journal) -> None:
+    resumed = door(journal, always(WAIT), begun_with={}, agent_model="another", **SERVED)
+    resumed.ask()
+    resumed.ask()
+    change, *calls = resumed.events
+    assert isinstance(change, OptionsChanged)
+    assert change.options["agent_model"] == "another"
+    assert [type(call) for call in calls] == [ModelAnswered, ModelAnswered]
 
 
 class TestRolesThatKeepFailing:

@@ -76,33 +76,19 @@ def with_parent(num: int, parent: int, text: str = "You stand among the vats.") 
 LISTS = ("take basket and banner", "take basket, banner, and the basket.", "take grey-banner")
 
 
-@pytest.mark.parametrize(
-    "action",
-    ["take basket", "dip banner in basket", "wait", "north", "go up", "take all", "ask basket about loom", *LISTS],
+AT_HAND = ("take basket", "dip banner in basket", "wait", "north", "go up", "take all", "ask basket about loom", *LISTS)
+OPEN = (
+    *("", "banner", "take spool", "wait. north", "take basket and", "take basket and wait", "ask loom about basket"),
+    # topics, orders and lists of things elsewhere
+    *("ask loom", "wait for loom", "dip banner about loom", "banner, take loom", "take loom and banner"),
 )
-def test_what_names_only_things_at_hand_is_accepted(action: str) -> None:
-    assert kind(action) == "accept"
 
 
 @pytest.mark.parametrize(
-    "action",
-    [
-        *(
-            "",
-            "banner",
-            "take spool",
-            "wait. north",
-            "take basket and",
-            "take basket and wait",
-            "ask loom about basket",
-        ),
-        # topics, orders and lists of things elsewhere
-        *("ask loom", "ask loom about basket", "wait for loom", "dip banner about loom", "banner, take loom"),
-        "take loom and banner",
-    ],
+    ("action", "expected"), [*((action, "accept") for action in AT_HAND), *((action, "none") for action in OPEN)]
 )
-def test_all_else_is_open(action: str) -> None:
-    assert kind(action) == "none"
+def test_what_names_only_things_at_hand_is_accepted_and_all_else_is_open(action: str, expected: str) -> None:
+    assert kind(action) == expected
 
 
 @pytest.mark.parametrize(

@@ -93,15 +93,12 @@ def test_the_metrics_of_a_run_are_over_all_its_turns_and_its_memories_that_are_n
     assert (metrics.memory_coverage, metrics.tentative_memories) == (0.5, 1)
 
 
-def test_memories_of_a_run_without_an_end_are_those_of_the_work_folder(tmp_path: Path) -> None:
+def test_memories_of_a_run_without_an_end_are_those_of_the_work_folder_unless_memories_are_off(tmp_path: Path) -> None:
     (tmp_path / "Notes.md").write_text(MEMORIES)
-    options = {"simple_memory": {"memory_file": "Notes.md"}}
-    assert figures(tmp_path, two_episodes(), configuration=options).metrics.tentative_memories == 1
-
-
-def test_where_memories_are_off_nothing_about_them_is_measured(tmp_path: Path) -> None:
-    options = {"simple_memory": {"enabled": False}}
-    found = figures(tmp_path, two_episodes(), memories=MEMORIES, configuration=options)
+    elsewhere = {"simple_memory": {"memory_file": "Notes.md"}}
+    assert figures(tmp_path, two_episodes(), configuration=elsewhere).metrics.tentative_memories == 1
+    none = {"simple_memory": {"enabled": False}}
+    found = figures(tmp_path / "none", two_episodes(), memories=MEMORIES, configuration=none)
     metrics = found.metrics
     assert (metrics.memory_tokens, metrics.memory_coverage, metrics.tentative_memories) == (None, None, None)
     assert found.episodes[0].memory_tokens is None
@@ -134,14 +131,11 @@ def test_answers_to_other_questions_are_no_objectives(tmp_path: Path, role: str,
     assert (metrics.objectives, metrics.objective_tokens) == (None, None)
 
 
-def test_where_nothing_was_played_nothing_is_measured(tmp_path: Path) -> None:
-    metrics = figures(tmp_path, []).metrics
+def test_what_was_not_played_or_has_no_score_and_no_places_is_not_measured(tmp_path: Path) -> None:
+    metrics = figures(tmp_path / "none", []).metrics
     assert (metrics.repeated_actions, metrics.memory_tokens, metrics.memory_coverage) == (None, None, None)
     assert (metrics.core_downgrades, metrics.objectives, metrics.objectives_located) == (None, None, None)
     assert metrics.milestones == ()
-
-
-def test_a_story_without_score_or_places_has_no_such_figures(tmp_path: Path) -> None:
     opening = Observation("Fog.")
     found = figures(tmp_path, [started(opening=opening), played(turn(1, "wait", opening))])
     assert (found.episodes[0].best_score, found.episodes[0].rooms) == (None, 0)
