@@ -137,29 +137,25 @@ def test_what_cannot_pass_is_said_at_once(fault: Step, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "api_key", "line"),
+    ("status", "api_key", "listing", "line"),
     [
-        (401, "sk-secret", "401: the key is refused; set llm.api_key"),
-        (401, None, "401: the server requires a key; set llm.api_key"),
-        (403, "sk-secret", "403: not you, [key]; the key may not use this model"),
-        (404, None, "404: the server has no such model; it has: alpha, beta"),
+        (401, "sk-secret", None, "401: the key is refused; set llm.api_key"),
+        (401, None, None, "401: the server requires a key; set llm.api_key"),
+        (403, "sk-secret", None, "403: not you, [key]; the key may not use this model"),
+        (404, None, None, "404: the server has no such model; it has: alpha, beta"),
+        (404, None, says_error(404), "404: nothing is served there; base URLs usually end in /v1"),
     ],
 )
 def test_what_the_user_can_mend_is_a_configuration_error_that_names_the_mend(
-    status: int, api_key: str | None, line: str
+    status: int, api_key: str | None, listing: Step | None, line: str
 ) -> None:
-    failed = failure(says_error(status, "not you, sk-secret"), models=("alpha", "beta"), api_key=api_key)
+    refused = says_error(status, "not you, sk-secret")
+    failed = failure(refused, models=("alpha", "beta"), listing=listing, api_key=api_key)
     assert line in failed.line
     assert isinstance(failed.error, LanguageModelUnavailable)
     assert isinstance(failed.error, ConfigurationError)
     assert failed.error.exit_status == 2
     assert len(failed.bodies) == 1
-
-
-def test_an_address_that_serves_nothing_is_told_from_a_missing_model() -> None:
-    failed = failure(says_error(404), listing=says_error(404))
-    assert isinstance(failed.error, ConfigurationError)
-    assert failed.line.endswith("404: nothing is served there; base URLs usually end in /v1")
 
 
 def test_a_long_complaint_is_cut_and_no_key_with_it() -> None:
