@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any
@@ -11,12 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
-from orchestration.run import open_run
-from orchestration.zork_orchestrator import RunEnd
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
-from session.game_configuration import GameConfiguration
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import parts_of, play_run, resume_run
+from tests.fixtures.whole_run import play_run, resume_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
@@ -66,23 +63,6 @@ def play_once(
     assert (summary.end, summary.turns, summary.rooms) == (ended.end, ended.turns, ended.rooms)
     assert (summary.score, summary.best_score, summary.max_score) == (ended.score, ended.best_score, ended.max_score)
     return ended, summary
-
-
-def play_watched(story: Path, model: ScriptedLLM, folder: Path, watch: Callable[[Event, Flag], None]) -> RunEnd:
-    """Two deadly episodes, with a watcher that may raise, or set the flag that stops the run."""
-    episodes = TWO_DEATHS["episodes"]
-    options = {name: value for name, value in TWO_DEATHS.items() if name != "episodes"}
-    configuration = GameConfiguration(zork_game_workdir=folder, **options, **OPTIONS)
-    stop = Flag()
-
-    def show(event: Event) -> None:
-        watch(event, stop)
-
-    with (
-        parts_of(story, model, seed=1) as parts,
-        open_run(configuration, parts, episodes=episodes, show=show, stop=stop) as run,
-    ):
-        return run.play()
 
 
 @pytest.fixture(scope="module")
@@ -136,12 +116,15 @@ def test_a_death_that_is_survived_does_not_end_an_episode_and_the_third_does(zor
 def test_an_episode_that_ctrl_c_stops_is_summed_up_when_it_has_ended(
     own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]], turn: int
 ) -> None:
-    def interrupt(event: Event, stop: Flag) -> None:
+    stop = Flag()
+
+    def interrupt(event: Event) -> None:
         if isinstance(event, TurnPlayed) and event.record.turn == turn:
             stop.set()
 
     model = player_of(INTO_THE_MUD * 2)
-    assert play_watched(own_story, model, tmp_path, interrupt) == "interrupted"
+    run = play_run(own_story, model, tmp_path, show=interrupt, stop=stop, **TWO_DEATHS, **OPTIONS)
+    assert run.end == "interrupted"
     assert (tmp_path / SUMMARIES_FILE).exists() == (turn == len(INTO_THE_MUD))
     assert resume_run(own_story, model, tmp_path).end == "done"
     assert learnt(tmp_path) == unstopped[1]
@@ -159,11 +142,11 @@ def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
         folder, model = tmp_path / str(moment), player_of(INTO_THE_MUD * 2)
         countdown = iter(range(moment, -1, -1))
 
-        def watch(_event: Event, _stop: Flag, countdown: Iterator[int] = countdown) -> None:
+        def watch(_event: Event, countdown: Iterator[int] = countdown) -> None:
             if not next(countdown):
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            play_watched(own_story, model, folder, watch)
+            play_run(own_story, model, folder, show=watch, **TWO_DEATHS, **OPTIONS)
         assert resume_run(own_story, model, folder).end == "done"
         assert learnt(folder) == whole, events[moment]

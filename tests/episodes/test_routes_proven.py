@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from orchestration.run import open_run
 from session.events import Event, GameFailed, RoutesProven, RunStarted, TurnPlayed
-from session.game_configuration import GameConfiguration
 from tests.fixtures.run_traces import journal_of
-from tests.fixtures.whole_run import WholeRun, parts_of, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
 DETOURS = (
@@ -91,35 +89,23 @@ def test_a_run_that_is_killed_around_a_proof_and_resumed_equals_one_that_was_not
         if isinstance(event, kind) and (not isinstance(event, TurnPlayed) or event.record.turn == len(DETOURS)):
             raise KeyboardInterrupt
 
-    configuration = GameConfiguration(zork_game_workdir=tmp_path / "killed", **OPTIONS)
     model = wanderer()
-    with (
-        pytest.raises(KeyboardInterrupt),
-        parts_of(own_story, model, 1) as parts,
-        open_run(configuration, parts, episodes=2, show=kill, stop=Flag()) as run,
-    ):
-        run.play()
+    with pytest.raises(KeyboardInterrupt):
+        play_run(own_story, model, tmp_path / "killed", episodes=2, show=kill, **OPTIONS)
     resume_run(own_story, model, tmp_path / "killed")
     assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
     assert routes_in(tmp_path / "killed") == routes_in(tmp_path / "whole")
 
 
 def test_a_run_that_is_to_stop_does_not_wait_for_the_proof(own_story: Path, tmp_path: Path) -> None:
-    stop, proven = Flag(), []
+    stop = Flag()
 
     def interrupt(event: Event) -> None:
         if isinstance(event, TurnPlayed) and event.record.turn == len(DETOURS):
             stop.set()
-        if isinstance(event, RoutesProven):
-            proven.append(event)
 
-    configuration = GameConfiguration(zork_game_workdir=tmp_path, **OPTIONS)
-    with (
-        parts_of(own_story, wanderer(), 1) as parts,
-        open_run(configuration, parts, episodes=2, show=interrupt, stop=stop) as run,
-    ):
-        assert run.play() == "interrupted"
-    assert proven == []
+    stopped = play(own_story, tmp_path, show=interrupt, stop=stop)
+    assert (stopped.end, proofs(stopped)) == ("interrupted", [])
     resumed = resume_run(own_story, wanderer(), tmp_path)
     assert [proof.episode for proof in proofs(resumed)] == [2]
     assert verify_run(own_story, tmp_path).difference is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from threading import Event as Flag
@@ -15,17 +14,14 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
-from orchestration.run import open_run
-from orchestration.zork_orchestrator import RunEnd
 from session.errors import StoreError
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
-from session.game_configuration import GameConfiguration
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import WholeRun, parts_of, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
@@ -118,16 +114,6 @@ def test_no_model_is_asked_about_anything_while_a_route_is_followed(own_story: P
     assert asked[True] == 0
 
 
-def play_watched(story: Path, folder: Path, agent: Returning, watch: Callable[[Event], None], stop: Flag) -> RunEnd:
-    """Play two episodes with a watcher that may raise or set the flag that stops the run."""
-    configuration = GameConfiguration(zork_game_workdir=folder, **OPTIONS)
-    with (
-        parts_of(story, ScriptedLLM(agent), 1) as parts,
-        open_run(configuration, parts, episodes=2, show=watch, stop=stop) as run,
-    ):
-        return run.play()
-
-
 @pytest.fixture(scope="module")
 def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The work folder of a run that was not stopped. No test changes it."""
@@ -147,7 +133,7 @@ def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_w
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play_watched(own_story, tmp_path, agent, kill, Flag())
+        play(own_story, tmp_path, ScriptedLLM(agent), show=kill)
     asked = agent.asked
     resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert agent.asked == asked + 1
@@ -165,7 +151,7 @@ def test_a_run_that_stops_for_somebody_stops_in_the_middle_of_a_route_and_goes_o
         if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, 4):
             stop.set()
 
-    assert play_watched(own_story, tmp_path, agent, interrupt, stop) == "interrupted"
+    assert play(own_story, tmp_path, ScriptedLLM(agent), show=interrupt, stop=stop).end == "interrupted"
     resumed = resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert [turn.is_of_route for turn in resumed.turns] == [True] * 6 + [False]
 
