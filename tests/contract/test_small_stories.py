@@ -83,9 +83,9 @@ def test_a_session_is_not_ended_by_a_word_that_we_do_not_know_and_a_yes(answers:
     assert after.text == "Then not."
 
 
-@pytest.mark.parametrize("command", ["the quit", "please, the quit", "quit the game"])
-def test_a_quit_in_other_words_is_refused_as_quit_is(command: str) -> None:
-    assert [each.refusal for each in play("exits.z5", command)] == [play("exits.z5", "quit")[0].refusal]
+def test_a_quit_in_other_words_is_refused_as_quit_is() -> None:
+    quits = play("exits.z5", "quit", "the quit", "please, the quit", "quit the game")
+    assert {each.refusal for each in quits} == {quits[0].refusal} != {None}
 
 
 def test_a_status_line_of_two_lines_and_columns_is_never_part_of_the_text() -> None:
