@@ -136,19 +136,17 @@ def test_a_story_that_kills_its_process_is_a_story_error(own_story: Path, tmp_pa
         IsolatedGame(story, opening_limit=0.3)
 
 
-def test_a_helper_that_cannot_be_asked_is_a_story_error_and_is_replaced(own_story: Path) -> None:
-    with IsolatedGame(own_story):
-        fork_helper._helpers[os.getpid()].requests.close()
-    with pytest.raises(StoryError, match="no process can be started"):
-        IsolatedGame(own_story)
-    with IsolatedGame(own_story) as game:
-        assert game.step("look").text
-
-
-def test_a_new_helper_takes_the_place_of_one_that_was_killed(own_story: Path) -> None:
+def test_a_helper_that_was_killed_is_replaced_and_one_that_cannot_be_asked_is_a_story_error_once(
+    own_story: Path,
+) -> None:
     with IsolatedGame(own_story):
         helper = fork_helper._helpers[os.getpid()]
         helper.process.kill()
         helper.process.wait()
+    with IsolatedGame(own_story) as game:
+        assert game.step("look").text
+        fork_helper._helpers[os.getpid()].requests.close()
+    with pytest.raises(StoryError, match="no process can be started"):
+        IsolatedGame(own_story)
     with IsolatedGame(own_story) as game:
         assert game.step("look").text

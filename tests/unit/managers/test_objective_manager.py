@@ -92,12 +92,12 @@ def test_what_the_agent_says_of_objectives_holds_at_once_and_asks_no_model(tmp_p
     assert (play.metrics["refused"], len(play.llm.calls)) == (2, 1)
 
 
-@pytest.mark.parametrize(("enabled", "game_over"), [(False, False), (True, True)])
-def test_nobody_is_asked_without_need(tmp_path: Path, enabled: bool, game_over: bool) -> None:
-    play = ObjectivePlay(tmp_path, objectives={"enabled": enabled})
-    play.state.turn_count, play.state.game_over = 20, game_over
-    assert play.manager.process_periodic_update() == ()
-    assert play.llm.calls == []
+def test_nobody_is_asked_without_need(tmp_path: Path) -> None:
+    for enabled, game_over in ((False, False), (True, True)):
+        play = ObjectivePlay(tmp_path, objectives={"enabled": enabled})
+        play.state.turn_count, play.state.game_over = 20, game_over
+        assert play.manager.process_periodic_update() == ()
+        assert play.llm.calls == []
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,22 @@ def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nons
     assert play.metrics["failures"] == 0
 
 
-def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
-    ended = {"completed": [{"id": 1, "turn": 21}, {"id": 9, "turn": 21}], "dropped": [{"id": 1, "reason": "done"}]}
-    answer = {"objectives": ["Light the stove", "Light the stove"], **ended}
-    play = ObjectivePlay(tmp_path, [found("Open the sluice"), answer])
+def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest_and_two_can_be_merged_into_one(
+    tmp_path: Path,
+) -> None:
+    answer = {
+        "objectives": ["Soak and wring the banner", "Soak and wring the banner"],
+        "completed": [{"id": 1, "turn": 21}, {"id": 9, "turn": 21}],
+        "dropped": [{"id": 1, "reason": "done"}, {"id": 2, "reason": "merged"}],
+    }
+    play = ObjectivePlay(tmp_path, [found("Soak it", "Wring it", "Sell it"), answer], objectives={"max_active": 2})
+    play.wait_until(20)
+    assert play.texts == ["Soak it", "Wring it"], "no more than the cap"
     play.wait_until(40)
-    assert [objective.status for objective in play.manager.objectives] == ["completed", "active"]
-    assert play.metrics["refused"] == 3
+    assert play.texts == ["Soak and wring the banner"]
+    assert [objective.status for objective in play.manager.objectives] == ["completed", "dropped", "active"]
+    assert play.manager.objectives[1].ending == "merged"
+    assert play.metrics["refused"] == 4
 
 
 def test_what_was_completed_is_not_found_again_but_what_was_dropped_may_be(tmp_path: Path) -> None:
@@ -168,16 +177,6 @@ def test_what_was_completed_is_not_found_again_but_what_was_dropped_may_be(tmp_p
     play.wait_until(60)
     assert play.texts == ["Climb the chute"]
     assert [objective.id for objective in play.manager.objectives] == [1, 2, 3]
-
-
-def test_no_more_are_open_than_the_cap_and_two_can_be_merged_into_one(tmp_path: Path) -> None:
-    merged = found("Soak and wring the banner", dropped=[{"id": 1, "reason": "merged"}, {"id": 2, "reason": "merged"}])
-    play = ObjectivePlay(tmp_path, [found("Soak it", "Wring it", "Sell it"), merged], objectives={"max_active": 2})
-    play.wait_until(20)
-    assert play.texts == ["Soak it", "Wring it"]
-    play.wait_until(40)
-    assert play.texts == ["Soak and wring the banner"]
-    assert play.manager.objectives[0].ending == "merged"
 
 
 GAIN: dict[str, Any] = {"action": "take banner", "inventory": (BANNER,)}

@@ -40,11 +40,6 @@ def test_zork_i_release_88_is_known_by_the_whole_file(story: Story) -> None:
     assert attribute_table(zork, "", frozenset()) == ZORK_1
 
 
-def test_the_library_s_order_is_that_of_its_declarations() -> None:
-    expected = {"container": 4, "door": 5, "lit": 9, "open": 14, "openable": 15, "surface": 20, "transparent": 23}
-    assert {name: INFORM_6[name] for name in expected} == expected
-
-
 def test_what_is_fixed_is_not_takeable_and_a_container_is_openable_where_no_attribute_says_so() -> None:
     assert named_attributes(INFORM_6, frozenset())["takeable"]
     assert not named_attributes(INFORM_6, frozenset({INFORM_6["scenery"]}))["takeable"]

@@ -35,14 +35,12 @@ def test_a_noun_leads_to_the_objects_that_answer_to_it(story: Story, ours: Vocab
     assert ours.objects.keys() <= ours.words
 
 
-def test_words_are_cut_as_the_parser_cuts_them_and_verbs_of_the_session_are_verbs_as_well(ours: Vocabulary) -> None:
-    assert (ours.letters, ours.cut("Southeastward")) == (9, "southeast")
+def test_words_are_cut_as_the_parser_cuts_them_and_informs_grammar_tells_what_may_follow_a_verb(
+    ours: Vocabulary,
+) -> None:
+    assert (ours.family, ours.letters, ours.cut("Southeastward")) == ("inform", 9, "southeast")
     assert "southeast" in ours.directions
     assert {"take", "score", "save"} <= ours.verbs
-
-
-def test_informs_grammar_tells_what_may_follow_a_verb(ours: Vocabulary) -> None:
-    assert ours.family == "inform"
     assert {"ask", "say", "consult"} <= ours.free_verbs <= ours.verbs
     assert {"take", "drop", "examine", "unlock"}.isdisjoint(ours.free_verbs)
 
