@@ -14,7 +14,6 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
-from session.errors import StoreError
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import decided_by_prompt
@@ -178,17 +177,6 @@ def test_the_control_begins_a_route_in_its_middle_and_stops_there(own_story: Pat
     run = play(own_story, tmp_path, model, routes={"shuffled": True})
     assert next(turn.action for turn in run.turns if turn.is_of_route) == "open chest"
     assert "Route 7 stopped at `open chest` (1 command played): you are not at" in model.calls[TURNS + 1].prompt.user
-
-
-def test_a_file_of_routes_that_is_broken_stops_the_run_with_a_line_and_stays_as_it_is(
-    own_story: Path, tmp_path: Path
-) -> None:
-    play(own_story, tmp_path, ScriptedLLM(Returning()))
-    broken = (tmp_path / "routes.json").read_text().replace('"gain"', "").replace('"episode": 1', '"episode": "one"')
-    (tmp_path / "routes.json").write_text(broken)
-    with pytest.raises(StoreError, match=r"routes\.json contains no routes that this version reads \(.*episode"):
-        play(own_story, tmp_path, ScriptedLLM(Returning()))
-    assert (tmp_path / "routes.json").read_text() == broken
 
 
 def test_what_an_episode_tried_is_offered_to_the_next_one_last(own_story: Path, tmp_path: Path) -> None:

@@ -128,10 +128,3 @@ def test_what_was_tried_in_vain_is_listed_at_its_place(moments: list[Moment]) ->
         if not turn.did_something:
             tried.setdefault(here.num, set()).add(turn.action.lower())
     assert any(tried.values())
-
-
-@pytest.mark.stories
-def test_a_window_that_was_opened_is_not_listed(zork1: Path, tmp_path: Path) -> None:
-    commands = ("south", "east", "open window", "examine window", "look")
-    last = moments_of(zork1, tmp_path, commands, reads_rooms=False, seed=1)[-1].prompt
-    assert "## Tried here, no visible change\n`examine window` (turn 4: " in last

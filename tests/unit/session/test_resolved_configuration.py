@@ -33,12 +33,6 @@ class TestPrecedence:
             assert _seed(load_configuration({}, {}, tmp_path)) == (seed, f"{option} in {tmp_path / name}")
             (tmp_path / name).unlink()
 
-    def test_the_default_is_below_all_sources(self, tmp_path: Path) -> None:
-        (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
-        resolved = load_configuration(SERVED, {}, tmp_path)
-        assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
-        assert resolved.origins.keys() == SERVED.keys()
-
     def test_an_embedded_model_brings_defaults_of_its_own_below_every_source(self, tmp_path: Path) -> None:
         resolved = load_configuration({}, {}, tmp_path)
         assert resolved.configuration.assist == {"fresh-actions", "proven-routes"}
@@ -49,11 +43,6 @@ class TestPrecedence:
         assert resolved.configuration.assist == {"valid-actions"}
         assert resolved.configuration.prompt_budgets.agent == 900
         assert load_configuration({"assist": "none"}, environ, tmp_path).configuration.assist == set()
-
-    def test_sources_add_up_within_a_group(self, tmp_path: Path) -> None:
-        (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\nmax_attempts = 2\n")
-        llm = load_configuration({}, {"ZORKGPT_LLM__TIMEOUT": "6"}, tmp_path).configuration.llm
-        assert (llm.timeout, llm.max_attempts) == (6, 2)
 
     def test_the_nearest_file_up_to_the_home_folder_or_the_root_of_the_repository_counts(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
@@ -84,12 +73,17 @@ class TestEnvironment:
         self, tmp_path: Path, environ: dict[str, str]
     ) -> None:
         (tmp_path / ".env").mkdir()
-        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
+        (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+        resolved = load_configuration(SERVED, environ, tmp_path)
+        assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
+        assert resolved.origins.keys() == SERVED.keys()
 
-    def test_the_well_known_names_are_understood_and_our_own_are_over_them(self, tmp_path: Path) -> None:
-        environ = {"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": "http://h:1/v1"}
+    def test_our_own_names_are_over_the_well_known_ones_and_sources_add_up_within_a_group(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\nmax_attempts = 2\n")
+        environ = {"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": "http://h:1/v1", "ZORKGPT_LLM__TIMEOUT": "6"}
         llm = load_configuration({}, environ, tmp_path).configuration.llm
         assert (llm.base_url, _revealed(llm.api_key)) == ("http://h:1/v1", KEY)
+        assert (llm.timeout, llm.max_attempts) == (6, 2)
         environ["ZORKGPT_LLM__BASE_URL"] = "http://ours:1/v1"
         assert load_configuration({}, environ, tmp_path).configuration.llm.base_url == "http://ours:1/v1"
 
