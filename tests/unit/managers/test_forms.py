@@ -80,10 +80,6 @@ def test_what_says_nothing_of_a_form_is_left_out(record: TurnRecord) -> None:
     assert sighted(record) is None
 
 
-def test_a_verb_after_a_question_is_a_command_of_its_own() -> None:
-    assert seen(turn("take banner", moment("(Are you sure?)"), moment("Taken."))).form == "take OBJECT"
-
-
 def test_a_change_is_what_the_player_has_sees_or_scores_or_the_hash_of_a_world_of_unknown_things() -> None:
     before = replace(moment(), score=0)
     lit = replace(before, inventory=(replace(before.inventory[0], attributes=frozenset({20})),))  # type: ignore[index]
@@ -112,6 +108,7 @@ def test_the_answer_is_the_first_line_with_a_blank_for_what_was_typed_unless_it_
     assert len(seen(silent("dip loom", LONG[:90])).words) in range(LONGEST_ANSWER - 5, LONGEST_ANSWER + 1)
 
 
-def test_a_command_with_nothing_filled_in_stands_for_no_other() -> None:
+def test_a_command_stands_for_others_if_something_was_filled_in_even_after_a_question() -> None:
     assert (seen(silent("light", "No.")).command, seen(silent("take all", "No.")).command) == ("", "")
     assert seen(silent("Take  the river", "No.")).command == "take the river"
+    assert seen(turn("take banner", moment("(Are you sure?)"), moment("Taken."))).form == "take OBJECT"

@@ -42,9 +42,6 @@ def test_what_led_back_to_where_all_stood_as_before_is_left_out_and_kept_as_a_sp
     route = route_of(("up", HALL), ("down", YARD), ("east", CAVE))
     assert route.commands == ("east",)
     assert [step.command for step in route.spare] == ["up", "down", "east"]
-
-
-def test_what_was_dropped_and_taken_again_is_left_out() -> None:
     dropped = replace(YARD, inventory=(), visible=(BOX, replace(COIN, parent=11)))
     assert commands_of(("drop coin", dropped), ("take coin", YARD), ("east", CAVE)) == ("east",)
 

@@ -121,24 +121,23 @@ def test_a_link_within_the_folder_or_to_the_folder_is_followed(folder: Path, tmp
 
 
 @pytest.mark.parametrize("target", ["outside.md", "missing.md"])
-def test_a_link_out_of_the_folder_is_neither_read_nor_written(folder: Path, tmp_path: Path, target: str) -> None:
+def test_a_link_out_of_the_folder_or_to_itself_is_neither_read_nor_written(
+    folder: Path, tmp_path: Path, target: str
+) -> None:
     (tmp_path / "outside.md").write_bytes(b"precious")
     (folder / "a.md").symlink_to(tmp_path / target)
     (folder / "b.md").symlink_to("a.md")
+    (folder / "itself.md").symlink_to("itself.md")
     for path in (folder / "a.md", folder / "b.md"):
         assert f"a link out of its folder, to {tmp_path / target}" in refusal(path)
         with pytest.raises(StoreError, match="a link out of its folder"):
             write_atomically(path, b"new")
+    assert refusal(folder / "itself.md")
+    with pytest.raises(StoreError, match="leads nowhere"):
+        write_atomically(folder / "itself.md", b"new")
+    assert (folder / "itself.md").is_symlink()
     assert (tmp_path / "outside.md").read_bytes() == b"precious"
     assert not (tmp_path / "missing.md").exists()
-
-
-def test_a_link_to_itself_is_refused_and_stays(folder: Path) -> None:
-    (folder / "a.md").symlink_to("a.md")
-    refusal(folder / "a.md")
-    with pytest.raises(StoreError, match="leads nowhere"):
-        write_atomically(folder / "a.md", b"new")
-    assert (folder / "a.md").is_symlink()
 
 
 @pytest.mark.parametrize(
