@@ -65,27 +65,6 @@ def is_repeated(folder: Path, turns: int = TURNS) -> None:
         assert (replayed.turns, replayed.is_whole, replayed.difference) == (turns, True, None)
 
 
-def is_as_if_nothing_had_been(events: list[Event], folder: Path) -> None:
-    """The run equals one whose process was left alone, and is replayed like one."""
-    with IsolatedGame(STORY) as game:
-        undisturbed = play_isolated(game, prompted(), folder / "undisturbed")
-    assert [turn.record for turn in played(events)] == [turn.record for turn in played(undisturbed)]
-    assert not [event for event in events if isinstance(event, GameFailed)]
-    is_repeated(folder)
-
-
-def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) -> None:
-    """The run is whole, its agent knows of the command that failed, and it can be played again."""
-    (failure,) = [event for event in events if isinstance(event, GameFailed)]
-    turns = played(events)
-    assert len(turns) == TURNS
-    failed = next(turn.record for turn in turns if failure.error in (turn.record.after.refusal or ""))
-    assert failed.after.world_hash == failed.before.world_hash
-    told = [call.prompt.user for call in model.calls if call.role == "agent"]
-    assert any(f"The command did not work, and nothing has changed: {failure.error}" in prompt for prompt in told)
-    is_repeated(folder)
-
-
 class Killed(IsolatedGame):
     """Its process is killed before the commands of these numbers, from 1; one that is given again counts again."""
 
@@ -144,7 +123,12 @@ class Hanging(Killed):
 )
 def test_a_process_that_is_killed_or_stopped_once_costs_nothing(kind: type[Killed], tmp_path: Path) -> None:
     with kind(STORY, time_limit=0.5 if kind is Hanging else 10.0) as game:
-        is_as_if_nothing_had_been(play_isolated(game, prompted(), tmp_path), tmp_path)
+        events = play_isolated(game, prompted(), tmp_path)
+    with IsolatedGame(STORY) as game:
+        undisturbed = play_isolated(game, prompted(), tmp_path / "undisturbed")
+    assert [turn.record for turn in played(events)] == [turn.record for turn in played(undisturbed)]
+    assert not [event for event in events if isinstance(event, GameFailed)]
+    is_repeated(tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "time_limit"), [(Killed, 10.0), (Hanging, 0.5)])
@@ -155,7 +139,15 @@ def test_a_process_that_is_killed_or_hangs_twice_costs_the_command_and_twice_the
     start = time.monotonic()
     with kind(STORY, time_limit=time_limit) as game:
         game.at = (5, 6)
-        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
+        events = play_isolated(game, model, tmp_path)
+    (failure,) = [event for event in events if isinstance(event, GameFailed)]
+    turns = played(events)
+    assert len(turns) == TURNS
+    failed = next(turn.record for turn in turns if failure.error in (turn.record.after.refusal or ""))
+    assert failed.after.world_hash == failed.before.world_hash
+    told = [call.prompt.user for call in model.calls if call.role == "agent"]
+    assert any(f"The command did not work, and nothing has changed: {failure.error}" in prompt for prompt in told)
+    is_repeated(tmp_path)
     assert time.monotonic() - start < 60
 
 
