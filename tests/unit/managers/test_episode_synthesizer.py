@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -98,23 +99,18 @@ def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
     assert second.last.response == "It tastes of tin. The fumes take you."
 
 
+def judged(confidence: float) -> tuple[Verdict, ...]:
+    return (Verdict(accepted=True, confidence=confidence),)
+
+
 def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
-    sure, unsure = Verdict(accepted=True, confidence=0.9), Verdict(accepted=True, confidence=0.5)
     against = Verdict(accepted=False, confidence=0.8)
-    play.turn(verdicts=(against, sure))
-    play.turn(verdicts=(unsure,))
+    play.turn(verdicts=(against, *judged(0.9)))
+    play.turn(verdicts=judged(0.5))
     play.turn(verdicts=(against,))
     play.turn(verdicts=(Verdict(accepted=True),))
     assert play.manager.end("turn_limit").critic_score == pytest.approx((0.9 + 0.5 - 0.8) / 3)
-
-
-def at_score(play: EpisodePlay, score: int) -> None:
-    play.turn("sort yarn", score=score)
-
-
-def judged(play: EpisodePlay, confidence: float) -> None:
-    play.turn(verdicts=(Verdict(accepted=True, confidence=confidence),))
 
 
 @pytest.mark.parametrize(
@@ -122,20 +118,21 @@ def judged(play: EpisodePlay, confidence: float) -> None:
     [
         (lambda play: play.die(), "lost", 1),
         (lambda play: play.die(), "turn_limit", 1),
-        (lambda play: at_score(play, 50), "turn_limit", 1),
-        (lambda play: at_score(play, 49), "won", 0),
+        (lambda play: play.turn(score=50), "turn_limit", 1),
+        (lambda play: play.turn(score=49), "won", 0),
         (lambda play: [play.turn(score=score) for score in (60, 40)], "over", 0),
         (lambda play: play.wait_until(100), "turn_limit", 1),
         (lambda play: play.wait_until(20), "turn_limit", 1),
         (lambda play: play.wait_until(19), "turn_limit", 0),
-        (lambda play: judged(play, 0.3), "over", 1),
-        (lambda play: judged(play, 0.29), "over", 0),
+        (lambda play: play.turn(verdicts=judged(0.3)), "over", 1),
+        (lambda play: play.turn(verdicts=judged(0.29)), "over", 0),
         (lambda play: play.wait_until(100), "won", 1),
     ],
 )
-def test_an_instructive_episode_is_asked_about(tmp_path: Path, happening: object, end: EpisodeEnd, asked: int) -> None:
+def test_an_instructive_episode_is_asked_about(
+    tmp_path: Path, happening: Callable[[EpisodePlay], object], end: EpisodeEnd, asked: int
+) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
-    assert callable(happening)
     happening(play)
     play.manager.end(end)
     assert [call.role for call in play.llm.calls] == ["analysis"] * asked
