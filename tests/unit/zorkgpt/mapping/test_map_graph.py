@@ -9,21 +9,15 @@ from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempt
 from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
 
 
-def test_a_room_is_known_by_its_id_alone() -> None:
+def test_a_room_is_known_by_its_id_alone_and_keeps_its_newest_name_but_an_empty_one() -> None:
     graph = MapGraph()
     assert graph.add_room(16, "Coal Mine")
-    assert graph.add_room(17, "Coal Mine")
-    assert not graph.add_room(16, "Coal Mine")
-    assert graph.rooms == {id_: Room(id=id_, name="Coal Mine") for id_ in (16, 17)}
-
-
-def test_a_room_takes_its_newest_name_and_never_loses_one_to_an_empty_name() -> None:
-    graph = MapGraph()
-    graph.add_room(7, "")
-    assert graph.room_names == {7: "Location #7"}
-    for name in ("Attic", "Burnt Attic", ""):
-        graph.add_room(7, name)
-    assert graph.room_names == {7: "Burnt Attic"}
+    assert graph.add_room(17, "")
+    assert graph.room_names == {16: "Coal Mine", 17: "Location #17"}
+    for name in ("Coal Mine", "Burnt Mine", ""):
+        assert not graph.add_room(17, name)
+    assert graph.rooms == {16: Room(id=16, name="Coal Mine"), 17: Room(id=17, name="Burnt Mine")}
+    assert graph.room_names == {16: "Coal Mine", 17: "Burnt Mine"}
 
 
 def test_each_verification_halves_the_doubt_and_the_newest_observation_wins_at_half_the_confidence() -> None:
