@@ -59,18 +59,18 @@ def _check_key(key: SecretStr) -> SecretStr:
 def _check_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
-        raise ValueError("an address looks like http://localhost:8080/v1")
+        raise ValueError("expected a URL such as http://localhost:8080/v1")
     if parts.query or parts.fragment:
-        raise ValueError("an address ends with its path: nothing is sent behind a ? or a #, and keys have options")
+        raise ValueError("a URL must not have a query (?) or a fragment (#); keys have options of their own")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("an address must not hold a user name or a password: keys have options of their own")
+        raise ValueError("a URL must not contain a user name or a password; keys have options of their own")
     return address
 
 
 def _expanded(path: object) -> object:
     stripped = path.strip() if isinstance(path, str) else path
     if stripped == "":
-        raise ValueError("a path is wanted, and this is empty")
+        raise ValueError("expected a path, not an empty text")
     try:
         return Path(stripped).expanduser() if isinstance(stripped, str | Path) else path
     except RuntimeError as error:
@@ -79,9 +79,9 @@ def _expanded(path: object) -> object:
 
 def _check_file_name(name: str) -> str:
     if not is_plain_name(name):
-        raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
+        raise ValueError("expected a plain file name without a folder: the file is in the work folder")
     if is_reserved(name):
-        raise ValueError(f"{name} is a name that the program gives to a file of its own")
+        raise ValueError(f"{name} is reserved for a file of the program")
     return name
 
 

@@ -72,7 +72,7 @@ class Memory:
             raise ValueError(f"an invalidation_reason needs superseded_by={INVALIDATION_MARKER}: {self.title}")
         title = one_line(self.title)
         if not title:
-            raise ValueError("a memory needs a title: it is known by it")
+            raise ValueError("a memory needs a title, which identifies it")
         category = " ".join(_WORD.findall(self.category.upper()))
         normalised = {
             "category": DEFAULT_CATEGORY if not category or category in MARKERS else category,

@@ -195,7 +195,7 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
     try:
         return BudgetOptions.model_validate_json(content) if content is not None else None
     except ValidationError as error:
-        raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
+        raise StoreError(f"{run / BUDGETS} is not a file of budgets: {first_problem(error, 'it')}") from error
 
 
 Group = TypeVar("Group", bound=Options)

@@ -158,7 +158,7 @@ def play(
     the run cannot begin, and ``StoreError`` if it cannot be written.
     """
     if episodes < 1:
-        raise ConfigurationError(f"episodes is {episodes}: at least one is played")
+        raise ConfigurationError(f"episodes is {episodes}; expected at least 1")
     defaults = {} if agent is None else OF_FUNCTION if model else {**OF_FUNCTION, **WITHOUT_MODEL}
     given = {
         "agent_model": model,

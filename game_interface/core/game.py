@@ -94,4 +94,4 @@ def require_command(command: object) -> None:
 def require_saved_state(state: object) -> None:
     """Raise ``GameError`` unless ``state`` is a ``SavedState``."""
     if not isinstance(state, SavedState):
-        raise GameError(f"Only what a story has saved can be restored, not {state!r:.40}.")
+        raise GameError(f"Expected a saved state of a story, not {state!r:.40}.")

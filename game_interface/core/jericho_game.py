@@ -151,7 +151,7 @@ class JerichoGame(Game):
         if seed == "jericho":
             if self._interpreter.walkthrough_seed is None:
                 raise ConfigurationError(
-                    f"Jericho knows no walkthrough of {self._story.path}: name a seed of 1 or more."
+                    f"Jericho has no walkthrough of {self._story.path}; choose a seed of 1 or more."
                 )
             seed = self._interpreter.walkthrough_seed
         pages = [self._interpreter.reset(seed)]

@@ -242,7 +242,7 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
         yield _understood(read, line, f"{path}:{number}")
     with suppress(ValueError):  # what a kill cut short is not JSON
         json.loads(lines[-1][:-1])
-        raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
+        raise StoreError(f"{path}:{len(lines)}: its line end was changed after it was written")
 
 
 def _understood(read: Callable[[bytes, str], L], line: bytes, place: str) -> L:
@@ -297,7 +297,7 @@ class _LineReader:
         require_known_version(entry["v"], place)
         chain = _sum(last.sum, line[:-_SUM_LENGTH] + b"}")
         if entry["sum"] != chain or entry["seq"] != last.seq + 1:
-            raise StoreError(f"{place}: not what was written: the line or one before it was changed")
+            raise StoreError(f"{place}: the line or one before it was changed after it was written")
         try:
             event = EVENTS.validate_python(_whole(entry["event"], self._seen))
         except ValidationError as error:
@@ -346,7 +346,7 @@ def _whole(entry: dict[str, Any], seen: Observation | None) -> dict[str, Any]:
     if record is None or "before" in record:
         return entry
     if seen is None:
-        raise ValueError("a turn without anything before it")
+        raise ValueError("a turn without an observation before it")
     after = record["after"]
     if "moved" in after:
         parents = list(seen.parents)

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
-from session.files.journal import has_turn, last_moment, new_run_id
+from session.files.journal import has_turn, last_moment
 from session.files.shared_files import force_to_disk, is_plain_name, locked, permissions, read_shared, write_atomically
 from session.text import counted
 
@@ -86,7 +86,7 @@ def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> l
     ]
     if not found:
         played = ", ".join(folder.story.name for folder in folders if folder.story)
-        raise ConfigurationError(f"--game {story}: nothing was played of it in {workdir}; there is {played or 'none'}")
+        raise ConfigurationError(f"--game {story}: {workdir} has no run of this story; it has {played or 'none'}")
     return found
 
 
@@ -111,10 +111,10 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder]
         if (folder / MANIFEST).is_file():
             return folder
     if any(folder.story is not None and folder.story.name.casefold() == run.casefold() for folder in stories):
-        raise StoreError(f"there is no run {run} in {workdir}, only a story: --game {run} names that")
+        raise StoreError(f"there is no run {run} in {workdir}; it is a story: use --game {run}")
     ids = [each.name for each in latest_runs(folders)]
     if not ids:
-        raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")
+        raise StoreError(f"there is no run {run}: {workdir / RUNS} has no runs yet")
     closest = get_close_matches(run, ids, n=3) or ids[:3]
     others = len(ids) - len(closest)
     more = f" and {counted(others, 'other')}" if others else ""
@@ -145,7 +145,7 @@ def is_fork(run: Path) -> bool:
 def require_run_folder(folder: Path) -> None:
     """Make sure that a folder is a run's, in any state. Raises ``StoreError``."""
     if folder.parent.name != RUNS or not _RUN_ID.fullmatch(folder.name):
-        raise StoreError(f"{folder} is no run folder: that lies in WORKDIR/{RUNS} and is called like {new_run_id()}")
+        raise StoreError(f"{folder} is not a run folder; expected WORKDIR/{RUNS}/<run-id>")
 
 
 def run_folders(folders: Iterable[Path]) -> list[Path]:
@@ -233,7 +233,7 @@ def _last_episode(path: Path) -> int:
     try:
         last = json.loads(content)["last_episode"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StoreError(f'{path} holds no episode number; put {{"last_episode": N}} there') from error
+        raise StoreError(f'{path} contains no episode number; write {{"last_episode": N}} there') from error
     if not isinstance(last, int) or last < 0:
         raise StoreError(f"{path}: last_episode is {last!r}, not a count of episodes")
     return last

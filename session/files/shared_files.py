@@ -139,7 +139,7 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(poll_interval=LOCK_POLL)
     except Timeout as error:
-        raise StoreError(f"{path} is locked by another program, and still was after {timeout:g} s") from error
+        raise StoreError(f"{path} is still locked by another program after {timeout:g} s") from error
     except FileExistsError as error:
         raise StoreError(f"{path.parent} is a file, not a folder") from error
     except OSError as error:
@@ -212,9 +212,9 @@ def real_place(path: Path) -> Path:
         return folder / path.name
     target = Path(os.path.realpath(path))
     if not target.is_relative_to(folder):
-        raise StoreError(f"{path} is a link out of its folder, to {target}; put the file itself there")
+        raise StoreError(f"{path} is a link to {target}, outside of its folder; replace it by the file itself")
     if target.is_symlink():
-        raise StoreError(f"{path} is a link that leads nowhere but to itself")
+        raise StoreError(f"{path} is a symbolic link to itself")
     return target
 
 

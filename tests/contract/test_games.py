@@ -57,7 +57,7 @@ def test_the_same_seed_and_commands_show_the_same(game: Game) -> None:
         ),
         *(("step", command, GameError, "must be a string") for command in (None, 3, b"look")),
         *(
-            ("restore", state, GameError, "Only what a story has saved can be restored, not .{1,50}$")
+            ("restore", state, GameError, "Expected a saved state of a story, not .{1,50}$")
             for state in (None, b"x" * 5000, "a save")
         ),
     ],

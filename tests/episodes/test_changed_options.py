@@ -127,7 +127,7 @@ def test_a_fork_goes_on_as_its_run_did_last(work: Path, server: MisbehavingServe
         ("game.seed=2", "within a run only models, servers, sampling and budgets can change; "),
         ("memory_sampling.memory_history_window=4", "within a run only models, servers, sampling and budgets"),
         ("llm.api_key=sk-0123456789", "others can read a command line; set ZORKGPT_LLM__API_KEY for a key"),
-        ("agent_model", "an option is set as in --set critic.mode=llm"),
+        ("agent_model", "expected NAME=VALUE, such as --set critic.mode=llm"),
     ],
 )
 def test_what_would_make_it_another_run_is_refused_in_one_line(work: Path, setting: str, words: str) -> None:

@@ -111,12 +111,12 @@ def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "--workdir", ""), "--workdir names no folder: it is empty"),
-        (("play", "--workdir", " "), "--workdir names no folder: it is empty"),
-        (("status", "--workdir="), "--workdir names no folder: it is empty"),
+        (("run", "--workdir", ""), "--workdir is empty; expected a folder"),
+        (("play", "--workdir", " "), "--workdir is empty; expected a folder"),
+        (("status", "--workdir="), "--workdir is empty; expected a folder"),
         (
             ("run", "--set", "zork_game_workdir="),
-            "zork_game_workdir on the command line: a path is wanted, and this is empty",
+            "zork_game_workdir on the command line: expected a path, not an empty text",
         ),
     ],
 )
@@ -171,7 +171,7 @@ def latin(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "make", "message"),
     [
-        *((name, link_out, " is a link out of its folder, to OUTSIDE") for name in SHARED),
+        *((name, link_out, " is a link to OUTSIDE, outside of its folder") for name in SHARED),
         *((name, huge, " is not read: it has 100 MiB") for name in SHARED),
         *((name, latin, ": byte 14 (0xe9, in line 3) is not UTF-8") for name in ("Memories.md", "knowledgebase.md")),
     ],
@@ -198,7 +198,7 @@ def test_a_link_out_of_the_work_folder_keeps_memories_from_being_shown_and_chang
     before = listing(work.parent)
     for command in (("show",), ("check",), ("add", "35", "T", "x"), ("invalidate", "35", "T", "--reason", "x")):
         line = the_line(ran(work.parent, "memories", *command, "--workdir", str(work)))
-        assert "a link out of its folder" in line
+        assert "outside of its folder" in line
     assert listing(work.parent) == before
 
 
@@ -225,7 +225,7 @@ def test_a_lock_that_somebody_holds_is_waited_for_and_then_said(
     before, memories = listing(work.parent), (work / "Memories.md").read_text()
     with FileLock(work / f"{name}.lock"):
         line = the_line(play())
-    assert f"{work / name} is locked by another program, and still was after 10 s" in line
+    assert f"{work / name} is still locked by another program after 10 s" in line
     after = listing(work.parent)
     changed = {place for place in before if after[place] != before[place]}
     # The map is due last: what the turns before that taught of locations stands in its file already.

@@ -158,7 +158,7 @@ def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:
     assert "max-tokens 40 reached: " in resume(here, "--max-tokens", "40").text
     assert "max-tokens 40 reached: " in resume(here).text
     (find_run(here / "work") / BUDGETS).write_text('{"max_tokens": -1}')
-    assert "budgets.json holds no budgets: max_tokens: " in refusal(resume(here))
+    assert "budgets.json is not a file of budgets: max_tokens: " in refusal(resume(here))
 
 
 def test_a_run_is_named_by_its_id_and_by_its_folder_and_has_checkpoints_of_its_own(
@@ -207,7 +207,7 @@ def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_
     another.write_bytes(own_story.read_bytes() + b"\0" * 512)
     run = find_run(here / "work").name
     assert f"{another} is not the story that run" in refusal(resume(here, run, "--game", str(another)))
-    assert f"--game {another}: nothing was played of it" in refusal(resume(here, "--game", str(another)), status=2)
+    assert "has no run of this story" in refusal(resume(here, "--game", str(another)), status=2)
     assert "nowhere.z5" in refusal(resume(here, "--game", "nowhere.z5"), status=2)
     assert resume(here, "--game", str(here / "copy.z5"), "--max-tokens", "1000000").status == 0
 

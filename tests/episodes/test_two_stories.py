@@ -107,7 +107,7 @@ def test_a_story_where_a_run_is_asked_for_and_a_story_that_was_not_played_are_er
     assert f"only a story: --game {SECOND.upper()} names that" in shown.err.decode()
     shown = typed("status", "--game", "moor")
     assert shown.status == 2
-    assert f"nothing was played of it in game_files; there is {FIRST}, {SECOND}" in shown.err.decode()
+    assert f"game_files has no run of this story; it has {FIRST}, {SECOND}" in shown.err.decode()
 
 
 def test_resume_goes_on_with_the_latest_run_that_can_and_says_which_it_left_out(

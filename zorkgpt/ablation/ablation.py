@@ -84,7 +84,7 @@ class Ablation:
             if folder and pairs[task.story, task.pair] == len(self.plan.arms):
                 runs.append(measure(folder, task.story, task.arm, task.pair, max_scores.get(task.story)))
         if not runs:
-            raise StoreError(f"{self.folder} holds no pair yet of which every run is done")
+            raise StoreError(f"{self.folder} has no complete pair yet")
         return runs
 
     def _folder_of(self, task: Task) -> Path:

@@ -64,7 +64,7 @@ def store(files: Mapping[str, bytes], folder: Path) -> None:
     for name in sorted(files, key=lambda name: name.endswith("journal.jsonl")):
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise GameError(f"a worker sent a file that does not belong into {folder}: {name}")
+            raise GameError(f"a worker sent a file outside of {folder}: {name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -55,7 +55,7 @@ def read_results(folder: Path) -> Results | None:
     if results is not None:
         planned = {(story, arm) for story in results.plan.stories for arm in results.plan.arms}
         if not results.runs or not planned.issuperset((run.story, run.arm) for run in results.runs):
-            raise StoreError(f"{folder / RESULTS_FILE} is broken: its runs are not those of its plan")
+            raise StoreError(f"{folder / RESULTS_FILE} is damaged: its runs do not match its plan")
     return results
 
 

@@ -49,9 +49,11 @@ def parse_arms(text: str) -> Mapping[str, Mapping[str, object]]:
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ConfigurationError("--arms names no arm: one to be measured, or more to be compared, as full,no-memory")
+        raise ConfigurationError(
+            "--arms is empty: name one arm to measure, or several to compare, such as full,no-memory"
+        )
     if len(set(map(arm_folder, names))) < len(names):
-        raise ConfigurationError(f"--arms {text}: two arms have the same name, as far as a folder can have it")
+        raise ConfigurationError(f"--arms {text}: two arms would have the same folder")
     return {name: _settings(name) for name in names}
 
 
@@ -236,7 +238,7 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
         if path.exists():
             held = WrittenPlan.model_validate_json(path.read_bytes())
             if held.model_copy(update={"pairs": written.pairs}) != written:
-                raise ConfigurationError(f"{folder} holds another ablation: give this one a folder with --out DIR")
+                raise ConfigurationError(f"{folder} contains another ablation; choose another folder with --out DIR")
             if held.pairs > written.pairs:
                 raise ConfigurationError(
                     f"{folder} holds {counted(held.pairs, 'pair')} already: --pairs {held.pairs} or more"
@@ -244,9 +246,11 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
             if held.pairs == written.pairs or not grows:
                 return written
         elif any(each.name != "lock" for each in folder.iterdir()):
-            raise ConfigurationError(f"{folder} is not empty, and holds no ablation: give another with --out DIR")
+            raise ConfigurationError(
+                f"{folder} is not empty and contains no ablation; choose another folder with --out DIR"
+            )
     except OSError as error:
-        raise StoreError(f"{folder} cannot hold an ablation: {error.strerror}") from error
+        raise StoreError(f"{folder} cannot be used for an ablation: {error.strerror}") from error
     except ValidationError as error:
         raise StoreError(f"{path} is not an ablation's plan: give another folder with --out DIR") from error
     write_atomically(path, written.model_dump_json(indent=2).encode() + b"\n")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def _folder(text: str) -> Path:
     if not text.strip():  # an unset variable of the shell
-        raise ConfigurationError("--workdir names no folder: it is empty")
+        raise ConfigurationError("--workdir is empty; expected a folder")
     return Path(text)
 
 
@@ -85,12 +85,12 @@ def with_settings(options: Mapping[str, object], given: list[str] | None) -> dic
     for each in given or ():
         name, sign, value = (part.strip() for part in each.partition("="))
         if not sign or not name:
-            raise ConfigurationError(f"--set {name}: an option is set as in --set critic.mode=llm")
+            raise ConfigurationError(f"--set {name}: expected NAME=VALUE, such as --set critic.mode=llm")
         if name.endswith("api_key"):
             variable = f"ZORKGPT_{name.upper().replace('.', '__')}"
-            raise ConfigurationError(f"--set {name}: others can read a command line; set {variable} for a key")
+            raise ConfigurationError(f"--set {name}: other users can read a command line; set the key with {variable}")
         if options.get(name) is not None:
-            raise ConfigurationError(f"--set {name}: the command line sets it a second time")
+            raise ConfigurationError(f"--set {name}: it is set twice on the command line")
         found[name] = value
     return found
 
@@ -166,7 +166,7 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> tuple[int, in
     """
     found = TURN.fullmatch(place)
     if found is None:
-        raise ConfigurationError(f"{option}{place}: a turn is like 12, or 2:12 for turn 12 of episode 2")
+        raise ConfigurationError(f"{option}{place}: expected a turn such as 12, or 2:12 for turn 12 of episode 2")
     if found[1] is None and len(manifest.seeds) > 1:
         first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
         raise ConfigurationError(

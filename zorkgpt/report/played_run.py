@@ -161,6 +161,4 @@ def read_current_state(workdir: Path) -> CurrentState | None:
         return None if content is None else CurrentState.model_validate_json(content)
     except ValidationError as error:
         problem = first_problem(error)
-        raise StoreError(
-            f"{path} is not a state file of this version ({problem}); the next run writes it anew"
-        ) from error
+        raise StoreError(f"{path} is not a state file of this version ({problem}); the next run replaces it") from error

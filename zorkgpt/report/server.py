@@ -108,9 +108,7 @@ class ReportServer(ThreadingTCPServer):
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
-            raise ConfigurationError(
-                f"--port {port}: {ADDRESS} cannot be listened to there: {error.strerror}"
-            ) from error
+            raise ConfigurationError(f"--port {port}: cannot listen on {ADDRESS}: {error.strerror}") from error
 
     @property
     def port(self) -> int:

@@ -29,9 +29,9 @@ _LARGEST_FILE = 1024 * 1024
 """Bytes: twice the maximum size of a story (Z-Machine Standard 1.1 §1.1.4), to allow for padding."""
 _OTHER_FORMATS = {
     b"FORM": "it is an archive of another kind than Blorb",
-    b"Glul": "it is made for Glulx, and this program plays Z-machine stories",
-    b"TADS": "it is made for TADS, and this program plays Z-machine stories",
-    b"T3-i": "it is made for TADS, and this program plays Z-machine stories",
+    b"Glul": "it is made for Glulx; this program plays Z-machine stories only",
+    b"TADS": "it is made for TADS; this program plays Z-machine stories only",
+    b"T3-i": "it is made for TADS; this program plays Z-machine stories only",
     b"PK\x03\x04": "it is a ZIP archive",
 }
 _SMALLEST_OBJECT_TABLE = 62 + 9
@@ -129,7 +129,7 @@ def _read(path: Path) -> bytes:
                     return file.read(min(size, _LARGEST_FILE + 1))
                 what = "a story for Glulx" if kind == _GLULX else what
                 file.seek(size + size % 2, os.SEEK_CUR)
-            raise StoryError(f"{path} is a Blorb archive with {what}, and this program plays Z-machine stories.")
+            raise StoryError(f"{path} is a Blorb archive with {what}; this program plays Z-machine stories only.")
     except FileNotFoundError as error:
         raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
     except (OSError, ValueError) as error:

@@ -172,7 +172,7 @@ class TestErrors:
             ("critic.mode = 'all'", "critic.mode in FILE should be 'object_tree', 'hybrid' or 'llm'"),
             ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
             ("assist = ['magic']", "assist in FILE should be 'valid-actions', 'fresh-actions' or 'proven-routes'"),
-            ("llm.base_url = 'host'", "llm.base_url in FILE: an address looks like http://localhost:8080/v1"),
+            ("llm.base_url = 'host'", "llm.base_url in FILE: expected a URL such as http://localhost:8080/v1"),
             ("[prices.'a-1.5']\ninput = -1", "prices.a-1.5.input in FILE should be greater than or equal to 0"),
             ("[prices.a]\ninput = 1", "prices.a.output in FILE: Field required"),
         ],
@@ -221,7 +221,7 @@ def test_every_option_is_shown_with_its_origin_and_of_a_key_only_that_it_is_set(
     ("names", "message"),
     [
         *(
-            ({option: name}, f"{option} on the command line: {name} is a name that the program ")
+            ({option: name}, f"{option} on the command line: {name} is reserved for a file of the program")
             for option in ("knowledge_file", "map_state_file", "simple_memory.memory_file")
             for name in ("episodes.json", "Story.json", "runs", "forks", "notes.lock")
         ),
@@ -309,5 +309,5 @@ class TestBudgets:
     def test_a_broken_file_is_named_with_the_place(self, tmp_path: Path, content: str, complaint: str) -> None:
         path = tmp_path / "budgets.json"
         path.write_text(content)
-        with pytest.raises(StoreError, match=f"^{re.escape(f'{path} holds no budgets: {complaint}')}"):
+        with pytest.raises(StoreError, match=f"^{re.escape(f'{path} is not a file of budgets: {complaint}')}"):
             kept_budgets(tmp_path)

@@ -96,7 +96,9 @@ def ablate(
     for each in filter(None, map(str.strip, max_scores.split(","))):
         story, _, points = each.rpartition("=")
         if not story or not points.isdecimal() or not int(points):
-            raise ConfigurationError(f"--max-scores {max_scores}: points are given as in tidehouse=100,other=50")
+            raise ConfigurationError(
+                f"--max-scores {max_scores}: expected STORY=POINTS, such as tidehouse=100,other=50"
+            )
         most[story] = int(points)
     plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
     if dry_run:

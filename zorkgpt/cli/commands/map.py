@@ -37,9 +37,9 @@ def draw(
     ending = to.suffix.lower() if to is not None else ""
     by_ending = _BY_ENDING.get(ending)
     if form is None and by_ending is None:
-        raise ConfigurationError(f"{to}: the ending {ending} names no format of a map; use .txt, .mmd, .svg or .png")
+        raise ConfigurationError(f"{to}: the ending {ending} is not a format of a map; use .txt, .mmd, .svg or .png")
     if form is not None and ending not in ("", ".txt") and by_ending not in (None, form):
-        raise ConfigurationError(f"--format {form} does not fit the file {to}, whose ending says {by_ending}")
+        raise ConfigurationError(f"--format {form} does not fit the file {to}, whose ending means {by_ending}")
     form = form or by_ending or "text"
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     heading = common_options.heading(folder)

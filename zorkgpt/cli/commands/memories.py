@@ -162,7 +162,7 @@ def diff(
     folder, configuration = common_options.run_and_configuration(workdir, run, story)
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
-        raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught is unknown")
+        raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what the run learned is unknown")
     now = folder.parent.parent / configuration.simple_memory.memory_file
     after = open_memories(end if end.exists() else now).document
     found = after.changes_since(open_memories(start).document)

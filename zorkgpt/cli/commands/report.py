@@ -47,7 +47,7 @@ def report(
     now = common_options.configuration_in(workdir, game)
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
         if len(runs) > 1 or watch:
-            raise ConfigurationError(f"{runs[0]} is an ablation: it has a page of its own, and none to watch")
+            raise ConfigurationError(f"{runs[0]} is an ablation: report it alone, without --watch")
         _report_ablation(Path(runs[0]), to, now, with_runs=with_runs)
         return
 
@@ -68,7 +68,7 @@ def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_run
 
     results = read_results(folder)
     if results is None:
-        raise StoreError(f"{folder} holds no results yet: the command that plays it writes them with --so-far")
+        raise StoreError(f"{folder} has no results yet; its ablate command writes them with --so-far")
     for run in run_folders_of(results, folder) if with_runs else ():
         for line in write_report([run], run / REPORT_FILE, now) if run else ():
             print_line(line)

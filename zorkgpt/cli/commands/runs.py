@@ -237,7 +237,7 @@ def export(
     calls: list[RepeatedCall] = []
     if prompts:
         if form == "csv":
-            raise ConfigurationError("--prompts: a CSV has no room for prompts; --format markdown or json has")
+            raise ConfigurationError("--prompts: CSV cannot contain prompts; use --format markdown or json")
         replayed = repeat(folder, now, asked=calls.append)
         if replayed.difference is not None:
             print_error(

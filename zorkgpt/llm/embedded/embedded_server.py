@@ -163,7 +163,7 @@ def prove_loadable(gguf: Path) -> None:
     needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise ConfigurationError(
-            f"{gguf}: needs {needed / 1e9:.1f} GB of memory, this machine has {there / 1e9:.1f} GB: take a smaller one"
+            f"{gguf}: needs {needed / 1e9:.1f} GB of memory, this machine has {there / 1e9:.1f} GB; use a smaller one"
         )
     limit = _PATIENCE_SECONDS + needed / _SLOWEST_DISK
     try:
@@ -181,11 +181,11 @@ def prove_loadable(gguf: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise ConfigurationError(
-            f"{gguf}: llama.cpp was still loading it after {limit:.0f} s: is it damaged?"
+            f"{gguf}: llama.cpp was still loading the file after {limit:.0f} s; it may be damaged"
         ) from error
     if child.returncode < 0:
         raise ConfigurationError(
-            f"{gguf}: llama.cpp died of it (signal {-child.returncode}): damaged, or too large for the memory"
+            f"{gguf}: llama.cpp crashed (signal {-child.returncode}): the file is damaged or too large for the memory"
         )
     if child.returncode:
         said = _LOADING_ERROR.search(child.stderr)

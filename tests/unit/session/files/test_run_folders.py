@@ -68,7 +68,7 @@ def test_what_is_no_run_is_an_error_that_names_the_closest_or_else_the_last_ones
 
 
 def test_where_there_are_no_runs_the_error_says_so_unless_they_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="holds none yet"):
+    with pytest.raises(StoreError, match="has no runs yet"):
         find_run(tmp_path, RUN)
     with pytest.raises(StoreError, match=f"^there is no run yet in {tmp_path / 'runs'}$"):
         find_run(tmp_path)

@@ -75,7 +75,7 @@ def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
     next(playing)
     playing.close()
     assert [task.folder for task in ablation.done()] == ["full/1"]
-    with pytest.raises(StoreError, match="no pair yet of which every run is done"):
+    with pytest.raises(StoreError, match="no complete pair yet"):
         ablation.runs()
     assert [task.folder for task in ablation.play(ONE_BY_ONE)] == ["no-memory/1"]
     assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]

@@ -81,8 +81,8 @@ def test_an_ablation_without_results_or_with_those_of_another_version_is_an_erro
     results.write_text('{"plan": {}}')
     assert b"is of another version of the program" in typed("report", "out").err
     results.unlink()
-    assert b"holds no results yet" in typed("report", "out").err
-    assert b"has a page of its own" in typed("report", "out", "out").err
+    assert b"has no results yet" in typed("report", "out").err
+    assert b"report it alone, without --watch" in typed("report", "out", "out").err
     assert not Path("report.html").exists()
 
 
@@ -95,4 +95,4 @@ def test_results_whose_runs_are_not_those_of_the_plan_are_an_error_in_one_line(m
     Path("out", RESULTS_FILE).write_text(results.model_copy(update={"runs": tuple(measured)}).model_dump_json())
     shown = typed("report", "out")
     assert (shown.status, shown.err.count(b"\n")) == (1, 1)
-    assert b"its runs are not those of its plan" in shown.err
+    assert b"its runs do not match its plan" in shown.err

@@ -104,7 +104,7 @@ def test_a_folder_is_claimed_again_by_the_same_plan_and_by_no_other(own_story: P
         replace(mine, open_parts=open_reader),
         replace(mine, stories={"renamed": own_story}),
     ):
-        with pytest.raises(ConfigurationError, match="holds another ablation"):
+        with pytest.raises(ConfigurationError, match="contains another ablation"):
             claim(folder, other)
 
 
@@ -169,9 +169,9 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
     ("text", "words"),
     [
         ("full,no-memories", "no-memories is not an arm; expected full, no-memory"),
-        ("", "names no arm"),
-        (" , ", "names no arm"),
-        ("full,no-map,full", "the same name"),
+        ("", "--arms is empty"),
+        (" , ", "--arms is empty"),
+        ("full,no-map,full", "the same folder"),
         ("full,game.seed=7", "game.seed must be the same for all arms"),
         ("full,no-map+game.file=other.z5", "game.file must be the same"),
         ("full,llm.agent.api_key=secret", "api_key must be the same for all arms: set it beside --arms$"),

@@ -64,9 +64,9 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--arms", ""), "names no arm"),
-        (("--max-scores", "tidehouse"), "as in tidehouse=100"),
-        (("--max-scores", "tidehouse=much"), "as in tidehouse=100"),
+        (("--arms", ""), "--arms is empty"),
+        (("--max-scores", "tidehouse"), "such as tidehouse=100"),
+        (("--max-scores", "tidehouse=much"), "such as tidehouse=100"),
         (("--games", "missing.z5"), "missing.z5 cannot be read"),
         (("--games", "a/one.z5", "b/one.z5"), "two stories have the same name"),
         (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
@@ -122,7 +122,7 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
     assert so_far.status == 0
     assert b"full against no-memory: " in so_far.out
     assert (other.status, len(other.lines)) == (2, 1)
-    assert "holds another ablation" in other.lines[0]
+    assert "contains another ablation" in other.lines[0]
 
 
 @pytest.mark.slow

@@ -95,11 +95,11 @@ def test_of_a_broken_entry_the_rest_is_drawn_and_a_broken_file_is_one_line_and_b
     ("arguments", "words"),
     [
         (("--format", "png"), "name a file for it with --to FILE"),
-        (("--format", "text", "--to", "m.svg"), "--format text does not fit the file m.svg, whose ending says svg"),
-        (("--format", "svg", "--to", "m.PNG"), "--format svg does not fit the file m.PNG, whose ending says png"),
-        (("--to", "m.gif"), "m.gif: the ending .gif names no format of a map; use .txt, .mmd, .svg or .png"),
+        (("--format", "text", "--to", "m.svg"), "--format text does not fit the file m.svg, whose ending means svg"),
+        (("--format", "svg", "--to", "m.PNG"), "--format svg does not fit the file m.PNG, whose ending means png"),
+        (("--to", "m.gif"), "m.gif: the ending .gif is not a format of a map; use .txt, .mmd, .svg or .png"),
         (("--to", "nowhere/map.txt"), "cannot write nowhere/map.txt: No such file"),
-        (("--game", "moor"), "nothing was played of it"),
+        (("--game", "moor"), "has no run of this story"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(workdir: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -215,7 +215,7 @@ def test_neither_a_folder_that_is_no_run_nor_a_run_that_is_being_played_is_delet
     other = workdir / "extension"
     other.mkdir()
     (other / "manifest.json").write_text('{"manifest_version": 3}')
-    assert "is no run folder" in str(_failure("delete", str(other), "--yes"))
+    assert "is not a run folder" in str(_failure("delete", str(other), "--yes"))
     assert (other / "manifest.json").exists()
     with claimed(workdir / "runs" / OLD):
         assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)

@@ -72,7 +72,7 @@ def test_nothing_can_be_written(server: ReportServer, method: str) -> None:
 
 def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_an_error_in_one_line(server: ReportServer) -> None:
     assert server.socket.getsockname() == ("127.0.0.1", server.port)
-    with pytest.raises(ConfigurationError, match=rf"^--port {server.port}: 127\.0\.0\.1 cannot be listened to there: "):
+    with pytest.raises(ConfigurationError, match=rf"^--port {server.port}: cannot listen on 127\.0\.0\.1: "):
         ReportServer(server.port, Edition.of(FIRST))
 
 
