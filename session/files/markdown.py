@@ -234,10 +234,9 @@ class MarkdownReader(ABC, Generic[Heading, Content]):
         return MarkdownBlock("".join(self.lines[start : self.at]))
 
     def take_comment(self, problem: str = "") -> MarkdownBlock[Content]:
-        """Take the comment that begins with the next line; where nothing closes it, that line with the ``problem``.
+        """Take the comment that begins with the next line; without an end, only that line with the ``problem``.
 
-        A comment that another one interrupts was meant to end before it. Only the beginning of a line interrupts: no
-        block of the program's begins so, and none that goes away changes what the rest means.
+        A line that begins another comment ends the search, because the first one was meant to end before it.
         """
         for number in range(self.at, len(self.lines)):
             line = self.bare[number]
