@@ -126,7 +126,7 @@ def test_a_fork_goes_on_as_its_run_did_last(work: Path, server: MisbehavingServe
         ("critic.mode=llm", "within a run only models, servers, sampling and budgets can change; "),
         ("game.seed=2", "within a run only models, servers, sampling and budgets can change; "),
         ("memory_sampling.memory_history_window=4", "within a run only models, servers, sampling and budgets"),
-        ("llm.api_key=sk-0123456789", "others can read a command line; set ZORKGPT_LLM__API_KEY for a key"),
+        ("llm.api_key=sk-0123456789", "other users can read a command line; set the key with ZORKGPT_LLM__API_KEY"),
         ("agent_model", "expected NAME=VALUE, such as --set critic.mode=llm"),
     ],
 )
@@ -156,5 +156,5 @@ def test_a_key_is_sent_whoever_may_write_the_journal_unless_that_tells_of_an_add
 
 def test_a_run_keeps_no_key_from_its_command_line() -> None:
     shown = typed("run", "--workdir", "other", "--set", "llm.critic.api_key=sk-0123456789")
-    assert (shown.status, "set ZORKGPT_LLM__CRITIC__API_KEY for a key" in shown.err.decode()) == (2, True)
+    assert (shown.status, "set the key with ZORKGPT_LLM__CRITIC__API_KEY" in shown.err.decode()) == (2, True)
     assert "sk-0123456789" not in shown.err.decode()

@@ -239,7 +239,7 @@ def test_an_option_that_names_a_file_elsewhere_is_refused(tmp_path: Path, option
     before = listing(tmp_path)
     line = the_line(ran(tmp_path, "run"))
     assert line.startswith(f"zorkgpt: {option} in ")
-    assert "a plain file name is wanted" in line
+    assert "expected a plain file name" in line
     assert listing(tmp_path) == before
 
 

@@ -120,4 +120,4 @@ def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> N
     first = json.loads(typed("prompt", "--json", "--workdir", str(played)).out.splitlines()[0])
     assert json.loads(as_json.text)["calls"][0]["user"] in first["user"]
     refused = typed("runs", "export", run, "--prompts", "--format", "csv", "--workdir", str(played))
-    assert (refused.status, "has no room for prompts" in refused.err.decode()) == (2, True)
+    assert (refused.status, "CSV cannot contain prompts" in refused.err.decode()) == (2, True)

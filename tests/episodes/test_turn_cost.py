@@ -23,6 +23,7 @@ def warm(zork1: Path, cold: Measured) -> Measured:
     return measure(walkthrough_of(zork1), cold.cost.rooms)
 
 
+@pytest.mark.slow
 def test_the_walkthrough_wins_through_the_whole_loop(cold: Measured) -> None:
     assert (cold.cost.turns, cold.cost.score) == (396, 350)
 

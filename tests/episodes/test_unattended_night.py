@@ -39,6 +39,7 @@ def recommended(shown: Ran) -> list[str]:
     return words[words.index("resume") :]
 
 
+@pytest.mark.slow
 def test_a_model_that_comes_back_within_ones_patience_costs_nothing_but_time(tmp_path: Path) -> None:
     with MisbehavingServer(NORTH, busy(5), NORTH) as server:
         shown = ran(tmp_path, *command(server, "--patience", "8h"), env=PLAYER_ONLY)

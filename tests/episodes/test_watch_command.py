@@ -72,6 +72,7 @@ def test_a_run_of_another_process_is_shown_to_its_end(tmp_path: Path) -> None:
     assert shown.splitlines()[-1].startswith("The run is done. ")
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_says_whom_the_run_asks_and_since_when_and_ctrl_c_leaves_it_playing(tmp_path: Path) -> None:
     gate = Waits()
     with MisbehavingServer(gate) as server, playing(tmp_path, server, 1) as player:
