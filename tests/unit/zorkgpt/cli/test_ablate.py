@@ -130,7 +130,7 @@ def test_an_arm_alone_is_measured_without_any_model(tmp_path: Path) -> None:
     command = "ablate --player random --arms full --pairs 2 --episodes 1 --max-turns 5"
     result = ran(tmp_path, *command.split())
     assert result.status == 0
-    assert b"Model: random. Assistance: proven-routes, valid-actions" in result.out
+    assert b"Model: random. Assistance: fresh-actions, proven-routes" in result.out
     assert b"Differences" not in result.out
     page = (tmp_path / "ablation" / "report.md").read_text()
     assert f"    zorkgpt {command}\n" in page
