@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from game_interface.core.machine.attribute_tables import attribute_table, numbers_of
@@ -15,11 +17,16 @@ from session.values import GameObject, Location, Observation
 
 Objects: TypeAlias = tuple[GameObject, ...]
 
+_MOST_NODES = 20_000
+"""Cached states of all objects; most objects have a few dozen in a long session."""
+
 
 class Observer:
     """Creates the observations of a story that an interpreter runs.
 
     attribute_names: the numbers of the story's attributes by name; empty unless they are certain
+    max_score: the maximum score; ``None`` if unknown
+    reader: reads the status and keeps what it has learned
     location: the player's location in the latest observation; to be restored together with the story
     """
 
@@ -35,11 +42,7 @@ class Observer:
         status = self.reader.read(memory, opening)
         self.max_score = status.max_score
         self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
-        names = self.attribute_names
-        self._hidden = numbers_of(names, ("invisible", "concealed", "absent"))
-        self._see_through = numbers_of(names, ("surface", "transparent"))
-        self._holders, self._open = numbers_of(names, ("container", "actor")), numbers_of(names, ("open",))
-        self._lit = numbers_of(names, ("lit",))
+        self._sight = _Sight(table, self.attribute_names)
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self.location: Location | None = None
 
@@ -53,7 +56,7 @@ class Observer:
         before = self.location
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
-        inventory, visible = self._look(memory, status.location, status.player)
+        inventory, visible = self._sight.look(memory, status.location, status.player)
         self.location = self._locations.get(status.location or 0)
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
@@ -84,46 +87,103 @@ class Observer:
                 return Location(location.num, f"{heading} (#{location.num})")
         return before if before and before.num == location.num else location
 
-    def _look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """An object in one state, with its links in the tree and the meaning of its attributes."""
+
+    object: GameObject
+    child: int
+    sibling: int
+    hidden: bool
+    shows_contents: bool
+    lit: bool
+
+
+class _Sight:
+    """Finds the objects that the player carries and can see, from the story's object tree.
+
+    attributes: the numbers of the story's attributes by name; empty if unknown
+    """
+
+    def __init__(self, table: ObjectTable, attributes: Mapping[str, int]) -> None:
+        self._table = table
+        self._places = table.places
+        self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
+        self._see_through = numbers_of(attributes, ("surface", "transparent"))
+        self._holders, self._open = numbers_of(attributes, ("container", "actor")), numbers_of(attributes, ("open",))
+        self._lit = numbers_of(attributes, ("lit",))
+        self._node_of = lru_cache(_MOST_NODES)(self._parsed_node)
+
+    def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
         """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
 
         Each is ``None`` without a player or a room, respectively. Objects in the vehicles and containers around
         the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
         objects directly in the room and in the player's vehicle are visible.
         """
-        carried = self._table.children(memory, player) if player else []
-        inventory = self._objects(memory, carried) if player else None
+        bearer = self._node(memory, player) if player else None
+        inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
         if not room:
             return inventory, None
+        here = self._node(memory, room)
         around = [room]
-        if player:
-            ancestors = self._table.ancestors(memory, player)
+        if bearer and bearer.object.parent != room:
+            ancestors = self._table.ancestors(memory, bearer.object.num)
             around = ancestors[: ancestors.index(room) + 1] if room in ancestors else around
-        seen = [num for holder in around for num in self._openly_within(memory, holder, (player, *around))]
-        lights = [room, *seen, *([player, *self._openly_within(memory, player)] if player else [])]
-        if self._lit and not any(self._table.entry(memory, num).attributes & self._lit for num in lights):
-            return inventory, ()
-        return inventory, self._objects(memory, seen)
+        seen: list[_Node] = []
+        for num in around[:-1]:
+            seen += self._openly_within(memory, self._node(memory, num), (player, *around))
+        seen += self._openly_within(memory, here, (player, *around))
+        if self._lit and not here.lit and not any(node.lit for node in seen):
+            lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
+            if not any(node.lit for node in lights):
+                return inventory, ()
+        return inventory, tuple([node.object for node in seen])
 
-    def _objects(self, memory: bytes, nums: Iterable[int]) -> Objects:
-        entries = ((num, self._table.entry(memory, num)) for num in nums)
-        return tuple(GameObject(num, self._table.name(num), each.parent, each.attributes) for num, each in entries)
-
-    def _openly_within(self, memory: bytes, holder: int, left_out: Collection[int | None] = ()) -> list[int]:
-        """Return the visible objects in ``holder``, each before its contents and, in a corrupt tree, once."""
-        found: list[int] = []
-        met = {0}
-        behind = [self._table.entry(memory, holder).child]
-        while behind:
-            num = behind.pop()
-            if num in met:
+    def _openly_within(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
+        """Return the visible objects in ``holder``, each before its contents. A cycle in the tree ends the list."""
+        found: list[_Node] = []
+        behind: list[int] = []
+        places, node_of, num = self._places, self._node_of, holder.child
+        for _ in places:
+            while behind and not num:
+                num = behind.pop()
+            if not num:
+                break
+            node = node_of(num, memory[places[num]])
+            if node.hidden or num in left_out:
+                num = node.sibling
                 continue
-            met.add(num)
-            entry = self._table.entry(memory, num)
-            behind.append(entry.sibling)
-            if not entry.attributes & self._hidden and num not in left_out:
-                found.append(num)
-                is_open = entry.attributes & self._holders and entry.attributes & self._open
-                if is_open or entry.attributes & self._see_through:
-                    behind.append(entry.child)
+            found.append(node)
+            num = node.sibling
+            if node.child and node.shows_contents:
+                behind.append(num)
+                num = node.child
         return found
+
+    def _row(self, memory: bytes, num: int) -> list[_Node]:
+        """Return the object ``num`` and its later siblings, in the machine's order. A cycle ends the row."""
+        found: list[_Node] = []
+        places, node_of = self._places, self._node_of
+        while num and len(found) < len(places):
+            node = node_of(num, memory[places[num]])
+            found.append(node)
+            num = node.sibling
+        return found
+
+    def _node(self, memory: bytes, num: int) -> _Node:
+        return self._node_of(num, memory[self._places[num]])
+
+    def _parsed_node(self, num: int, content: bytes) -> _Node:
+        entry = self._table.parsed(content)
+        attributes = entry.attributes
+        opened = bool(attributes & self._holders and attributes & self._open)
+        return _Node(
+            object=GameObject(num, self._table.name(num), entry.parent, attributes),
+            child=entry.child,
+            sibling=entry.sibling,
+            hidden=bool(attributes & self._hidden),
+            shows_contents=opened or bool(attributes & self._see_through),
+            lit=bool(attributes & self._lit),
+        )
