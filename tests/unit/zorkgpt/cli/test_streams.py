@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from session.processes import program
 from tests.fixtures.command_line import COMMAND, environment
 
 FULL = Path("/dev/full")
@@ -101,12 +100,11 @@ def test_a_warning_is_one_line_without_control_characters_and_without_a_place_in
         ("-c", "", "zorkgpt"),
     ],
 )
-def test_hints_name_a_command_that_works_where_it_is_typed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, path: str, said: str
-) -> None:
+def test_hints_name_a_command_that_works_where_it_is_typed(tmp_path: Path, typed: str, path: str, said: str) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "zorkgpt").touch(mode=0o755)
-    monkeypatch.setattr(sys, "argv", [typed.format(here=tmp_path)])
-    monkeypatch.setattr(sys, "executable", "/bin/python3")
-    monkeypatch.setenv("PATH", path.format(here=tmp_path))
-    assert program() == said
+    code = f"import sys; sys.argv[0] = {typed.format(here=tmp_path)!r}; sys.executable = '/bin/python3'\n"
+    code += "from session.processes import program; print(program())"
+    env = {**environment(), "PATH": path.format(here=tmp_path)}
+    shown = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+    assert shown.stdout.decode() == f"{said}\n"
