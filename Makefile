@@ -11,7 +11,7 @@ COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.
 	--excludes excludes.txt --no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play smoke test test-slow check mutants format lock docs story page pictures clean
+.PHONY: help setup model play smoke test test-slow check mutants format lock docs story page image pictures clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -85,6 +85,10 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 page: setup  ## build the page of reports from web, and its types from the program (needs nodejs and npm)
 	$(BIN)/python -m tests.page_schema
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
+
+image:  ## the container image (IMAGE=NAME:TAG PUSH=1: under that name, and published)
+	docker build --tag $(or $(IMAGE),zorkgpt) .
+	$(if $(PUSH),docker push $(IMAGE))
 
 pictures: setup model  ## play a short run, and take the pictures of README.md from it (AGAIN=1: of the last one; needs chromium)
 	$(BIN)/python -m tests.pictures $(if $(AGAIN),--again)
