@@ -43,7 +43,7 @@ from session.memory import (
     MemorySynthesisResponse,
 )
 from session.text import counted
-from session.values import Location, Observation, TurnRecord
+from session.values import Location, Observation, Proposal, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
 __all__ = [
@@ -114,7 +114,7 @@ class SimpleMemoryManager(BaseManager):
             parts.logger,
             parts.config,
             parts.game_state,
-            parts.model,
+            parts.model if parts.config.simple_memory.synthesis else None,
             routes=parts.find(RouteManager),
             map_manager=parts.find(MapManager),
             **parts.shared,
@@ -266,6 +266,20 @@ class SimpleMemoryManager(BaseManager):
         outcome = ActionOutcome.of(record, location, self.movements, first_visit=first_visit)
         if self._is_news(outcome):
             conclude(self._synthesise((outcome,)))
+
+    def remember(self, answer: VisitMemory, now: Observation) -> None:
+        """Learn from an answer of the player at the beginning of a turn, by the rules for a model's answer.
+
+        answer: with the location that it is about. A memory is core only before the first turn there.
+        """
+        state, rooms = self.game_state, {} if self._map is None else self._map.game_map.room_names
+        place = answer.location_id or 0
+        here = now.location or Location(place, rooms.get(place, ""))
+        record = TurnRecord(state.episode, max(state.turn_count, 1), now, (Proposal(""),), (), now)
+        first_visit = here == now.location and here.num not in self._visit.visited
+        outcome = ActionOutcome.of(record, here, self.movements, first_visit=first_visit)
+        memories = {room: tuple(self._tiers.at(room)) for room in (here.num, place)}
+        self._adopt(answer, VisitNews((outcome,), memories.pop(here.num), memories, rooms))
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the section with the memories of the location."""

@@ -15,6 +15,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
+from managers.memory.synthesis import VisitMemory
 from managers.objective_manager import ObjectiveManager
 from managers.questions import conclude_together
 from managers.route_manager import RouteManager
@@ -22,7 +23,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError
-from session.events import EpisodeEnd, FileEdited
+from session.events import EpisodeEnd, FileEdited, MemoryGiven
 from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
 from session.files.run_folders import SharedFiles
@@ -179,6 +180,11 @@ class Learning:
         memories = self.find(SimpleMemoryManager)
         if memories is None or not memories.remove_memory(title):
             raise ConfigurationError(f"there is no memory with this title at that turn: {title}")
+
+    def remember(self, given: MemoryGiven, now: Observation) -> None:
+        """Learn what the player remembers at the beginning of a turn."""
+        if memories := self.find(SimpleMemoryManager):
+            memories.remember(VisitMemory.model_validate(given.answer), now)
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 (64 hex digits) of each shared file by its name, as this run last read or wrote it."""

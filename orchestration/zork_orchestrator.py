@@ -18,12 +18,13 @@ from session.events import (
     EpisodeEnded,
     EpisodeStarted,
     GameFailed,
+    MemoryGiven,
     MemoryRemoved,
     RunEnded,
     RunPaused,
     TurnPlayed,
 )
-from session.files.inputs import Inputs
+from session.files.inputs import Inputs, MemoryArrived
 from session.game_state import EpisodeProgress, GameState
 from session.values import Seed
 
@@ -93,6 +94,9 @@ class ZorkOrchestrator:
             except PlayerLeft:
                 end = "left"
                 break
+            except MemoryArrived as arrived:
+                self._remember(arrived.given)
+                continue
             progress.count(played.record, played.seconds)
             self.learning.commit(self.inputs)
         self.learning.end(end)
@@ -118,6 +122,12 @@ class ZorkOrchestrator:
         if ending is not None:
             return ending
         return "turn_limit" if state.turn_count >= self.max_turns else None
+
+    def _remember(self, given: MemoryGiven) -> None:
+        """Learn what the player remembers before the next turn, and write it."""
+        if recorded := self.inputs.get(MemoryGiven, lambda: given):
+            self.learning.remember(recorded, self.game.observation)
+            self.learning.commit(self.inputs)
 
     def _play_turn(self, state: GameState) -> TurnPlayed:
         self.learning.look(self.inputs)

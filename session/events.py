@@ -196,6 +196,17 @@ class MemoryRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryGiven:
+    """The player has remembered something of a location, or invalidated a memory, before the next turn.
+
+    answer: in the form of a model's answer (``VisitMemory``), always with the location
+    """
+
+    answer: dict[str, object]
+    kind: Literal["memory_given"] = "memory_given"
+
+
+@dataclass(frozen=True, slots=True)
 class ProvenRoute:
     """The result of trying out a route.
 
@@ -257,6 +268,7 @@ Event = Annotated[
     | OptionsChanged
     | ProposalReviewed
     | MemoryRemoved
+    | MemoryGiven
     | RoutesProven
     | RunPaused
     | RunEnded,

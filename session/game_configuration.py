@@ -290,6 +290,7 @@ class SimpleMemoryOptions(Options):
     """What is learned about each location."""
 
     enabled: bool = Field(True, description="learn location memories and show them")
+    synthesis: bool = Field(True, description="a model writes memories of what happened at a location")
     memory_file: FileName = Field("Memories.md", description="file of memories, in the work folder")
     max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
     max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")

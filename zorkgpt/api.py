@@ -106,7 +106,7 @@ WITHOUT_MODEL: Mapping[str, object] = {
     "critic.mode": "object_tree",
     "knowledge.enabled": False,
     "objectives.enabled": False,
-    "simple_memory.enabled": False,
+    "simple_memory.synthesis": False,
 }
 """Options where a function plays and no model is named: nothing that would ask one."""
 
@@ -227,10 +227,12 @@ def session(
     workdir: Path | str | None = None,
     options: Mapping[str, object] = _NONE,
     show: Callable[[Event], None] = lambda _event: None,
+    player: str = "session",
 ) -> Session:
     """Return a new run, or one that continues, for the caller to play turn by turn in a ``with`` block.
 
     run: the folder or the id of a run to continue; ``None``: a new run
+    player: the name that the run records for its agent
 
     All other arguments and the errors are those of :func:`play` and :func:`resume`.
     """
@@ -252,7 +254,7 @@ def session(
             stop=stop,
         )
 
-    return Session(played, stop)
+    return Session(played, stop, player)
 
 
 def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) -> Replayed:

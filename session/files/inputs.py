@@ -13,6 +13,7 @@ from session.events import (
     EpisodeStarted,
     Event,
     FileWritten,
+    MemoryGiven,
     ModelAnswered,
     ModelFailed,
     RunPaused,
@@ -27,6 +28,14 @@ FIRST_VERSION_WITH_WRITES = 4
 """Journals of earlier versions do not record what is written into shared files."""
 
 _TIMED = (ModelAnswered, ModelFailed, TurnPlayed, EpisodeEnded)
+
+
+class MemoryArrived(ZorkGPTError):
+    """The player has given a memory instead of a command: it is learned, and the turn begins anew."""
+
+    def __init__(self, given: MemoryGiven) -> None:
+        super().__init__("a memory was given")
+        self.given = given
 
 
 class RecordingEnded(ZorkGPTError):
@@ -157,12 +166,12 @@ class Inputs:
     def next_turn(self) -> tuple[list[Event], TurnPlayed] | None:
         """Repeat the events before the next recorded turn and return them with that turn, which is not taken yet.
 
-        ``None`` if the turn that comes next was not recorded to its end.
+        ``None`` if the turn that comes next was not recorded to its end, or began anew after a memory.
         """
         for line in self._lines:
             if isinstance(line.event, TurnPlayed):
                 break
-            if line.event is None or isinstance(line.event, EpisodeStarted | EpisodeEnded):
+            if line.event is None or isinstance(line.event, EpisodeStarted | EpisodeEnded | MemoryGiven):
                 return None
         else:
             return None

@@ -158,6 +158,41 @@ def test_a_session_follows_a_route_of_an_earlier_episode() -> None:
         assert (arrived.turn, arrived.observation.score) == (3, 5)
 
 
+def test_what_a_session_remembers_follows_the_rules_for_models_and_is_resumed_replayed_and_forked() -> None:
+    with zorkgpt.api.session(max_turns=4) as session:
+        seen = session.remember(32, "Gate", "The gate stands on a causeway of stone.", persistence="core")
+        session.act("north")
+        unseen = session.remember(35, "Smuggler", "Elvis sings every evening.", persistence="core")
+        session.remember(32, "Otter", "The otter bites.")
+        session.invalidate(32, "OTTER", reason="It is a statue.")
+        session.act("look")
+        mine = session.remember(35, "Dropped", "My lamp lies here.", persistence="ephemeral")
+        assert session.situation is not None
+        assert "My lamp lies here." in session.situation.prompt
+        with pytest.raises(ValueError, match="location 99 is not on the map"):
+            session.remember(99, "Nowhere", "Nothing.")
+        with pytest.raises(ValueError, match="has a memory of this title"):
+            session.remember(35, "dropped", "Again.")
+        with pytest.raises(ValueError, match="the title contains a control character"):
+            session.invalidate(35, "\x1b[2J", reason="It clears the screen.")
+    assert [memory.persistence for memory in (seen, unseen, mine)] == ["core", "permanent", "ephemeral"]
+    file = Path("game_files/Memories.md").read_text(encoding="utf-8")
+    assert "[NOTE - PERMANENT] Smuggler" in file
+    assert '[Invalidated at T1: "It is a statue."]' in file
+    assert "Dropped" not in file
+    with zorkgpt.api.session(session.run.summary.run_id) as session:
+        assert session.situation is not None
+        assert session.situation.memories[35] == (unseen, mine)
+        session.act("south")
+    assert replay().difference is None
+    with MisbehavingServer(Answers()) as server:
+        fork = ["replay", "--fork-at", "1", "--model", "some-model", "--base-url", server.base_url]
+        assert CliRunner().invoke(app, fork).exit_code == 0
+    (forked,) = Path("game_files/forks").glob("*/runs/*")
+    assert replay(forked).difference is None
+    assert "Smuggler" in (forked.parents[1] / "Memories.md").read_text(encoding="utf-8")
+
+
 def test_an_error_of_a_session_is_raised_where_its_next_turn_is_awaited() -> None:
     with zorkgpt.api.session(game="no-such-story.z5") as session, pytest.raises(zorkgpt.api.StoryError):
         next(iter(session))

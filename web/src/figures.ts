@@ -40,6 +40,10 @@ export function inWords(event: Event): string | null {
       return `${event.command || "looking ahead"}: ${event.error}`;
     case "memory_removed":
       return `Memory removed: ${event.title}`;
+    case "memory_given":
+      return event.answer.should_remember
+        ? `Remembered by the player: ${event.answer.memory_title}`
+        : `Invalidated by the player: ${event.answer.invalidate_memory_titles}`;
     case "file_edited":
       return `Edited by someone else: ${event.file}`;
     case "run_paused":

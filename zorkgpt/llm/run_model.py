@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable
-from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
-from session.files.inputs import Diverged, Inputs, RecordingEnded
+from session.events import Event, MemoryGiven, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.files.inputs import Diverged, Inputs, MemoryArrived, RecordingEnded
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
@@ -113,12 +113,15 @@ class RunModel:
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the recorded answer to the prompt, or else the model's.
 
-        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``. A replay
+        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``, and
+        ``MemoryArrived`` if the player gives a memory instead, or gave one at this point of the recording. A replay
         raises ``Diverged`` if the prompt differs from the recorded one and ``RecordingEnded`` after the last one.
         """
         self._require_closed(role)
         while isinstance(change := self._inputs.next_event, OptionsChanged):
             self._inputs.emit(change)
+        if isinstance(given := self._inputs.next_event, MemoryGiven) and role == "agent":
+            raise MemoryArrived(given)
         if self._chosen is None:
             self._asked(role, prompt)
         if repeated := self._repeat(role, prompt, schema):

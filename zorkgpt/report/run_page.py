@@ -19,6 +19,7 @@ from session.events import (
     FileEdited,
     FileWritten,
     GameFailed,
+    MemoryGiven,
     MemoryRemoved,
     ModelAnswered,
     ModelFailed,
@@ -190,7 +191,7 @@ def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
                 prompt, (_, dollars) = next(prompts, None), next(prices)
             case RunStarted() | RunEnded() | FileWritten():
                 continue
-            case GameFailed() | MemoryRemoved() | ProposalReviewed():
+            case GameFailed() | MemoryGiven() | MemoryRemoved() | ProposalReviewed():
                 pass
             case _:
                 at = moment
