@@ -9,6 +9,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from threading import Event as Flag
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -27,12 +28,13 @@ from session.game_configuration import GameConfiguration, LanguageModelOptions, 
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits
-from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
-from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, person
+
+if TYPE_CHECKING:  # a run without a model needs neither client nor engine
+    from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
+    from zorkgpt.llm.openai.served_model import RoleSettings
 
 _PATIENCE_ELSEWHERE = 300.0
 """The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
@@ -48,6 +50,9 @@ def choose_model(
     stop: ends a wait between two attempts, and cancels a request
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
+    from zorkgpt.llm.embedded.embedded_server import EmbeddedServer  # noqa: PLC0415
+    from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415
+
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}
         settings = {}
@@ -80,6 +85,9 @@ def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Languag
 def _role_settings(
     configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
 ) -> RoleSettings:
+    from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS  # noqa: PLC0415
+    from zorkgpt.llm.openai.served_model import RoleSettings  # noqa: PLC0415
+
     limits, sampling = limits_of(configuration, options), options.sampling
     if options.engine == "embedded":
         server = embedded[options.model]

@@ -50,7 +50,7 @@ def test_modules_of_the_current_folder_with_names_of_ours_break_nothing(installe
 def test_a_program_beside_a_module_with_a_name_of_ours_is_told_which(installed: Installed, tmp_path: Path) -> None:
     """As docs/installing.md explains: the program cannot have both."""
     (tmp_path / "session.py").write_text("")
-    (tmp_path / "program.py").write_text("from zorkgpt import api\n")
+    (tmp_path / "program.py").write_text("from zorkgpt.api import play\n")
     assert _run(installed, tmp_path, "program.py").stderr.rstrip().endswith("'session' is not a package")
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import subprocess
+import sys
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -73,6 +76,45 @@ def test_a_function_is_shown_what_the_machine_says_and_its_runs_episodes_and_tur
     assert [(row["run_id"], row["state"]) for row in runs] == [(run.summary.run_id, "done")]
     values = {type(value) for row in (*turns, *episodes, *runs) for value in row.values()}
     assert values <= {str, int, float, bool, type(None)}
+
+
+def test_importing_the_api_imports_nothing_else_and_a_function_that_plays_needs_no_client_engine_or_door() -> None:
+    script = """
+import json, sys
+before = set(sys.modules)
+from zorkgpt import api
+ours = sorted(name for name in sys.modules.keys() - before if name.split(".")[0] not in sys.stdlib_module_names)
+api.play(agent=lambda _: "look", max_turns=1)
+print(json.dumps([ours, list(sys.modules), dir(api), api.__all__]))
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    imported, used, listed, public = json.loads(ran.stdout)
+    assert imported == ["zorkgpt", "zorkgpt.api"]
+    doors = {"gymnasium", "mcp", "inspect_ai", "huggingface_hub", "opentelemetry", "scipy", "matplotlib", "distributed"}
+    assert not {"openai", "xllamacpp", "typer", "pandas", *doors} & set(used)
+    assert listed == public
+    assert {"play", "ablate", "Situation", "ZorkGPTError"} <= set(public)
+    assert not hasattr(zorkgpt.api, "IsolatedGame")
+
+
+@pytest.mark.slow
+def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of_the_command() -> None:
+    given: dict[str, Any] = {"player": "random", "episodes": 2, "max_turns": 5, "out": "out"}
+    rows = zorkgpt.api.ablate(["full", "no-routes"], pairs=1, **given)
+    assert [(row["arm"], row["pair"], row["episode"], row["seed"]) for row in rows] == [
+        *(("full", 1, 1, 1), ("full", 1, 2, 2), ("no-routes", 1, 1, 1), ("no-routes", 1, 2, 2))
+    ]
+    for row in rows:
+        run = read_run(str(row["run"]))
+        assert (row["story"], row["turns"], row["model"], row["max_score"]) == ("tidehouse", 5, "random", 100)
+        assert row["score"] == run.episodes[int(row["episode"] or 0) - 1].observations[-1].score
+    assert sum(int(row["calls"] or 0) for row in rows[2:]) == 10
+    typed = "ablate --arms full,no-routes --player random --pairs 2 --episodes 2 --max-turns 5 --out out"
+    assert "4 runs of 2 episodes, 2 done" in CliRunner().invoke(app, typed.split()).output
+    more = zorkgpt.api.ablate("full,no-routes", pairs=2, **given)
+    assert (more[:4], [row["seed"] for row in more[4:]]) == (rows, [3, 4, 3, 4])
+    with pytest.raises(ConfigurationError, match="out contains another ablation"):
+        zorkgpt.api.ablate("full,no-map", pairs=2, **given)
 
 
 def test_a_function_may_be_given_commands_to_choose_from() -> None:

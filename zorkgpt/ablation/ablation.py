@@ -14,19 +14,32 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Event as Flag
+from typing import Literal
 
+from filelock import FileLock, Timeout
+
+from orchestration.opening import open_parts
 from orchestration.run import open_run
-from session.errors import GameError, LanguageModelUnavailable, StoreError, ZorkGPTError
+from session.errors import (
+    ConfigurationError,
+    GameError,
+    LanguageModelUnavailable,
+    StoreError,
+    ZorkGPTError,
+    reported_as,
+)
 from session.events import Event, RunPaused
 from session.processes import NETWORK_VARIABLES, child_environment, python_command
+from session.resolved_configuration import load_configuration
 from zorkgpt.ablation.measures import RunMeasures, finished_run, measure
-from zorkgpt.ablation.plan import AblationPlan, Task
+from zorkgpt.ablation.plan import AblationPlan, Task, parse_arms, pinned, stories_of
+from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 from zorkgpt.llm.embedded.embedded_server import ENGINE_VARIABLES
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
 
@@ -40,6 +53,40 @@ Runner = Callable[[Iterable[Task], Callable[[Task], Path]], Iterator[Task]]
 
 Raises ``ZorkGPTError`` for the first that fails. When the iteration ends for any reason, no run continues.
 """
+
+
+def make_plan(
+    arms: str,
+    options: Mapping[str, object],
+    games: Sequence[Path],
+    *,
+    pairs: int,
+    episodes: int,
+    player: Literal["model", "random"],
+) -> AblationPlan:
+    """Return the plan of these arms in the current folder, with options of all arms; ``None`` for one that is not set.
+
+    Raises ``ConfigurationError`` or ``StoryError``.
+    """
+    if player == "random":
+        options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
+    configurations = {
+        arm: pinned(load_configuration({**options, **settings}, os.environ, Path.cwd()).configuration)
+        for arm, settings in parse_arms(arms).items()
+    }
+    stories = stories_of(games, next(iter(configurations.values())))
+    opened_by = open_random_player if player == "random" else open_parts
+    return AblationPlan(configurations, stories, pairs, episodes, opened_by)
+
+
+def sole_user(folder: Path) -> AbstractContextManager[object]:
+    """Lock the folder, so that no other ablation is played there at the same time. Raises ``ConfigurationError``."""
+    with reported_as(f"{folder} cannot be used"):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            return FileLock(folder / "lock", timeout=0).acquire()
+        except Timeout as error:
+            raise ConfigurationError(f"{folder} is in use: another ablation is being played there") from error
 
 
 @dataclass(frozen=True, slots=True)

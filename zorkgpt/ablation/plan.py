@@ -170,6 +170,12 @@ class AblationPlan:
                 yield Task(story, arm, pair, folder, seeded, self.episodes, self.open_parts)
 
     @property
+    def needs_packaged_model(self) -> bool:
+        """Whether an arm is played by the embedded model that is downloaded on first use."""
+        agents = [configuration.role("agent") for configuration in self.arms.values()]
+        return self.open_parts is open_parts and any(each.engine == "embedded" and not each.model for each in agents)
+
+    @property
     def assistance(self) -> str:
         """Return a description of the assistance that the agents get, by arm if it differs."""
         kinds = {arm: ", ".join(sorted(each.assist)) or "none" for arm, each in self.arms.items()}

