@@ -27,7 +27,7 @@ from session.files.shared_files import is_plain_name, is_reserved, locked, read_
 from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, StoryFacts
-from zorkgpt.llm.budget import Waits
+from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, person
@@ -65,7 +65,7 @@ def choose_model(
             settings[role] = _role_settings(configuration, options, embedded)
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
-        model.find_names()
+        require_prices(configuration, model.find_names())
         agent = configuration.role("agent")
         if agent.engine == "openai":
             yield ChosenModel(model, model.describe(), waits, partial(model.try_out, "agent"))

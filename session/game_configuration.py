@@ -6,6 +6,7 @@ one from the command line, the environment and files.
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -48,6 +49,15 @@ def _split_at_commas(value: object) -> object:
     if value == "none":
         return []
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _from_json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError('expected a table, in JSON as in {"name": 1}') from error
 
 
 def _check_key(key: SecretStr) -> SecretStr:
@@ -121,6 +131,7 @@ def _named_or_counted(value: object) -> object:
 
 AnyPath = Annotated[Path, BeforeValidator(_expanded)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
+Json = BeforeValidator(_from_json)  # as the environment and the command line can write a table
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]
 StorySeed = Annotated[PositiveInt | Literal["jericho"], BeforeValidator(_named_or_counted)]
@@ -421,7 +432,7 @@ class GameConfiguration(Options):
     routes: RouteOptions = RouteOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
     budgets: BudgetOptions = BudgetOptions()
-    prices: dict[str, PriceOptions] = Field(
+    prices: Annotated[dict[str, PriceOptions], Json] = Field(
         {}, description="by a model's name its input, cached and output, in dollars per million tokens"
     )
 

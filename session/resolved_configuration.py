@@ -235,13 +235,14 @@ def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue])
 
 
 def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
-    """Return the configuration ``then`` of a run with the values of these options, and of budgets, in ``now``.
+    """Return the configuration ``then`` of a run, which has the prices of ``now``, with these options of ``now``.
 
     Raises ``ConfigurationError`` for an option that may not change within a run.
     """
     chosen = [type(now).aliases.get(name, name) for name in names]
     for name in chosen:
-        if name in HANDED_OVER or (name not in changeable_options() and not name.startswith(_BUDGETS)):
+        is_money = name == "prices" or name.startswith(_BUDGETS)
+        if name in HANDED_OVER or (name not in changeable_options() and not is_money):
             raise ConfigurationError(
                 f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
             )

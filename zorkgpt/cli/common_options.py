@@ -55,6 +55,10 @@ Step = Annotated[
     bool, typer.Option("--step", help="Show each command before it is played: play it, edit it or refuse it.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only how the run begins and ends.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Play nothing; print what it would cost.")]
+CallSeconds = Annotated[
+    float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
+]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 ToFile = Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.", metavar="FILE")]

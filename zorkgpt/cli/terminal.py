@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from session.errors import reported_as
+from session.processes import program
 from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from session.files.markdown import MarkdownProblem
+    from zorkgpt.ablation.random_player import Estimate
 
 
 EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
@@ -128,6 +130,35 @@ def print_problems(
         print_line("\n".join(lines or [f"{path}: {understood}"]))
     if problems:
         raise typer.Exit(1)
+
+
+def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int | None = None) -> None:
+    """Print a line for each story and arm, their sum if there are several, and what the figures rest on.
+
+    workers: runs side by side; ``None`` for a single run, which is no arm
+    """
+
+    def row(story: str, arm: str, summed: Sequence[Estimate]) -> tuple[str, ...]:
+        counts = (
+            sum(getattr(each, name) for each in summed) for name in ("turns", "calls", "prompt_tokens", "answer_tokens")
+        )
+        dollars = [each.dollars for each in summed if each.dollars is not None]
+        cost = f"{sum(dollars):.2f}" if len(dollars) == len(summed) else "-"
+        hours = sum(each.hours(call_seconds, workers or 1) for each in summed)
+        return (story, *([arm] if workers else []), *(f"{count:,}" for count in counts), cost, f"{hours:.1f}")
+
+    figures = ("TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
+    rows = [("STORY", *(["ARM"] if workers else []), *figures)]
+    rows += [row(each.story, each.arm, [each]) for each in estimates]
+    print_table([*rows, row("all", "", estimates)] if workers else rows)
+    side_by_side = f", {workers} runs side by side (--workers)" if workers else ""
+    print_line(f"\nHours: {call_seconds:g} seconds a call (--call-seconds){side_by_side}.")
+    print_line(
+        "Tokens: as many as a rehearsal without a model takes, four characters each; a model's thinking before it "
+        "answers is not included, and what the server has in its cache costs less."
+    )
+    if any(each.dollars is None for each in estimates):
+        print_line(f"Dollars: the price of a model is unknown; the option prices sets it ({program()} config show).")
 
 
 def terminal_width() -> int | None:

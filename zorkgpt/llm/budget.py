@@ -5,17 +5,19 @@ Prices come from the configuration or from the list bundled with ``genai-prices`
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from threading import Event as Flag
 from typing import cast
 
 from genai_prices import Usage, calc_price
 
-from session.errors import BudgetSpent, WaitInterrupted
+from session.errors import BudgetSpent, ConfigurationError, WaitInterrupted
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changed
@@ -137,7 +139,8 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
     The price comes from the first of these that has one:
 
     - the user's own prices, by the model name that the server returned, then by the configured name
-    - the list of ``genai-prices``, by the server's base URL too, because another server may offer the same model free
+    - the list of ``genai-prices``, by the same names and the server's base URL, because another server may offer the
+      same model free
 
     The embedded model and a person cost nothing. A call without a token count has no known cost.
     """
@@ -156,11 +159,32 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
             (call.prompt_tokens - cached) * own.input + cached * cached_price + call.completion_tokens * own.output
         )
         return dollars / _MILLION
-    try:
-        usage = Usage(input_tokens=call.prompt_tokens, cache_read_tokens=cached, output_tokens=call.completion_tokens)
-        return float(calc_price(usage, call.model, provider_api_url=role.base_url or _OPENAI).total_price)
-    except (LookupError, ValueError):  # unknown model, or an impossible count
-        return None
+    for name in dict.fromkeys((call.model, role.model or call.model)):
+        try:
+            usage = Usage(
+                input_tokens=call.prompt_tokens, cache_read_tokens=cached, output_tokens=call.completion_tokens
+            )
+            return float(calc_price(usage, name, provider_api_url=role.base_url or _OPENAI).total_price)
+        except (LookupError, ValueError):  # unknown model, or an impossible count
+            continue
+    return None
+
+
+def require_prices(configuration: GameConfiguration, models: Mapping[Role, str]) -> None:
+    """Raise ``ConfigurationError`` if a budget in dollars cannot count the calls to one of the models.
+
+    models: the name of each role's model
+    """
+    if configuration.budgets.max_cost is None:
+        return
+    for role, model in models.items():
+        call = ModelFailed(role, "", "", 0.0, model, prompt_tokens=1, completion_tokens=1)
+        if cost_of(call, configuration) is None:
+            prices = json.dumps({model: {"input": 0.5, "output": 2.0}})
+            raise ConfigurationError(
+                f"max-cost needs the price of {model!r} ({role}), which is not known; set the option prices, in "
+                f"dollars per million tokens: --set {shlex.quote(f'prices={prices}')}"
+            )
 
 
 @dataclass(slots=True)

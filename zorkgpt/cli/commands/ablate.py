@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from session.errors import ConfigurationError
-from session.processes import program
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, print_table
+from zorkgpt.cli.terminal import EXIT_STATUS, print_costs, print_error, print_folded, print_line, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from zorkgpt.ablation.ablation import Ablation, Runner
     from zorkgpt.ablation.plan import AblationPlan
-    from zorkgpt.ablation.random_player import Estimate
     from zorkgpt.ablation.results import Results
 
 OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
@@ -68,10 +66,8 @@ def ablate(
         float | None, typer.Option(min=0.1, help="Also print how many pairs would show a difference of so many points.")
     ] = None,
     so_far: Annotated[bool, typer.Option("--so-far", help="Play nothing; report the pairs that are done.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Play nothing; print what it would cost.")] = False,
-    call_seconds: Annotated[
-        float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
-    ] = 3.0,
+    dry_run: common_options.DryRun = False,
+    call_seconds: common_options.CallSeconds = 3.0,
 ) -> None:
     """Compare the scores with and without a part of the learning.
 
@@ -189,26 +185,3 @@ def print_results(results: Results, out: Path) -> None:
         f"Files: {', '.join([f'{out}/{REPORT_FILE}', *OTHER_FILES])}",
         indent=0,
     )
-
-
-def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int) -> None:
-    """Print a line for each arm and story, their sum, and what the figures rest on."""
-
-    def row(story: str, arm: str, summed: Sequence[Estimate]) -> tuple[str, ...]:
-        counts = (
-            sum(getattr(each, name) for each in summed) for name in ("turns", "calls", "prompt_tokens", "answer_tokens")
-        )
-        dollars = [each.dollars for each in summed if each.dollars is not None]
-        cost = f"{sum(dollars):.2f}" if len(dollars) == len(summed) else "-"
-        hours = sum(each.hours(call_seconds, workers) for each in summed)
-        return (story, arm, *(f"{count:,}" for count in counts), cost, f"{hours:.1f}")
-
-    heading = ("STORY", "ARM", "TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
-    print_table([heading, *(row(each.story, each.arm, [each]) for each in estimates), row("all", "", estimates)])
-    print_line(f"\nHours: {call_seconds:g} seconds a call (--call-seconds), {workers} runs side by side (--workers).")
-    print_line(
-        "Tokens: as many as a rehearsal without a model takes, four characters each; a model's thinking before it "
-        "answers is not included, and what the server has in its cache costs less."
-    )
-    if any(each.dollars is None for each in estimates):
-        print_line(f"Dollars: the price of a model is unknown; the option prices sets it ({program()} config show).")

@@ -9,6 +9,7 @@ import typer
 
 from session.values import ROLES
 from zorkgpt.cli import common_options
+from zorkgpt.cli.terminal import print_costs, print_error
 
 PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the person wants it
 
@@ -40,6 +41,8 @@ def run(
     report: Annotated[
         bool, typer.Option("--report", help="At the end write report.html into the run folder, for the browser.")
     ] = False,
+    dry_run: common_options.DryRun = False,
+    call_seconds: common_options.CallSeconds = 3.0,
 ) -> None:
     """Play a story with a language model and watch it."""
     from zorkgpt.cli.playing import play_run
@@ -56,6 +59,17 @@ def run(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
+    if dry_run:
+        from zorkgpt.ablation.plan import AblationPlan, stories_of
+        from zorkgpt.ablation.random_player import estimates
+
+        print_error("Rehearsing the run, without a model...")
+        configuration = resolved.configuration
+        if configuration.game.seed == "jericho":
+            configuration = configuration.model_copy(update={"game": configuration.game.model_copy(update={"seed": 1})})
+        plan = AblationPlan({"": configuration}, stories_of([], configuration), pairs=1, episodes=episodes)
+        print_costs(list(estimates(plan)), call_seconds)
+        return
     play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)
 
 

@@ -76,16 +76,18 @@ class OpenAIModel:
         completion = self._retry(role, partial(self._models[role].answer, exchange, settings), exchange)
         return replace(completion, seconds=self._clock() - start)
 
-    def find_names(self) -> None:
-        """Request the name of the first model from the servers of roles without a configured model.
+    def find_names(self) -> dict[Role, str]:
+        """Return the name of each role's model; without a configured model, its server's first one is requested.
 
         Raises ``LanguageModelUnavailable`` in one line if a server does not list any.
         """
+        names = {}
         for role, model in self._models.items():
             try:
-                model.find_name()
+                names[role] = model.find_name()
             except LanguageModelError as error:
                 raise _explained(error, role, model) from error.__cause__
+        return names
 
     def try_out(self, role: Role) -> None:
         """Make sure that the model that plays ``role`` can be used; wait for one that is down, as for an answer.

@@ -15,7 +15,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.random_player import Estimate, estimates
-from zorkgpt.cli.commands.ablate import print_costs
+from zorkgpt.cli.terminal import print_costs
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
 
@@ -94,4 +94,7 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing_behind(tmp_path: Path) -> No
     result = ran(tmp_path, "ablate", "--dry-run", *server, "--arms", "full", "--pairs", "2", "--episodes", "3")
     assert result.status == 0
     assert b"tidehouse  full  24     " in result.out
+    single = ran(tmp_path, "run", "--dry-run", *server, "--episodes", "6", "--seed", "jericho")
+    assert b"\ntidehouse  24     " in single.out
+    assert single.out.split()[9:14] == result.out.split()[11:16]
     assert list(tmp_path.iterdir()) == []

@@ -107,6 +107,7 @@ LISTED = answered("gpt-4o-mini", prompt=MILLION)
         (LISTED, KEYED, 0.15),
         (answered("gpt-4o-mini", role="critic", prompt=MILLION), CRITIC_ELSEWHERE, 0.15),
         (LISTED, CRITIC_ELSEWHERE, None),
+        (answered("renamed", prompt=MILLION), served(OPENAI, agent_model="gpt-4o-mini"), 0.15),
         (answered("a-model-nobody-made", prompt=10), served(OPENAI), None),
         (answered("a-model-nobody-made", prompt=10), served(), None),
         (LISTED, served(), None),
@@ -130,7 +131,13 @@ LISTED = answered("gpt-4o-mini", prompt=MILLION)
     ],
     ids=[
         *("the list's price by part", "without an address the models are OpenAI's", "a server of the role's own"),
-        *("not on that of another role", "not on the list", "not on the list nor there", "on an unknown server"),
+        *(
+            "not on that of another role",
+            "by the configured name",
+            "not on the list",
+            "not on the list nor there",
+            "on an unknown server",
+        ),
         *("impossible count", "impossible cached count", "more cached than there were", "the same by the user's price"),
         *("the user's price over the list's", "the user's price by part", "no price for cached tokens"),
         *("the user's price by the configured name", "the embedded model", "the embedded model without a count"),
