@@ -1,23 +1,28 @@
-"""Shows the agent what it has tried in vain: commands without a visible effect, and turns that repeat earlier ones."""
+"""Shows the agent what it has tried in vain: commands without a visible effect, and turns that repeat earlier ones.
+
+It also ends an episode that makes no progress, if ``max_turns_without_progress`` is set.
+"""
 
 from __future__ import annotations
 
 import re
 
-from typing_extensions import Unpack, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.objective_manager import ObjectiveManager
 from managers.prompting import as_many_as_fit
 from session.commands import is_routine, is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import cut_at, one_line
+from session.text import counted, cut_at, one_line
 from session.values import Observation, TurnRecord
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"
 MOST_SHOWN = 8
+COUNTED_DOWN = 10  # turns before a stuck episode ends
 LONGEST_NEWS = 30  # characters
 LONGEST_TEXT = 210  # characters
 _ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*\n")
@@ -35,7 +40,11 @@ class CirclingDetector(BaseManager):
 
     A moment is what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by
     itself. Conversation, waiting and turns in a fight do not count because their results may differ the next time.
+
+    objectives: achieving one is progress; ``None`` without objectives
     """
+
+    objectives: ObjectiveManager | None = None
 
     def __init__(
         self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
@@ -43,9 +52,18 @@ class CirclingDetector(BaseManager):
         super().__init__(logger, config, game_state, **shared)
         self.reset()
 
+    @classmethod
+    @override
+    def build(cls, parts: ManagerParts) -> Self | None:
+        built = super().build(parts)
+        if built is not None:
+            built.objectives = parts.find(ObjectiveManager)
+        return built
+
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
+        self._turns_stuck = self._achieved = 0
         self._turns_without_score = self._unchanged = self._changed_unseen = self.repetitions = 0
         self._news_turn = 1
 
@@ -53,6 +71,9 @@ class CirclingDetector(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         change = record.score_change
         self._turns_without_score = 0 if change is None or change > 0 else self._turns_without_score + 1
+        objectives = self.objectives.objectives if self.objectives else ()
+        before, self._achieved = self._achieved, sum(each.status == "completed" for each in objectives)
+        self._turns_stuck = 0 if (change or 0) > 0 or self._achieved > before else self._turns_stuck + 1
         if record.after.refusal is not None:
             return
         tries, here, command = self.game_state.tries, record.before.location, plain_command(record.action)
@@ -81,10 +102,20 @@ class CirclingDetector(BaseManager):
         """Whether at least ``config.circling.repeated_states`` turns were repetitions, and nothing new has followed."""
         return self.repetitions >= self.config.circling.repeated_states
 
+    @property
+    def turns_left(self) -> int | None:
+        """The number of turns after which the episode ends if they bring no progress; ``None`` for no such limit."""
+        limit = self.config.max_turns_without_progress
+        return None if limit is None else limit - self._turns_stuck
+
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         title = CIRCLING if self.is_circling else LONG_WITHOUT_POINTS
-        return PromptSection(title, self.text(), place=Place.WARNING)
+        text = self.text()
+        if self.turns_left is not None and self.turns_left <= COUNTED_DOWN:
+            progress = "a point or an achieved objective" if self.objectives else "a point"
+            text += f"\nWithout {progress}, the episode ends after {counted(self.turns_left, 'more turn')}."
+        return PromptSection(title, text.strip(), place=Place.WARNING)
 
     def text(self) -> str:
         """Return the warnings for the agent, or "" if there are none."""

@@ -39,6 +39,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "over": "came to the story's end",
     "crashed": "broke off, for the story's program failed",
     "turn_limit": "reached its turn limit",
+    "stuck": "was stopped because it made no progress",
     "left": "was left by its player",
 }
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt

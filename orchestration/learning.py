@@ -40,9 +40,9 @@ MANAGERS: list[type[BaseManager]] = [
     LexiconManager,
     SimpleMemoryManager,
     TriedCommands,
-    CirclingDetector,
     KnowledgeManager,
     ObjectiveManager,
+    CirclingDetector,
     StateManager,
     EpisodeSynthesizer,
 ]

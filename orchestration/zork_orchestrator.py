@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Event as Flag
 from typing import Literal
 
+from managers.circling import CirclingDetector
 from managers.state_manager import StateManager
 from orchestration.learning import Learning
 from orchestration.turn import PlayerLeft, RestoringGame, Turn
@@ -41,6 +42,7 @@ class ZorkOrchestrator:
     after_episode: called with the number of an episode after its managers have learned from it
     players: called before each new turn; returns the ``Turn`` with its players
     rebuilds_prompts: whether recorded turns are repeated with their prompts, to compare these
+    delay: seconds to wait before each new turn, for spectators; a stop ends the wait
     """
 
     game: RestoringGame
@@ -55,6 +57,7 @@ class ZorkOrchestrator:
     players: Callable[[Turn], Turn] = lambda turn: turn
     after_episode: Callable[[int], None] = lambda _episode: None
     rebuilds_prompts: bool = False
+    delay: float = 0.0
     _state: GameState | None = None
 
     @property
@@ -87,6 +90,8 @@ class ZorkOrchestrator:
         self.inputs.emit(EpisodeStarted(state.episode, seed, opening))
         self._state = state
         while (end := self._end(state)) is None:
+            if self.delay and not self.inputs.is_repeating:
+                self.stop.wait(self.delay)
             if self.stop.is_set():
                 return False
             try:
@@ -121,7 +126,9 @@ class ZorkOrchestrator:
         ending = self.game.observation.ending
         if ending is not None:
             return ending
-        return "turn_limit" if state.turn_count >= self.max_turns else None
+        if state.turn_count >= self.max_turns:
+            return "turn_limit"
+        return "stuck" if self.learning.get(CirclingDetector).turns_left == 0 else None
 
     def _remember(self, given: MemoryGiven) -> None:
         """Learn what the player remembers before the next turn, and write it."""

@@ -14,7 +14,7 @@ from session.values import Observation, Seed, StoryFacts, TurnRecord
 OptionValue = str | int | float | None
 """The value of an option that may change within a run."""
 
-EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "left"]
+EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "stuck", "left"]
 
 
 @dataclass(frozen=True, slots=True)

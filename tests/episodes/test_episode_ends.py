@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any
@@ -13,7 +15,7 @@ from pydantic import BaseModel
 from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import play_run, resume_run
+from tests.fixtures.whole_run import play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
@@ -101,6 +103,29 @@ def test_an_episode_ends_by_a_death_a_victory_or_its_turn_limit(
     assert deaths(summary) == died_at
     assert summary.is_instructive is (end != "turn_limit")
     assert [[step.action for step in death.steps] for death in summary.deaths] == [list(commands) for _ in died_at]
+
+
+def test_a_stuck_episode_ends_after_a_countdown_that_points_and_achieved_objectives_begin_anew(
+    own_story: Path, tmp_path: Path
+) -> None:
+    commands, turns, shown = chain(WALKTHROUGH[:10], repeat("wait")), count(1), []
+    notes = {13: {"new": "Wait for the tide"}, 16: {"done": 1}}
+
+    def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
+        if role != "agent":
+            return {"memories": []} if role == "memory" else {}
+        left = re.search(r"\nWithout a point or an achieved objective, the episode ends after (\d+) more", prompt.user)
+        shown.append(int(left[1]) if left else None)
+        return {"reasoning": "", "action": next(commands), "objective": notes.get(next(turns))}
+
+    run = play_run(
+        own_story, ScriptedLLM(reply), tmp_path, max_turns_without_progress=12, max_turns_per_episode=60, **OPTIONS
+    )
+    assert [record.turn for record in run.turns if record.score_change] == [2, 8, 10]
+    assert shown == [None] * 4 + [10, 9, 8, 7] + [None] * 4 + [10, 9, 8, 7] + [None] * 2 + [*range(10, 0, -1)]
+    (ended,), (summary,) = run.episodes, summaries(tmp_path)
+    assert (ended.end, ended.turns, summary.end) == ("stuck", 28, "stuck")
+    assert verify_run(own_story, tmp_path).difference is None
 
 
 @pytest.mark.stories

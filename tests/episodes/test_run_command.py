@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,22 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
         assert f"zorkgpt {command} --workdir " in line
     with MisbehavingServer(proposes("north")) as server:
         assert "memories show" not in played(tmp_path, server, "--max-turns", "1").text
+
+
+@pytest.mark.slow
+def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north")) as server:
+        began = time.monotonic()
+        assert played(tmp_path, server, "--max-turns", "2", "--delay", "5", "--max-time", "9").status == 0
+        assert time.monotonic() - began > 10
+        assert sum(event.seconds for event in events_of(run_folder(tmp_path)) if isinstance(event, TurnPlayed)) < 5
+        with started(tmp_path, server, "--max-turns", "2", "--delay", "1000") as process:
+            assert process.stdout is not None
+            while "Episode" not in process.stdout.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            assert "resume" in process.communicate(timeout=NOTICED)[0]
+        assert process.returncode == 130
 
 
 def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:

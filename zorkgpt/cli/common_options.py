@@ -41,6 +41,10 @@ Workdir = Annotated[
     Path | None, typer.Option(help="Work folder, with the runs and what they learnt.", metavar="DIR", parser=_folder)
 ]
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
+MaxStuck = Annotated[
+    int | None, typer.Option(min=1, help="Turns without a point or an achieved objective after which an episode ends.")
+]
+Delay = Annotated[float, typer.Option(min=0, max=3600, help="Seconds to wait before each turn, for spectators.")]
 Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]
 BaseUrl = Annotated[str | None, typer.Option(help="URL of an OpenAI-compatible server.")]
 Assist = Annotated[str | None, typer.Option(help="Help: valid-actions, fresh-actions, proven-routes.", metavar="KINDS")]

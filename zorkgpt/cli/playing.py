@@ -52,6 +52,7 @@ class Watching:
 
     trace: also gets every event
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
+    delay: seconds to wait before each turn
     """
 
     configuration: GameConfiguration
@@ -60,6 +61,7 @@ class Watching:
     trace: Callable[[Event], None]
     keyboard: Keyboard
     repeated: tuple[str, ...]
+    delay: float = 0.0
     gains: Gains = field(default_factory=Gains)
     _next_progress: float = 0.0
 
@@ -92,6 +94,7 @@ class Watching:
             if (more := len(problems) - MOST_PROBLEMS) > 0:
                 check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
+        run.orchestrator.delay = max(0.0, self.delay)  # NaN is no delay
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         for event in before:
             self.gains.see(event)
@@ -181,6 +184,7 @@ def watching(
     quiet: bool = False,
     as_json: bool = False,
     step: bool = False,
+    delay: float = 0.0,
     repeated: Iterable[tuple[str, object]] = (),
 ) -> Iterator[Watching]:
     """Open the parts of a run, the screen, the keyboard and the trace. A second Ctrl-C ends the command at once.
@@ -202,7 +206,7 @@ def watching(
                 configuration, bar, screen.stop, keyboard.read_command, keyboard.review if step else None
             ) as parts,
         ):
-            yield Watching(configuration, parts, screen, trace, keyboard, again)
+            yield Watching(configuration, parts, screen, trace, keyboard, again, delay)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
@@ -376,6 +380,7 @@ def play_run(
     resolved: ResolvedConfiguration,
     *,
     episodes: int,
+    delay: float = 0.0,
     step: bool = False,
     quiet: bool = False,
     as_json: bool = False,
@@ -388,7 +393,7 @@ def play_run(
     configuration = resolved.configuration
     try:
         with (
-            watching(configuration, quiet=quiet, as_json=as_json, step=step) as watch,
+            watching(configuration, quiet=quiet, as_json=as_json, step=step, delay=delay) as watch,
             open_run(
                 in_folder_of_story(resolved, watch.parts.game.facts),
                 watch.parts,

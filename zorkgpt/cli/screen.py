@@ -196,6 +196,7 @@ _ENDS: Mapping[EpisodeEnd, str] = {
     "over": "came to its end",
     "crashed": "broke off, because the story's program failed,",
     "turn_limit": "stopped at the turn limit",
+    "stuck": "stopped because nothing was gained (max-stuck)",
     "left": "was left",
 }
 

@@ -29,6 +29,7 @@ def resume(
         list[str] | None,
         typer.Option("--set", help="Option of models, servers or sampling, from here on.", metavar="OPTION=VALUE"),
     ] = None,
+    delay: common_options.Delay = 0.0,
     step: common_options.Step = False,
     quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
@@ -58,7 +59,7 @@ def resume(
     again = [("--game", game), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
     again += [("--set", each) for each in set_ or ()]
     with (
-        watching(configuration, quiet=quiet, as_json=as_json, step=step, repeated=again) as watch,
+        watching(configuration, delay=delay, quiet=quiet, as_json=as_json, step=step, repeated=again) as watch,
         open_resumed_run(
             configuration,
             watch.parts,

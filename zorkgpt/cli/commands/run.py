@@ -17,6 +17,7 @@ PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the per
 def run(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play, one after the other.")] = 1,
     max_turns: common_options.MaxTurns = None,
+    max_stuck: common_options.MaxStuck = None,
     game: common_options.StoryToPlay = None,
     seed: Annotated[
         str | None,
@@ -35,6 +36,7 @@ def run(
     max_time: common_options.MaxTime = None,
     patience: common_options.Patience = None,
     set_: common_options.Settings = None,
+    delay: common_options.Delay = 0.0,
     step: common_options.Step = False,
     quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
@@ -49,6 +51,7 @@ def run(
 
     options = {
         "max_turns_per_episode": max_turns,
+        "max_turns_without_progress": max_stuck,
         "game.file": game,
         "game.seed": seed,
         "zork_game_workdir": workdir,
@@ -70,7 +73,7 @@ def run(
         plan = AblationPlan({"": configuration}, stories_of([], configuration), pairs=1, episodes=episodes)
         print_costs(list(estimates(plan)), call_seconds)
         return
-    play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)
+    play_run(resolved, episodes=episodes, delay=delay, step=step, quiet=quiet, as_json=as_json, report=report)
 
 
 def play(
@@ -106,5 +109,6 @@ def play(
         "agent": configuration.agent.model_copy(update={"player": player}),
         "extractor": configuration.extractor.model_copy(update={"mode": extractor}),
         "assist": frozenset(),
+        "max_turns_without_progress": None,
     }
     play_run(replace(resolved, configuration=configuration.model_copy(update=update)), episodes=1)

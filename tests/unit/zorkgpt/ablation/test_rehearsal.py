@@ -96,5 +96,5 @@ def test_a_dry_run_plays_nothing_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert b"tidehouse  full  24     " in result.out
     single = ran(tmp_path, "run", "--dry-run", *server, "--episodes", "6", "--seed", "jericho")
     assert b"\ntidehouse  24     " in single.out
-    assert single.out.split()[9:14] == result.out.split()[11:16]
+    assert single.out.split()[10:14] == result.out.split()[12:16]
     assert list(tmp_path.iterdir()) == []
