@@ -25,6 +25,7 @@ from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
 from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
+from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
@@ -50,18 +51,25 @@ def choose_model(
     stop: ends a wait between two attempts, and cancels a request
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
-    from zorkgpt.llm.embedded.embedded_server import EmbeddedServer  # noqa: PLC0415
+    from zorkgpt.llm.embedded.embedded_server import LONGEST_BRIEF_PROMPT, EmbeddedServer  # noqa: PLC0415
     from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415
 
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}
         settings = {}
+        longest_prompt = max(configuration.prompt_budgets.model_dump().values())
         for role in ROLES:
             options = configuration.role(role)
             if options.engine == "embedded" and options.model not in embedded:
-                file = ModelStore().pull(progress) if options.model is None else Path(options.model).expanduser()
-                server = EmbeddedServer(file, proven=options.model is None, threads=configuration.llm.threads)
-                embedded[options.model] = stack.enter_context(server)
+                file = ModelStore().pull(progress) if options.model is None else model_path(options.model)
+                embedded[options.model] = stack.enter_context(
+                    EmbeddedServer(
+                        file,
+                        proven=options.model is None,
+                        threads=configuration.llm.threads,
+                        longest_prompt=longest_prompt,
+                    )
+                )
             settings[role] = _role_settings(configuration, options, embedded)
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
@@ -70,7 +78,10 @@ def choose_model(
         if agent.engine == "openai":
             yield ChosenModel(model, model.describe(), waits, partial(model.try_out, "agent"))
         else:
-            why = "embedded: no server or key is configured" if agent.model is None else "embedded"
+            is_brief = configuration.prompt_budgets.agent <= LONGEST_BRIEF_PROMPT
+            why = f"embedded, {'prompts for a small model' if is_brief else 'full prompts'}"
+            if agent.model is None:
+                why = "embedded: no server or key is configured"
             yield ChosenModel(model, f"{embedded[agent.model].model} ({why})", waits)
 
 
@@ -91,9 +102,8 @@ def _role_settings(
     limits, sampling = limits_of(configuration, options), options.sampling
     if options.engine == "embedded":
         server = embedded[options.model]
-        return RoleSettings(
-            server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS, compact=True
-        )
+        extras = {} if options.model is not None and is_large(options.model) else SAMPLING_EXTRAS
+        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits, extras, compact=True)
     if options.base_url is None and options.model is None:
         key_alone = "a key is set, but no model" if options.api_key else "no model is configured"
         raise ConfigurationError(f"{key_alone}: set one with --model or agent_model")

@@ -31,6 +31,7 @@ from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
 from session.files.shared_files import archive_name, is_plain_name, is_reserved
+from session.model_files import is_model_file
 from session.options import Options, from_toml_file, resolve, values_given
 from session.values import ROLES, Role
 
@@ -191,7 +192,7 @@ class LanguageModelOptions(Options):
 
     engine: Literal["auto", "openai", "embedded"] = Field(
         "auto",
-        description="auto: the embedded model for a .gguf file, or if neither a model nor an address nor a key is set",
+        description="auto: embedded for a .gguf file, hf:OWNER/REPO, or if no model, address and key is set",
     )
     base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
     api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
@@ -393,7 +394,9 @@ class GameConfiguration(Options):
     knowledge_file: FileName = Field("knowledgebase.md", description="file of knowledge, in the work folder")
     map_state_file: FileName = Field("map_state.json", description="file of the map, in the work folder")
 
-    agent_model: Text | None = Field(None, description="model of the agent, or a .gguf file; unset: the server's first")
+    agent_model: Text | None = Field(
+        None, description="model of the agent, a .gguf file, or hf:OWNER/REPO; unset: the server's first"
+    )
     critic_model: Text | None = Field(None, description="model of the critic; unset: the agent's")
     info_ext_model: Text | None = Field(None, description="model of the extractor; unset: the agent's")
     analysis_model: Text | None = Field(None, description="model for objectives and knowledge; unset: the agent's")
@@ -483,7 +486,7 @@ class GameConfiguration(Options):
         engine = self.llm.engine
         if engine == "auto":
             is_served = server.base_url is not None or server.api_key is not None
-            engine = "openai" if (is_served if model is None else not model.endswith(".gguf")) else "embedded"
+            engine = "openai" if (is_served if model is None else not is_model_file(model)) else "embedded"
         sampling: Sampling = getattr(self, f"{role}_sampling")
         if sampling.seed is None:
             sampling = sampling.model_copy(update={"seed": 1 if self.game.seed == "jericho" else self.game.seed})

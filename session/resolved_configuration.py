@@ -27,6 +27,7 @@ from session.errors import ConfigurationError, StoreError, first_problem, report
 from session.events import OptionValue
 from session.files.shared_files import read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
+from session.model_files import is_large
 from session.options import Options, Setting, options_of, resolve, settings_from
 from session.processes import program
 from session.values import ROLES
@@ -121,7 +122,7 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "memory_sampling.max_tokens": 150,
     "memory_sampling.memory_history_window": 1,
 }
-"""Defaults for the embedded model, which is too small to write commands of its own."""
+"""Defaults for an embedded model that is too small to write commands of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +161,15 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
 
     overrides: values by dotted name, from the command line; ``None`` means not given
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
-    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded, defaults.
+    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, defaults.
     Raises ``ConfigurationError``, also if a key would be sent to a URL from another file that is not trusted. A
     file directly in the home folder is the user's own.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
     files = {name: setting.file for name, setting in chosen.items() if setting.file}
-    if configuration.role("agent").engine == "embedded":
+    agent = configuration.role("agent")
+    if agent.engine == "embedded" and not (agent.model and is_large(agent.model)):
         profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
         configuration, chosen = resolve(GameConfiguration, [*profile, *lowest_first])
     home = environ.get("HOME")

@@ -20,6 +20,7 @@ from orchestration.opening import Parts, choose_story
 from orchestration.run import open_run
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration
+from session.model_files import model_path
 from session.options import options_of
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
@@ -151,9 +152,9 @@ def _embedded(models: Mapping[str | None, Sequence[Role]], store: ModelStore) ->
     for model, roles in models.items():
         try:
             if model is not None:
-                prove_loadable(Path(model).expanduser())
+                prove_loadable(model_path(model))
         except ConfigurationError as error:
-            yield Finding("Model", well=False, words=str(error), mend="name another file with --model or agent_model")
+            yield Finding("Model", well=False, words=str(error), mend="set --model or agent_model")
             continue
         if model is None and not store.is_pulled:
             mend = f"the first run fetches it, and so does {program()} model pull"

@@ -141,8 +141,8 @@ def play(
     """Play a story like ``zorkgpt run``, and return the run.
 
     agent: a function, or a coroutine function, that returns the next command or an ``Action``; ``None``: a model plays
-    model: for all roles, by its name at the server, or a ``.gguf`` file. With a function as the agent, the model
-        learns (memories, knowledge, objectives). A function without a model has only map, routes and history
+    model: for all roles, by its name at the server, a ``.gguf`` file, or ``hf:OWNER/REPO``. With a function as the
+        agent, the model learns (memories, knowledge, objectives); without one, there are only map, routes and history
     game: the story file; ``None``: the one that ``zorkgpt run`` would play
     episodes, max_turns: the number of episodes, and the turns after which each ends
     seed: of the story's random numbers; each further episode uses the next one

@@ -36,6 +36,7 @@ COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_A
 WHOLE = [each for each in COMMANDS if not each.is_inline]
 RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
 NOT_RUN = {
+    r"(run --model|model pull) hf:.*": "needs a hub: tests/unit/zorkgpt/llm/embedded/test_hugging_face.py runs one",
     r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
     r"report --watch.*": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",
     r"run --step": "asks a person at a terminal: tests/episodes/test_step_command.py answers",

@@ -35,13 +35,13 @@ from session.errors import (
     reported_as,
 )
 from session.events import Event, RunPaused
+from session.model_files import MODEL_DIR_VARIABLE
 from session.processes import NETWORK_VARIABLES, child_environment, python_command
 from session.resolved_configuration import load_configuration
 from zorkgpt.ablation.measures import RunMeasures, finished_run, measure
 from zorkgpt.ablation.plan import AblationPlan, Task, parse_arms, pinned, stories_of
 from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 from zorkgpt.llm.embedded.embedded_server import ENGINE_VARIABLES
-from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
 
 _VARIABLES = (*NETWORK_VARIABLES, *ENGINE_VARIABLES, MODEL_DIR_VARIABLE, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """What a run needs of the environment besides. Its options and keys come on standard input, unseen by others."""

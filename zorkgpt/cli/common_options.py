@@ -45,7 +45,9 @@ MaxStuck = Annotated[
     int | None, typer.Option(min=1, help="Turns without a point or an achieved objective after which an episode ends.")
 ]
 Delay = Annotated[float, typer.Option(min=0, max=3600, help="Seconds to wait before each turn, for spectators.")]
-Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]
+Model = Annotated[
+    str | None, typer.Option(help="Model by name; or a .gguf file or hf:OWNER/REPO, in-process.", metavar="M")
+]
 BaseUrl = Annotated[str | None, typer.Option(help="URL of an OpenAI-compatible server.")]
 Assist = Annotated[str | None, typer.Option(help="Help: valid-actions, fresh-actions, proven-routes.", metavar="KINDS")]
 MaxCost = Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")]
@@ -68,7 +70,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 ToFile = Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.", metavar="FILE")]
 
 REPORT_FILE = Path("report.html")
-EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
+EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask", "huggingface_hub": "hf"}
 """The extra of this package that installs each package that only some commands need."""
 
 

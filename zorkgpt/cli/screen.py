@@ -481,9 +481,10 @@ class _LogToView(logging.Handler):
 
 
 _DESCRIPTIONS: dict[Stage, str] = {
-    "waiting": "Another process fetches the embedded model, waiting",
+    "waiting": "Another process fetches a model, waiting",
     "fetching": "Fetching the embedded model",
     "unpacking": "Unpacking and checking it",
+    "checking": "Checking it",
 }
 
 

@@ -139,6 +139,7 @@ class TestRoles:
             ({"agent_model": "gpt-4.1-mini"}, ("openai", "openai")),
             ({"agent_model": "gpt-4.1-mini", "memory_model": "small.gguf"}, ("openai", "embedded")),
             ({"agent_model": "some.gguf", "llm": {"api_key": KEY}}, ("embedded", "embedded")),
+            ({"agent_model": "hf:owner/model", "llm": {"api_key": KEY}}, ("embedded", "embedded")),
         ],
     )
     def test_a_model_file_is_embedded_and_so_is_every_role_without_model_server_and_key(

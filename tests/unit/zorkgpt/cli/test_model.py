@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from session.errors import LanguageModelUnavailable
+from session.model_files import MODEL_DIR_VARIABLE
 from zorkgpt.cli.commands.setup import model_app as app
-from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, SMOLLM2
+from zorkgpt.llm.embedded.model_store import SMOLLM2
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 from filelock import FileLock
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, ModelStore, PackagedModel, Stage, model_folder
+from session.model_files import MODEL_DIR_VARIABLE, model_folder
+from zorkgpt.llm.embedded.model_store import ModelStore, PackagedModel, Stage
 
 MODEL = b"GGUF" + bytes(range(256)) * 12_000
 
