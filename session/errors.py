@@ -52,10 +52,14 @@ class LanguageModelError(ZorkGPTError):
     """A model call gave no usable answer.
 
     model, usage: the model that gave an unusable answer, and its tokens; "" and zeros if there was no answer
+    requests: how many were sent
+    unusable: the beginnings of its answers, as the model wrote them
     """
 
     model = ""
     usage = TokenUsage()
+    requests = 0
+    unusable: tuple[str, ...] = ()
 
 
 class LanguageModelUnavailable(LanguageModelError):

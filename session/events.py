@@ -55,6 +55,8 @@ class ModelAnswered:
     question_tokens: of the prompt of the request that was answered; 0 if the server did not count it
     prompt_characters: of the prompt; 0 in journals of earlier versions
     seconds: from the call to the answer
+    text: the answer as the model wrote it, without ``reasoning``; "" if it is the JSON of ``answer`` and nothing else
+    unusable: the beginnings of its answers before that could not be used, as it wrote them
     """
 
     role: str
@@ -69,12 +71,18 @@ class ModelAnswered:
     seconds: float
     question_tokens: int = 0
     prompt_characters: int = 0
+    text: str = ""
+    unusable: tuple[str, ...] = ()
     kind: Literal["model_answered"] = "model_answered"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """A model call gave no usable answer after all retries; the tokens are those of its answers."""
+    """A model call gave no usable answer after all retries; the tokens are those of its answers.
+
+    requests: 0 in journals of earlier versions, and if none was sent
+    unusable: the beginnings of its answers, as the model wrote them
+    """
 
     role: str
     prompt_sha256: str
@@ -84,6 +92,8 @@ class ModelFailed:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    requests: int = 0
+    unusable: tuple[str, ...] = ()
     kind: Literal["model_failed"] = "model_failed"
 
 

@@ -43,6 +43,7 @@ class Completion(Generic[Answer]):
     requests: HTTP requests made, retries and repair included
     question_tokens: tokens of the prompt alone, as the server counted them in the request that succeeded; 0 if it did
         not count them or the answer was repaired. Unlike ``usage``, it does not depend on failed requests.
+    unusable: the beginnings of the answers before it that could not be used, as the model wrote them
     """
 
     value: Answer
@@ -53,6 +54,7 @@ class Completion(Generic[Answer]):
     seconds: float
     requests: int
     question_tokens: int = 0
+    unusable: tuple[str, ...] = ()
 
 
 class LanguageModel(Protocol):

@@ -146,12 +146,15 @@ class RunModel:
         except LanguageModelError as error:
             counts = error.usage.prompt, error.usage.cached, error.usage.completion
             seconds = round(time.monotonic() - start, 3)
-            self._inputs.emit(ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts))
+            tried = error.requests, error.unusable
+            failed = ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts, *tried)
+            self._inputs.emit(failed)
             raise
+        answer = completion.value.model_dump(mode="json")
         answered = ModelAnswered(
             role=role,
             prompt_sha256=prompt_sha256(prompt),
-            answer=completion.value.model_dump(mode="json"),
+            answer=answer,
             reasoning=completion.reasoning,
             model=completion.model,
             prompt_tokens=completion.usage.prompt,
@@ -161,6 +164,8 @@ class RunModel:
             seconds=round(completion.seconds, 3),
             question_tokens=completion.question_tokens,
             prompt_characters=prompt.length,
+            text=_beyond(answer, completion),
+            unusable=completion.unusable,
         )
         self._inputs.emit(answered)
         return completion
@@ -251,6 +256,16 @@ class RunModel:
         changes = changes_between(self.in_force, self._configuration)
         self._compared = self.in_force
         return OptionsChanged(changes, self._chosen.description) if changes else None
+
+
+def _beyond(answer: dict[str, object], completion: Completion[Any]) -> str:
+    """Return the text of the answer without its reasoning, "" if it is the JSON of ``answer`` and nothing else."""
+    try:
+        if json.loads(completion.text) == answer:
+            return ""
+    except (ValueError, RecursionError):
+        pass
+    return completion.text.replace(completion.reasoning, "…", 1) if completion.reasoning else completion.text
 
 
 def prompt_sha256(prompt: Prompt) -> str:

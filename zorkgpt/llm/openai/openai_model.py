@@ -123,6 +123,7 @@ class OpenAIModel:
                 raise _explained(error, role, model, spent) from error.__cause__
             explained = _explained(error, role, model, f"{counted(exchange.requests, 'request')} in {spent}")
             explained.model, explained.usage = exchange.model, exchange.usage
+            explained.requests, explained.unusable = exchange.requests, tuple(exchange.unusable)
             raise explained from error.__cause__
 
 

@@ -32,6 +32,7 @@ _NAMES_SHOWN = 8
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
 _SHOWN = 120
 _SHOWN_AGAIN = 4000
+_KEPT = 20_000  # characters of an answer that cannot be used
 _SURROGATE = re.compile("[\ud800-\udfff]")
 REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of a server that does not understand the form of a request."""
@@ -196,6 +197,7 @@ class Exchange(Generic[Answer]):
     schema_ignored: the server did not enforce the schema on the answer that needed repair
     usage, requests: sums over all replies, including failed requests
     model: the model of the latest reply, "" before the first
+    unusable: the beginnings of the answers that could not be used
     """
 
     prompt: Prompt
@@ -209,6 +211,7 @@ class Exchange(Generic[Answer]):
     enlarged: bool = False
     repaired: bool = False
     schema_ignored: bool = False
+    unusable: list[str] = field(default_factory=list)
 
     def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
         """Return the messages of the next request."""
@@ -242,6 +245,7 @@ class Exchange(Generic[Answer]):
         try:
             value = read_answer(split, self.schema)
         except ResponseInvalid as problem:
+            self.unusable.append(reply.text[:_KEPT])
             self.draw_anew()
             if reply.cut:
                 raise AnswerUnfit(self._enlarge()) from problem
@@ -266,6 +270,7 @@ class Exchange(Generic[Answer]):
             seconds=0.0,
             requests=self.requests,
             question_tokens=0 if was_repair else reply.usage.prompt,
+            unusable=tuple(self.unusable),
         )
 
     def _enlarge(self) -> str:

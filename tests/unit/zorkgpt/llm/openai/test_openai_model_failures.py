@@ -371,6 +371,7 @@ class TestUnfitAnswer:
         asked = outcome(Streams((wrong,)), GOOD)
         assert asked.completions[0].value.action == "light lamp"
         assert asked.slept == []
+        assert asked.completions[0].unusable == (wrong,)
         *_, answer, complaint = asked.bodies[1]["messages"]
         assert answer == {"role": "assistant", "content": wrong}
         assert complaint["role"] == "user"
@@ -387,6 +388,7 @@ class TestUnfitAnswer:
         assert [len(body["messages"]) for body in failed.bodies] == [2, 4, 2, 2, 2]
         assert [body["seed"] for body in failed.bodies] == [5, 6, 7, 8, 9]
         assert (failed.error.model, failed.error.usage) == ("served", TokenUsage(prompt=35, completion=15))
+        assert (failed.error.requests, failed.error.unusable) == (5, ("No.",) * 5)
 
     def test_may_be_a_refusal_whose_words_are_shown_and_two_in_a_row_are_not_the_end(self) -> None:
         refusal = Streams(("I may not.",), delta_field="refusal")
