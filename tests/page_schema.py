@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import override
 
 from zorkgpt.ablation.page import AblationData
-from zorkgpt.report.run_page import PageData
+from zorkgpt.report.run_page import IndexData, PageData
 
 SCHEMA = Path(__file__).parents[1] / "build" / "page_schema.json"
 
@@ -25,6 +25,6 @@ class _WrittenSchema(GenerateJsonSchema):
 
 if __name__ == "__main__":
     SCHEMA.parent.mkdir(exist_ok=True)
-    reports: TypeAdapter[PageData | AblationData] = TypeAdapter(PageData | AblationData)
+    reports: TypeAdapter[PageData | AblationData | IndexData] = TypeAdapter(PageData | AblationData | IndexData)
     schema = reports.json_schema(mode="serialization", schema_generator=_WrittenSchema)
     SCHEMA.write_text(json.dumps(schema), encoding="utf-8")

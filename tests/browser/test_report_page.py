@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 import time
 from itertools import product
@@ -13,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenReport
 from tests.fixtures.report_data import seen_in
-from tests.fixtures.unplayed_report import HOSTILE, ablation_of, report_of, run_of
+from tests.fixtures.unplayed_report import HOSTILE, ablation_of, index_of, report_of, run_of
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +142,47 @@ def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learnt(o
     expect(page.get_by_role("article")).to_contain_text("1 thing learnt before stood in the prompt")
 
 
+def test_a_call_is_copied_and_downloaded_whole_with_every_answer_that_the_model_wrote(open_report: OpenReport) -> None:
+    run = run_of(40)
+    call = next(each for each in run["turns"][2]["events"] if each["event"]["kind"] == "model_answered")
+    call["event"] |= {"requests": 2, "text": "Well: {}", "unusable": ["I'd rather not. " + HOSTILE]}
+    page = open_report(report_of(run), "#e1t2")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("summary", has_text="agent").click()
+    for title, text in (
+        ("The answer as the model wrote it", "Well: {}"),
+        ("Answer 1, which could", "I'd rather not. <s"),
+    ):
+        page.locator("summary", has_text=title).click()
+        expect(page.locator(".call")).to_contain_text(text)
+    page.get_by_role("button", name="Copy the prompt").click()
+    prompt = page.evaluate("navigator.clipboard.readText()")
+    assert prompt.startswith("You play.\nAnswer in JSON.\n\nLine ")
+    downloaded = json.loads(saved_by(page, "Download the call as JSON"))
+    assert f"{downloaded['system']}\n\n{downloaded['user']}" == prompt
+    assert (downloaded["episode"], downloaded["turn"], downloaded["recorded"]) == (1, 2, call["event"])
+
+
+def test_figures_are_saved_as_csv_in_which_no_cell_is_a_formula(open_report: OpenReport) -> None:
+    run = run_of(40)
+    run["turns"][1]["events"][-1]["event"]["record"]["proposals"][-1]["action"] = '=1+1, "x"'
+    page = open_report(report_of(run))
+    page.get_by_text("About this run").click()
+    turns = list(csv.DictReader(saved_by(page, "turns").splitlines()))
+    assert [turn["command"] for turn in turns[:2]] == ['\'=1+1, "x"', "go 2"]
+    assert (turns[-1]["score"], turns[-1]["prompt_tokens"], turns[-1]["dollars"]) == ("2", "500", "0.001")
+    (calls,) = csv.DictReader(saved_by(page, "calls").splitlines())
+    assert (calls["role"], calls["calls"], calls["retries"], calls["median_seconds"]) == ("agent", "40", "0", "1.5")
+    assert len(saved_by(page, "episodes").splitlines()) == 2
+
+
+def saved_by(page: Page, button: str) -> str:
+    """The content of the file that a click on the button downloads."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    return download.value.path().read_text(encoding="utf-8")
+
+
 def test_rooms_not_yet_seen_are_marked_and_one_that_is_clicked_tells_its_turns(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)), "#e1t4/map")
     expect(page.locator(".room.unknown")).to_have_count(25)
@@ -245,12 +288,12 @@ def test_a_hostile_ablation_does_nothing(open_report: OpenReport) -> None:
     assert not set("\u202e\x1b\x07") & set(page.locator("body").inner_text())
 
 
-@pytest.mark.parametrize("view", [*VIEWS, "ablation"])
+@pytest.mark.parametrize("view", [*VIEWS, "ablation", "index"])
 def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_screen(
     open_report: OpenReport, pictures: Path, axe: str, view: str
 ) -> None:
-    runs = report_of(run_of(300), run_of(300, number=2))
-    page = open_report(ablation_of(pairs=20, episodes=5) if view == "ablation" else runs, f"#e1t41/{view}")
+    others = {"ablation": ablation_of(pairs=20, episodes=5), "index": index_of(30)}
+    page = open_report(others.get(view) or report_of(run_of(300), run_of(300, number=2)), f"#e1t41/{view}")
     page.evaluate(axe)
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     for width, scheme in product((375, 1440), schemes):

@@ -13,7 +13,7 @@ import pytest
 from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
 from tests.fixtures.earlier_version import asked_differently
-from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from tests.fixtures.report_data import calls_of, command_of, data_in, is_played, seen_in, text_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
@@ -148,12 +148,16 @@ def test_two_runs_are_on_one_page(own_story: Path) -> None:
     assert json.dumps(told)
 
 
-def test_a_run_writes_its_report_at_its_end() -> None:
-    with MisbehavingServer(Answers()) as server:
+def test_a_run_writes_its_report_at_its_end_with_the_answers_that_could_not_be_used() -> None:
+    with MisbehavingServer(Streams(("Rather not.",)), Answers()) as server:
         options = ("--max-turns", "3", "--quiet", "--base-url", server.base_url, "--workdir", "work")
         shown = typed("run", "--report", *options)
     (run,) = Path("work/runs").iterdir()
     (told,) = data_in((run / "report.html").read_text(encoding="utf-8"))["runs"]
     assert shown.status == 0
     assert (told["figures"]["run"]["state"], told["prompts"], len(told["turns"])) == ("done", "rebuilt", 4)
+    first, *others = [call["event"] for turn in told["turns"] for call in calls_of(turn)]
+    assert (first["unusable"], first["requests"]) == (["Rather not."], 2)
+    assert {(*call["unusable"], call["text"]) for call in others if call["role"] == "agent"} == {("",)}
+    assert sum(use["retries"] for use in told["figures"]["usage"]) == 1
     assert not Path("report.html").exists()

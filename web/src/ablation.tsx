@@ -4,6 +4,7 @@ import { useWidth } from "./chart";
 import type { AblationData, ComparedPair, Comparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
+import { Table, type Column } from "./table";
 import { spelled, Written } from "./written";
 
 const LABELS = 190; // pixels to the left of a row of points, on a wide screen
@@ -19,6 +20,7 @@ export function AblationPage({ report }: { report: AblationData }) {
   const title = `${arms.join(", ")}: ${stories.join(", ")}`;
   useEffect(() => void (document.title = `Ablation: ${spelled(title)}`), [title]);
   const [measure, setMeasure] = useState(report.decisive);
+  const rows = useMemo(() => results.runs.map((run, at): Row => ({ run, folder: report.folders[at]!, link: report.links[at]! })), [report]);
   return (
     <>
       <header class="heading">
@@ -58,7 +60,7 @@ export function AblationPage({ report }: { report: AblationData }) {
         ))}
         <section>
           <h2>Runs</h2>
-          <RunTable report={report} />
+          <Table label="Runs" rows={rows} columns={RUNS} search="run" />
         </section>
       </main>
     </>
@@ -160,29 +162,15 @@ function Episodes({ story, report: { results, decisive } }: { story: string; rep
   );
 }
 
-function RunTable({ report: { results, folders, links } }: { report: AblationData }) {
-  const [text, setText] = useState("");
-  const rows = useMemo(() => results.runs.map((run, at) => ({ run, folder: folders[at]!, link: links[at] })), [results]);
-  const shown = rows.filter(({ run }) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase()));
-  return (
-    <>
-      <input type="search" aria-label="Search the runs" placeholder="Search the runs" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <div class="wide" tabIndex={0} role="region" aria-label="Runs">
-        <table>
-          <thead><tr><th scope="col">Run</th><th scope="col">Arm</th><th scope="col">Pair</th><th scope="col">Seed</th><th scope="col">Points by episode</th><th scope="col">Best</th><th scope="col">Rooms</th></tr></thead>
-          <tbody>
-            {shown.map(({ run, folder, link }) => (
-              <tr key={`${run.story} ${run.arm} ${run.pair}`}>
-                <th scope="row">{link ? <a href={link}><Written text={folder} /></a> : <Written text={folder} />}</th>
-                <td><Written text={run.arm} /></td><td>{run.pair}</td><td>{run.seed}</td>
-                <td>{run.episodes.map((episode) => short(episode.score)).join(", ")}</td>
-                <td>{short(Math.max(...run.episodes.map((episode) => episode.best_score ?? -Infinity)))}</td>
-                <td>{Math.max(0, ...run.episodes.map((episode) => episode.rooms))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </>
-  );
-}
+type Row = { run: AblationData["results"]["runs"][number]; folder: string; link: string | null };
+
+const RUNS: Column<Row>[] = [
+  { name: "Run", of: (row) => row.folder, cell: ({ link, folder }) => (link ? <a href={link}><Written text={folder} /></a> : <Written text={folder} />) },
+  { name: "Story", of: ({ run }) => run.story, filter: "choose" },
+  { name: "Arm", of: ({ run }) => run.arm, filter: "choose" },
+  { name: "Pair", of: ({ run }) => run.pair },
+  { name: "Seed", of: ({ run }) => run.seed, cell: ({ run }) => run.seed },
+  { name: "Points by episode", of: ({ run }) => run.episodes.map((episode) => short(episode.score)).join(", ") },
+  { name: "Best", of: ({ run }) => run.episodes.reduce<number | null>((best, { best_score }) => (best_score === null ? best : Math.max(best ?? best_score, best_score)), null) },
+  { name: "Rooms", of: ({ run }) => Math.max(0, ...run.episodes.map((episode) => episode.rooms)) },
+];

@@ -21,6 +21,8 @@ export function seconds(value: number | null | undefined): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+export const ofMaximum = (value: number | null, most: number | null) => (value === null || most === null ? count(value) : `${count(value)} of ${count(most)}`);
+
 export const signed = (value: number) => (value > 0 ? `+${short(value)}` : short(value).replace("-", "−"));
 
 export const plural = (number: number, one: string, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

@@ -1,14 +1,30 @@
 import type { ComponentChildren } from "preact";
 import { addressOf } from "./address";
-import type { Note, PageRun } from "./data";
+import type { Note, PageRun, RoleUsage } from "./data";
+import { asCsv, download } from "./download";
 import { count, dollars, plural, seconds, short } from "./figures";
-import type { Journey } from "./journey";
+import { figuresOf, type Journey } from "./journey";
+import { Table, type Column } from "./table";
 import { spelled, Written } from "./written";
 
 const SHOWN_NOTES = 3;
 
 /** A run in a list to choose from. */
 export const nameOf = ({ figures: { run, manifest } }: PageRun, number: number) => `${number + 1}: ${spelled(manifest.model)}, ${spelled(run.run_id)}`;
+
+const USAGE: Column<RoleUsage>[] = [
+  { name: "Role", of: (use) => use.role },
+  { name: "Calls", of: (use) => use.calls },
+  { name: "Failed", of: (use) => use.failed },
+  { name: "Retries", of: (use) => use.retries },
+  { name: "Prompt", of: (use) => use.prompt_tokens },
+  { name: "Cached", of: (use) => use.cached_tokens },
+  { name: "Answer", of: (use) => use.completion_tokens },
+  { name: "Median", of: (use) => use.median_seconds, cell: (use) => seconds(use.median_seconds) },
+  { name: "Longest", of: (use) => use.longest_seconds, cell: (use) => seconds(use.longest_seconds) },
+  { name: "Time", of: (use) => use.seconds, cell: (use) => seconds(use.seconds) },
+  { name: "Cost", of: (use) => use.dollars, cell: (use) => dollars(use.dollars) },
+];
 
 /** A command as a shell takes it. */
 const typed = (words: string[]) => words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
@@ -17,6 +33,11 @@ const typed = (words: string[]) => words.map((word) => (/^[\w@%+=:,./-]+$/.test(
 export function Heading({ run, journey, number = 0, program, children }: { run: PageRun; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
   const { run: summary, manifest, episodes, metrics, usage } = run.figures;
   const last = journey.steps.at(-1);
+  const tables = {
+    turns: () => journey.steps.filter((step) => step.turn > 0).map(figuresOf),
+    episodes: () => episodes.map(({ milestones: _, ...figures }) => figures),
+    calls: () => usage,
+  };
   const seeds = [...new Set(episodes.map((episode) => String(episode.seed)))];
   return (
     <header class="heading">
@@ -63,22 +84,13 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
             {Object.entries(manifest.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
           </dl>
           <div>
-            <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
-              <table>
-                <caption>Model calls by role</caption>
-                <thead>
-                  <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
-                </thead>
-                <tbody>
-                  {usage.map((use) => (
-                    <tr key={use.role}>
-                      <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
-                      <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table label="Model calls by role" rows={usage} columns={USAGE} />
+            <p class="labels">
+              CSV:
+              {Object.entries(tables).map(([name, rows]) => (
+                <button key={name} type="button" class="quiet" onClick={() => download(`${summary.run_id}-${name}.csv`, asCsv(rows()))}>{name}</button>
+              ))}
+            </p>
             <dl class="plain">
               {Object.entries(metrics).flatMap(([name, value]) => (Array.isArray(value) ? [] : <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>))}
             </dl>

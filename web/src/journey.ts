@@ -40,6 +40,17 @@ export const momentOf = ({ episode, turn }: Step): RunMoment => [episode, turn];
 
 export const wayBetween = (one: number, other: number) => `${Math.min(one, other)} ${Math.max(one, other)}`;
 
+/** The figures of a turn, with the names that `zorkgpt runs export --format csv` has for them. */
+export function figuresOf(step: Step) {
+  const { episode, turn, seen, calls, played } = step;
+  const { prompt, cached, completion, dollars } = costOf(calls);
+  return {
+    episode, turn, location_id: placeOf(step), location: placeNameOf(step), command: playedIn(step)?.action ?? "",
+    score: seen.score, score_change: step.scoreChange, rooms: step.rooms, seconds: played?.seconds ?? null,
+    calls: calls.length, prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion, dollars,
+  };
+}
+
 /** Tokens and dollars of model calls; dollars are those of the calls with a known price. */
 export function costOf(calls: PageCall[]) {
   const sum = (value: (call: PageCall) => number) => calls.reduce((total, call) => total + value(call), 0);
@@ -156,7 +167,7 @@ export class Journey {
     if (words === undefined) {
       const { proposals = [], verdicts = [] } = step.played?.record ?? {};
       const said = proposals.flatMap((each, at) => [each.action, each.reasoning, verdicts[at]?.reason ?? ""]);
-      const answers = step.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning]));
+      const answers = step.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning, event.text]).concat(event.unusable));
       const learnt = step.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
       const all = [step.seen.text, placeNameOf(step), step.seen.refusal ?? "", ...said, ...answers, ...learnt, ...step.events];
       words = all.join("\n").toLowerCase();

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AblationPage } from "./ablation";
 import { unpacked, type Report } from "./data";
+import { IndexPage } from "./index_page";
 import { RunsPage } from "./runs_page";
 
 const EVERY = 2000; // milliseconds
@@ -11,7 +12,7 @@ const page = document.getElementById("page")!;
 /** The report, renewed from that address for as long as the run goes on. */
 function useFollowed(first: Report, address: string | undefined): Report {
   const [report, setReport] = useState(first);
-  const follows = Boolean(address) && report.follow;
+  const follows = Boolean(address) && report.follow && location.protocol !== "file:";
   useEffect(() => {
     if (!follows) return undefined;
     let tag = "";
@@ -35,6 +36,7 @@ function useFollowed(first: Report, address: string | undefined): Report {
 
 function Page({ first, follow }: { first: Report; follow: string | undefined }) {
   const report = useFollowed(first, follow);
+  if (report.kind === "index") return <IndexPage report={report} />;
   return report.kind === "ablation" ? <AblationPage report={report} /> : <RunsPage report={report} />;
 }
 

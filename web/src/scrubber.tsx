@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { Journey, Step } from "./journey";
+import type { Journey } from "./journey";
 
 const WIDTH = 1000;
 const HEIGHT = 40;
@@ -8,15 +8,15 @@ const HEIGHT = 40;
 export function Scrubber({ journey, index, choose }: { journey: Journey; index: number; choose: (index: number) => void }) {
   const { steps } = journey;
   const step = steps[index]!;
-  const { line, bounds } = useMemo(() => skyline(steps), [steps]);
+  const skyline = useMemo(() => {
+    const borders = steps.filter((each) => each.turn === 0 && each.index > 0).map((each) => each.index);
+    return <Skyline values={steps.map((each) => each.seen.score ?? 0)} borders={borders} />;
+  }, [steps]);
   return (
     <div class="scrubber">
       <button type="button" aria-label="Turn before" disabled={index === 0} onClick={() => choose(index - 1)}>‹</button>
       <div class="scrubber-track">
-        <svg class="skyline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path d={line} />
-          {bounds.map((x) => <line key={x} x1={x} x2={x} y1={0} y2={HEIGHT} />)}
-        </svg>
+        {skyline}
         <input
           type="range"
           min={0}
@@ -33,14 +33,16 @@ export function Scrubber({ journey, index, choose }: { journey: Journey; index: 
   );
 }
 
-/** The curve of the score, and where episodes begin. */
-function skyline(steps: Step[]) {
-  const scores = steps.map((step) => step.seen.score ?? 0);
-  const [low, high] = scores.reduce(([least, most], score) => [Math.min(least, score), Math.max(most, score)], [0, 1]) as [number, number];
-  const x = (index: number) => ((index / Math.max(1, scores.length - 1)) * WIDTH).toFixed(1);
-  const y = (score: number) => (HEIGHT - 2 - ((score - low) / (high - low)) * (HEIGHT - 6)).toFixed(1);
-  return {
-    line: `M0,${HEIGHT}${scores.map((score, index) => `L${x(index)},${y(score)}`).join("")}L${WIDTH},${HEIGHT}Z`,
-    bounds: steps.filter((step) => step.turn === 0 && step.index > 0).map((step) => x(step.index)),
-  };
+/** A small curve of values, with a line at each border; `label`: for readers who cannot see it. */
+export function Skyline({ values, borders = [], label }: { values: number[]; borders?: number[]; label?: string }) {
+  const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [0, 1]) as [number, number];
+  const x = (index: number) => ((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1);
+  const y = (value: number) => (HEIGHT - 2 - ((value - low) / (high - low)) * (HEIGHT - 6)).toFixed(1);
+  return (
+    <svg class="skyline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role={label ? "img" : undefined} aria-label={label} aria-hidden={!label}>
+      {label && <title>{label}</title>}
+      <path d={`M0,${HEIGHT}${values.map((value, index) => `L${x(index)},${y(value)}`).join("")}${values.length === 1 ? `H${WIDTH}` : ""}L${WIDTH},${HEIGHT}Z`} />
+      {borders.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={HEIGHT} />)}
+    </svg>
+  );
 }

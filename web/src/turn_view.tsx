@@ -48,7 +48,7 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
           <section>
             <h3>{plural(calls.length, "model call")}</h3>
             {calls.map((call, each) => (
-              <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
+              <ModelCall key={`${index}/${each}`} run={journey.run} call={call} moment={momentOf(step)} before={() => journey.callBefore(index, call)} sought={sought} />
             ))}
           </section>
         )}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import quote
+
+from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
 from orchestration.history import Replayed, configuration_of, verify, verify_actions
@@ -15,15 +18,19 @@ from orchestration.opening import open_story
 from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_manifest
+from session.files.run_folders import is_claimed
+from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from zorkgpt.cli.terminal import write_file
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.learnt import Repetition, read_end
 from zorkgpt.report.played_run import PlayedRun, read_run
-from zorkgpt.report.run_page import Note, PageData, PageRun, page_of_run
-from zorkgpt.report.server import page_with
+from zorkgpt.report.run_page import IndexData, IndexedRun, Note, PageData, PageRun, page_of_run
+from zorkgpt.report.run_summary import RunSummary, summarise
+from zorkgpt.report.server import JSON_FILE, as_json, page_of, page_with
 
+INDEX_FILE = "index.html"
 MAKER = f"zorkgpt {version('zorkgpt')}"
 PAUSE = 4
 """A run that is being played is repeated again after so many times as long as its latest repetition took."""
@@ -116,6 +123,103 @@ def _size(folder: Path) -> int:
     """Return the size of the journal, which only grows while its run is played. Raises ``StoreError``."""
     with reported_as(f"{folder / JOURNAL_FILE} cannot be read"):
         return (folder / JOURNAL_FILE).stat().st_size
+
+
+class Site:
+    """A folder with a page for each run below a work folder, and an index of them, which any web server can publish.
+
+    The index's own data, ``report.json``, name the runs whose pages need not be written again.
+
+    find: returns the folders of the runs
+    follow: the index, and pages of runs that are being played, poll their server for newer data
+    """
+
+    def __init__(
+        self, workdir: Path, find: Callable[[], list[Path]], to: Path, now: GameConfiguration, *, follow: bool
+    ) -> None:
+        self._workdir, self._find, self._to, self._now, self._follow = workdir, find, to, now, follow
+        self._rows = {workdir / row.run.folder: row for row in _index_in(to)}
+        self._played: dict[Path, RunPages] = {}
+
+    def update(self) -> tuple[int, int]:
+        """Write what is new, and return how many runs there are and how many pages were written.
+
+        Raises ``StoreError``.
+        """
+        rows = {folder: self._rows.get(folder) or self._row(summarise(folder)) for folder in self._find()}
+        self._write_index(rows)  # writing the pages of many runs for the first time takes minutes
+        written = 0
+        try:
+            for folder, row in rows.items():
+                if self._has_news(folder, row) and (new := self._write_page(folder)):
+                    rows[folder] = new
+                    written += 1
+        finally:
+            self._write_index(rows)
+        return len(rows), written
+
+    def _has_news(self, folder: Path, row: IndexedRun) -> bool:
+        if folder in self._played:
+            return self._played[folder].has_news or not is_claimed(folder)
+        page = self._page_of(folder)
+        if row.link is None or row.run.state == "playing" or not page.exists():
+            return True
+        return page.stat().st_mtime <= (folder / JOURNAL_FILE).stat().st_mtime
+
+    def _page_of(self, folder: Path) -> Path:
+        return self._to / folder.relative_to(self._workdir).with_name(f"{folder.name}.html")
+
+    def _row(self, run: RunSummary) -> IndexedRun:
+        """Return the row of a run, without paths of this computer and addresses of servers."""
+        folder, reason = run.folder.relative_to(self._workdir), run.reason.replace(f"{self._workdir}/", "")
+        return IndexedRun(replace(run, folder=folder, model=run.model.partition(" at ")[0], reason=reason, changes=()))
+
+    def _write_page(self, folder: Path) -> IndexedRun | None:
+        """Write the page of a run, and return its row; ``None`` for a run without a manifest."""
+        played = self._played.pop(folder, None)
+        pages = played or RunPages([folder], self._now)
+        try:
+            data = pages.data()
+        except StoreError:
+            return None
+        page = self._page_of(folder)
+        follows = f"{folder.name}.json" if self._follow and (data.follow or played) else ""
+        _publish(replace(data, follow=self._follow and data.follow), page, follows)
+        if self._follow and data.follow:
+            self._played[folder] = pages
+        figures = data.runs[0].figures
+        known = [use.dollars for use in figures.usage if use.dollars is not None]
+        return replace(
+            self._row(replace(figures.run, folder=folder)),
+            scores=tuple(episode.score for episode in figures.episodes),
+            dollars=sum(known) if known else None,
+            link=quote(bytes(page.relative_to(self._to))),
+        )
+
+    def _write_index(self, rows: dict[Path, IndexedRun]) -> None:
+        if rows != self._rows or not (self._to / INDEX_FILE).exists():
+            data = IndexData(MAKER, tuple(rows.values()), follow=self._follow)
+            _publish(data, self._to / INDEX_FILE, JSON_FILE)
+            self._rows = dict(rows)
+
+
+def _publish(data: object, page: Path, follows: str) -> None:
+    """Write a page of a site, and beside it the file with its data that it polls, if there is one."""
+    content = as_json(data)
+    with reported_as(f"cannot make the folder {page.parent}"):
+        page.parent.mkdir(parents=True, exist_ok=True)
+    if follows:
+        write_atomically(page.with_name(follows), content, durable=False)
+    write_atomically(page, page_of(content, follows=follows).encode(), durable=False)
+
+
+def _index_in(folder: Path) -> Sequence[IndexedRun]:
+    """Return what the site in that folder has, nothing if there is none, or if it is of another version."""
+    try:
+        index = TypeAdapter(IndexData).validate_json((folder / JSON_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return ()
+    return index.index if index.program == MAKER else ()
 
 
 def repeat(

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Literal
 
 from pydantic import SecretStr, ValidationError
@@ -74,6 +75,8 @@ class RoleUsage:
     calls, failed: of all calls, and of those that gave no answer
     prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
     seconds: wall time of all calls
+    retries: requests beyond the first of each call; failed calls of earlier versions count none
+    median_seconds, longest_seconds: of a call
     dollars: of the calls with a known price; ``None`` if there are none
     unpriced: how many calls that were answered, usably or not, have no known price
     """
@@ -85,6 +88,9 @@ class RoleUsage:
     cached_tokens: int
     completion_tokens: int
     seconds: float
+    retries: int
+    median_seconds: float
+    longest_seconds: float
     dollars: float | None
     unpriced: int
 
@@ -108,6 +114,9 @@ def _usage(role: str, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleU
         cached_tokens=sum(call.cached_tokens for call in calls),
         completion_tokens=sum(call.completion_tokens for call in calls),
         seconds=round(sum(call.seconds for call in calls), 3),
+        retries=sum(max(0, call.requests - 1) for call in calls),
+        median_seconds=round(median(call.seconds for call in calls), 3),
+        longest_seconds=max(call.seconds for call in calls),
         dollars=sum(known) if known else None,
         unpriced=sum(map(_was_answered, calls)) - len(known),
     )

@@ -35,6 +35,7 @@ from zorkgpt.mapping.map_layout import Way, lay_out
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
 from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment, items_of
 from zorkgpt.report.played_run import PlayedRun
+from zorkgpt.report.run_summary import RunSummary
 
 PAGE_FORMAT = 3
 
@@ -122,6 +123,34 @@ class PageData:
     runs: tuple[PageRun, ...] = ()
     follow: bool = False
     kind: Literal["runs"] = "runs"
+    format: int = PAGE_FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRun:
+    """A run in the index of a folder.
+
+    run: its ``folder`` is relative to that of the index
+    scores: of its episodes at their end, oldest first
+    dollars: of the calls with a known price; ``None`` if there are none
+    link: the URL of its page, relative to the index; ``None`` if it cannot be shown
+    """
+
+    run: RunSummary
+    scores: tuple[int | None, ...] = ()
+    dollars: float | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexData:
+    """All that the page of many runs is given; ``follow``: it is kept up to date."""
+
+    program: str
+    index: tuple[IndexedRun, ...]
+    follow: bool = False
+    kind: Literal["index"] = "index"
+    runs: tuple[()] = ()
     format: int = PAGE_FORMAT
 
 

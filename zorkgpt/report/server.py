@@ -15,6 +15,7 @@ from importlib.resources import files
 from secrets import token_urlsafe
 from socketserver import ThreadingTCPServer
 from threading import Thread
+from urllib.parse import quote
 
 from pydantic import TypeAdapter
 from typing_extensions import Self, override
@@ -33,16 +34,16 @@ def page_with(data: object) -> str:
     return page_of(as_json(data))
 
 
-def page_of(content: bytes, *, follows: bool = False) -> str:
+def page_of(content: bytes, *, follows: str = "") -> str:
     """Return the page with data that is JSON already.
 
-    follows: it polls its own server for ``report.json``, the current version of the data
+    follows: the file beside it with the current version of the data, which it polls its server for; "" for none
     """
     packed = b64encode(gzip.compress(content, mtime=0)).decode()
-    source = f' data-follow="{JSON_FILE}"' if follows else ""
+    source = f' data-follow="{quote(follows)}"' if follows else ""
     element = f'<script type="application/json" id="zorkgpt-data" data-encoding="gzip-base64"{source}>'
     page = (files("zorkgpt.report") / "page" / "page.html").read_text(encoding="utf-8")
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{_policy(page, follows=follows)}">'
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{_policy(page, follows=bool(follows))}">'
     return page.replace(POLICY_PLACE, policy, 1).replace(DATA_PLACE, f"{element}{packed}</script>", 1)
 
 
@@ -86,7 +87,7 @@ class Edition:
     @classmethod
     def of(cls, content: bytes) -> Self:
         """Return the edition with these data, which are JSON."""
-        page = page_of(content, follows=True).encode()
+        page = page_of(content, follows=JSON_FILE).encode()
         return cls(page, gzip.compress(content, mtime=0), f'"{sha256(content).hexdigest()[:32]}"')
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
+from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import REPORT_FILE
 from zorkgpt.cli.terminal import print_line
@@ -28,8 +29,17 @@ def report(
         typer.Argument(help="Ids or folders of runs, or the folder of an ablation; by default the latest run."),
     ] = None,
     to: Annotated[Path, typer.Option("--to", "-o", help="File to write.", metavar="FILE")] = REPORT_FILE,
+    all_runs: Annotated[
+        bool, typer.Option("--all", help="Write a page for each run of the work folder, and an index, into --out.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="For --all: the folder to write.", metavar="DIR")] = Path("site"),
     watch: Annotated[
-        bool, typer.Option("--watch", help="Serve it on this computer instead, and follow runs that are being played.")
+        bool,
+        typer.Option(
+            "--watch",
+            help="Serve it on this computer instead, and follow runs that are being played. With --all: keep the "
+            "folder up to date.",
+        ),
     ] = False,
     with_runs: Annotated[
         bool, typer.Option("--with-runs", help="Of an ablation: write a page for each of its runs, too.")
@@ -45,6 +55,13 @@ def report(
     if port and not watch:
         raise ConfigurationError("--port is the port of --watch: add --watch")
     now = common_options.configuration_in(workdir, game)
+    if all_runs:
+        if runs or port or with_runs:
+            raise ConfigurationError(
+                "--all: name the folder with --workdir, and leave out RUNS, --port and --with-runs"
+            )
+        _publish(now, game, out, watch=watch)
+        return
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
         if len(runs) > 1 or watch:
             raise ConfigurationError(f"{runs[0]} is an ablation: report it alone, without --watch")
@@ -59,6 +76,33 @@ def report(
         return
     for line in write_report(chosen(), to, now):
         print_line(line)
+
+
+def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool) -> None:
+    """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
+    from session.files.run_folders import RUNS, run_folders
+    from zorkgpt.ablation.plan import PLAN_FILE
+    from zorkgpt.cli.pages import INDEX_FILE, Site
+
+    workdir = now.zork_game_workdir
+
+    def found() -> list[Path]:
+        if (workdir / PLAN_FILE).is_file():
+            return run_folders(each.parent for each in sorted(workdir.rglob(RUNS)))
+        return run_folders(each.path for each in common_options.folders_of(workdir, game))
+
+    if not watch and not found():
+        raise StoreError(f"there is no run yet in {workdir}")
+    site = Site(workdir, found, out, now, follow=watch)
+    count, written = site.update()
+    pages = f"{counted(written, 'new page')} of {counted(count, 'run')}"
+    print_line(f"{pages} in {out}: open {out / INDEX_FILE} in a browser, or publish the folder.")
+    try:
+        while watch:
+            time.sleep(LOOK)
+            site.update()
+    except KeyboardInterrupt:
+        return
 
 
 def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_runs: bool) -> None:

@@ -155,6 +155,7 @@ def test_usage_is_told_by_role_with_its_price_and_failures_cost_only_time(tmp_pa
     options = {"agent_model": "named", "prices": {"named": {"input": 2.0, "output": 10.0}}}
     agent, memory = figures(tmp_path, [started(), *calls], configuration=options).usage
     assert (agent.role, agent.calls, agent.failed, agent.seconds) == ("agent", 3, 1, 5.0)
+    assert (agent.retries, agent.median_seconds, agent.longest_seconds) == (0, 2.0, 3.0)
     assert (agent.prompt_tokens, agent.cached_tokens, agent.completion_tokens) == (1_000_000, 80, 100_000)
     assert (agent.dollars, agent.unpriced) == (3.0, 1)
     assert (memory.role, memory.calls, memory.failed) == ("memory", 1, 0)

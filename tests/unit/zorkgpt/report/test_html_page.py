@@ -57,7 +57,7 @@ def test_a_policy_allows_the_scripts_and_styles_of_the_page_by_checksum_and_noth
 
 
 def test_only_a_page_that_follows_a_run_may_ask_its_own_server() -> None:
-    page = page_of(b"{}", follows=True)
+    page = page_of(b"{}", follows="report.json")
     assert "connect-src 'self'" in POLICY.findall(page)[0]
     assert ' data-follow="report.json">' in page
 
