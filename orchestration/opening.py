@@ -24,10 +24,10 @@ from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
-from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
+from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions, ServerOptions
 from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
-from session.values import ROLES, StoryFacts
+from session.values import ROLES, Role, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.run_model import ChosenModel
@@ -70,7 +70,7 @@ def choose_model(
                         longest_prompt=longest_prompt,
                     )
                 )
-            settings[role] = _role_settings(configuration, options, embedded)
+            settings[role] = _role_settings(configuration, role, options, embedded)
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         require_prices(configuration, model.find_names())
@@ -94,16 +94,24 @@ def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Languag
 
 
 def _role_settings(
-    configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
+    configuration: GameConfiguration, role: Role, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
 ) -> RoleSettings:
     from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS  # noqa: PLC0415
     from zorkgpt.llm.openai.served_model import RoleSettings  # noqa: PLC0415
 
     limits, sampling = limits_of(configuration, options), options.sampling
+    own: ServerOptions = getattr(configuration.llm, role)
+    asked_for = dict.fromkeys(own.extra_body, f"llm.{role}.extra_body")
+    body = dict(own.extra_body)
+    if own.reasoning_effort is not None:
+        body["reasoning_effort"], asked_for["reasoning_effort"] = own.reasoning_effort, f"llm.{role}.reasoning_effort"
     if options.engine == "embedded":
         server = embedded[options.model]
-        extras = {} if options.model is not None and is_large(options.model) else SAMPLING_EXTRAS
-        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits, extras, compact=True)
+        if options.model is None or not is_large(options.model):
+            body = {**SAMPLING_EXTRAS, **body}
+        return RoleSettings(
+            server.model, server.base_url, server.api_key, sampling, limits, body, asked_for, compact=True
+        )
     if options.base_url is None and options.model is None:
         key_alone = "a key is set, but no model" if options.api_key else "no model is configured"
         raise ConfigurationError(f"{key_alone}: set one with --model or agent_model")
@@ -112,7 +120,9 @@ def _role_settings(
             f"no server is configured for {options.model}: set --base-url or OPENAI_API_KEY, or use a .gguf file"
         )
     key = options.api_key.get_secret_value() if options.api_key else None
-    return RoleSettings(options.model, options.base_url, key, sampling, limits)
+    return RoleSettings(
+        options.model, options.base_url, key, sampling, limits, body, asked_for, marks_cache=own.cache_control
+    )
 
 
 USERS_OWN = Path("infrastructure") / "zork.z5"

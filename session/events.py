@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from session.route import KnownRoute
 from session.values import Observation, Seed, StoryFacts, TurnRecord
 
-OptionValue = str | int | float | None
+OptionValue = JsonValue
 """The value of an option that may change within a run."""
 
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "stuck", "left"]

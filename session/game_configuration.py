@@ -19,6 +19,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    JsonValue,
     NonNegativeFloat,
     NonNegativeInt,
     PlainSerializer,
@@ -43,6 +44,7 @@ SHORTEST_KEY = 4
 
 Default = TypeVar("Default")
 
+_OWN_FIELDS = frozenset({"model", "messages", "stream", "stream_options", "response_format"})
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -59,6 +61,12 @@ def _from_json(value: object) -> object:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
         raise ValueError('expected a table, in JSON as in {"name": 1}') from error
+
+
+def _check_fields(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    for name in sorted(fields.keys() & _OWN_FIELDS):
+        raise ValueError(f"{name} is a field that the program sets itself")
+    return fields
 
 
 def _check_key(key: SecretStr) -> SecretStr:
@@ -181,10 +189,17 @@ class GameOptions(Options):
 
 
 class ServerOptions(Options):
-    """Where the model of one role is served, if not where the others are."""
+    """Where the model of one role is served, if not where the others are, and what its requests contain."""
 
     base_url: Address | None = Field(None, description="OpenAI-compatible address for this role alone")
     api_key: Key | None = Field(None, exclude=True, description="key for this role alone")
+    reasoning_effort: Text | None = Field(None, description="how much the model thinks: low, medium, high or another")
+    extra_body: Annotated[dict[Text, JsonValue], AfterValidator(_check_fields), Json] = Field(
+        {}, description="more fields of each request, which only this server knows"
+    )
+    cache_control: bool = Field(
+        False, description="the stable parts of prompts are marked, for servers that cache nothing else"
+    )
 
 
 class LanguageModelOptions(Options):

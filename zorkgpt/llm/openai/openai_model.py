@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from itertools import takewhile
 from threading import Event as Flag
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from session.game_configuration import LanguageModelOptions
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
-from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
+from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import ModelServer
 from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, RoleSettings, ServedModel
 
@@ -27,6 +28,7 @@ Result = TypeVar("Result")
 _LOG = logging.getLogger(__name__)
 _DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
 _AT_ONCE = 2  # answers of one completion that break off and are asked for again without a pause
+_MOST_MARKS = 3  # of a user prompt: Anthropic's models allow four in a request, one of which marks the instructions
 _REPORTED_FROM = 5.0  # seconds of waiting for a model that is down
 
 
@@ -52,6 +54,7 @@ class OpenAIModel:
         self._sleep = sleep
         self._clock = clock
         self._models: dict[Role, ServedModel] = {}
+        self._marked: dict[Role, tuple[str, tuple[int, ...]]] = {}
         keys = [each.api_key for each in settings.values()]
         server = cache(partial(ModelServer, clock=clock, other_keys=keys, stop=stop))
         served = cache(partial(ServedModel, clock=clock))
@@ -71,7 +74,8 @@ class OpenAIModel:
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")
         settings = self._settings[role]
-        exchange = Exchange(prompt, schema, settings.sampling, f"{role}_sampling.max_tokens")
+        marks = self._stable_parts(role, prompt.user) if settings.marks_cache else None
+        exchange = Exchange(prompt, schema, settings.sampling, f"{role}_sampling.max_tokens", marks)
         start = self._clock()
         completion = self._retry(role, partial(self._models[role].answer, exchange, settings), exchange)
         return replace(completion, seconds=self._clock() - start)
@@ -92,13 +96,37 @@ class OpenAIModel:
     def try_out(self, role: Role) -> None:
         """Make sure that the model that plays ``role`` can be used; wait for one that is down, as for an answer.
 
+        A model of another role is tested once if options add fields to its requests, and need not be up.
         Raises ``LanguageModelUnavailable`` as ``complete`` does.
         """
-        self._retry(role, partial(self._models[role].try_out, self._settings[role].limits))
+        self._retry(role, partial(self._models[role].try_out, self._settings[role]))
+        for other, settings in self._settings.items():
+            if other != role and settings.asked_for:
+                try:
+                    self._models[other].try_out(settings, self._clock() + settings.limits.timeout)
+                except ServerRefuses as error:
+                    raise _explained(error, other, self._models[other]) from error.__cause__
+                except RequestFailed as failure:
+                    _LOG.info("%s: %s", self._models[other].label, failure)
 
     def describe(self) -> str:
         """Return each distinct model and its server, in the order of the roles, without a request."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
+
+    def _stable_parts(self, role: Role, user: str) -> tuple[int, ...]:
+        """Return the ends of the parts of the prompt that earlier prompts of the role began with, in characters.
+
+        The last of them ends where the previous prompt began to differ. A server finds only what ended at a mark in an
+        earlier request, so earlier marks are kept. No part is blank, because servers refuse that.
+        """
+        before, marks = self._marked.get(role, ("", ()))
+        lines = zip(user.splitlines(keepends=True)[:-1], before.splitlines(keepends=True), strict=False)
+        end = sum(len(line) for line, _ in takewhile(lambda pair: pair[0] == pair[1], lines))
+        marks = tuple(mark for mark in marks if mark <= end)
+        if user[max(marks, default=0) : end].strip():
+            marks = (*marks, end)[-_MOST_MARKS:]
+        self._marked[role] = user, marks
+        return marks
 
     def __enter__(self) -> Self:
         return self

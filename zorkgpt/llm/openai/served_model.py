@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Generic
+from typing import TYPE_CHECKING, Final, Generic, cast
 
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue
@@ -23,7 +23,7 @@ from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import BASE_URL_MEND, ModelServer
 
 if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.chat import ChatCompletionContentPartTextParam, ChatCompletionMessageParam
 
 _LOG = logging.getLogger(__name__)
 TRIAL: Final[list[ChatCompletionMessageParam]] = [{"role": "user", "content": "Reply with OK."}]
@@ -38,10 +38,13 @@ REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, H
 """Statuses of a server that does not understand the form of a request."""
 _SAMPLING = frozenset(Sampling.model_fields)  # a role's own sampling may hold more, which is not for servers
 _SIGNS_OF_NO_SCHEMA = 2
+CACHE_MARKS = "cache_control"
+_CACHED: Final = {"type": "ephemeral"}
 _HINTS = {
     # The stream first: an answer that is held to its schema is worth more than one that streams.
     "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
     "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
+    CACHE_MARKS: re.compile(r"\bcontent\b.*\b(?:string|str|list|array|sequence|type)\b", re.IGNORECASE),
 }
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
 _ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
@@ -64,6 +67,8 @@ class RoleSettings:
     api_key: never shown; ``None`` for servers that want none
     limits: of its time and its attempts; the server is the one above
     extra_body: fields that only this server knows, sent as they are (llama.cpp's ``repeat_penalty``)
+    asked_for: the option that sets a field of ``extra_body``, by the field; a server that refuses it cannot be used
+    marks_cache: the stable parts of prompts are marked for the server's cache
     compact: answers are written without white space between their fields
     """
 
@@ -73,6 +78,8 @@ class RoleSettings:
     sampling: Sampling = field(default_factory=Sampling)
     limits: LanguageModelOptions = field(default_factory=LanguageModelOptions)
     extra_body: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
+    asked_for: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    marks_cache: bool = False
     compact: bool = False
 
 
@@ -114,16 +121,13 @@ class Dialect:
         self._words_helped += needed_words and not is_plain
         self.schema_in_prompt |= not self._is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
 
-    def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
-        """Return the field of ``sent`` that the server refused, if any, and leave it out or reword it from now on."""
-        words = str(failure)
-        if failure.status not in REFUSALS or _TOO_LONG.search(words):
-            return None
-        blamed = (name for name in sent if name == failure.parameter)
-        named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
-        hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
-        unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
-        name = next(chain(blamed, named, hinted, unnamed), None)
+    @property
+    def takes_cache_marks(self) -> bool:
+        """Whether the server has not refused to have parts of a prompt marked for its cache."""
+        return CACHE_MARKS not in self._refused
+
+    def learn(self, name: str) -> None:
+        """Leave out or reword a field that the server refused from now on."""
         if name == "response_format":
             del self._formats[0]
             self.schema_in_prompt |= not self._formats
@@ -131,9 +135,20 @@ class Dialect:
             self._max_tokens = "max_completion_tokens"
         elif name == "stream":
             self._refused |= {"stream", "stream_options"}
-        elif name is not None:
+        else:
             self._refused.add(name)
-        return name
+
+
+def refused_field(failure: RequestFailed, sent: Collection[str]) -> str | None:
+    """Return the field among those that were sent that the server refused, if any."""
+    words = str(failure)
+    if failure.status not in REFUSALS or _TOO_LONG.search(words):
+        return None
+    blamed = (name for name in sent if name == failure.parameter)
+    named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
+    hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
+    unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
+    return next(chain(blamed, named, hinted, unnamed), None)
 
 
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
@@ -193,6 +208,7 @@ class Exchange(Generic[Answer]):
     """The requests and replies of one completion.
 
     option: the name of the option that limits the tokens of an answer
+    marks: the ends of the stable parts of the user prompt, in characters, if they are marked for the server's cache
     repair: the messages of the next request that ask for an answer to be repaired; there is at most one repair
     schema_ignored: the server did not enforce the schema on the answer that needed repair
     usage, requests: sums over all replies, including failed requests
@@ -204,6 +220,7 @@ class Exchange(Generic[Answer]):
     schema: type[Answer]
     sampling: Sampling
     option: str
+    marks: tuple[int, ...] | None = None
     repair: list[ChatCompletionMessageParam] = field(default_factory=list)
     usage: TokenUsage = field(default_factory=TokenUsage)
     requests: int = 0
@@ -213,12 +230,18 @@ class Exchange(Generic[Answer]):
     schema_ignored: bool = False
     unusable: list[str] = field(default_factory=list)
 
-    def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
+    def messages(self, *, schema_in_prompt: bool, takes_marks: bool = True) -> list[ChatCompletionMessageParam]:
         """Return the messages of the next request."""
         user = f"{self.prompt.user}\n\n{schema_instruction(self.schema)}" if schema_in_prompt else self.prompt.user
+        system, user = _sendable(self.prompt.system), _sendable(user)
+        if self.marks is None or not takes_marks:
+            return [{"role": "system", "content": system}, {"role": "user", "content": user}, *self.repair]
+        starts = (0, *self.marks)
+        parts = [_text(user[start:end], marked=True) for start, end in pairwise(starts)]
+        parts.append(_text(user[starts[-1] :], marked=False))
         return [
-            {"role": "system", "content": _sendable(self.prompt.system)},
-            {"role": "user", "content": _sendable(user)},
+            {"role": "system", "content": [_text(system, marked=True)]},
+            {"role": "user", "content": parts},
             *self.repair,
         ]
 
@@ -322,12 +345,13 @@ class ServedModel:
         is_plain = not exchange.repair and not self._dialect.schema_in_prompt
         while True:
             fields = self._dialect.fields(exchange.sampling, exchange.schema, settings)
+            takes_marks = self._dialect.takes_cache_marks
             name = self.find_name()
             exchange.requests += 1
             try:
                 reply = self.server.ask(
                     name,
-                    exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
+                    exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt, takes_marks=takes_marks),
                     fields,
                     longest=settings.limits.max_answer_length,
                     stall=settings.limits.stall_timeout,
@@ -338,9 +362,12 @@ class ServedModel:
                 exchange.draw_anew()
                 raise
             except RequestFailed as failure:
-                refused = self._dialect.learn(failure, fields)
+                marks = [] if exchange.marks is None or not takes_marks else [CACHE_MARKS]
+                refused = refused_field(failure, [*fields, *marks])
                 if refused is None:
                     raise
+                _require_not_asked_for(refused, settings, failure)
+                self._dialect.learn(refused)
                 if refused not in self._warned_of:
                     self._warned_of.add(refused)
                     _LOG.warning(
@@ -350,24 +377,27 @@ class ServedModel:
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
         return completion
 
-    def try_out(self, limits: LanguageModelOptions, deadline: float) -> None:
+    def try_out(self, settings: RoleSettings, deadline: float) -> None:
         """Send a short request and read only the beginning of the reply, usable or not.
 
-        Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key or name, a spent quota, and a server that
-        is down.
+        Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key, name or option, a spent quota, and a
+        server that is down.
         """
+        fields: dict[str, JsonValue] = {"stream": True}
+        fields |= {name: settings.extra_body[name] for name in settings.asked_for}
         try:
             self.server.ask(
                 self.find_name(),
                 TRIAL,
-                {"stream": True},
+                fields,
                 longest=_TRIAL_LENGTH,
-                stall=limits.stall_timeout,
-                deadline=min(deadline, self._clock() + limits.timeout),
+                stall=settings.limits.stall_timeout,
+                deadline=min(deadline, self._clock() + settings.limits.timeout),
             )
         except ResponseInvalid as problem:
             _LOG.info("%s: the reply to the trial request: %s", self.label, problem)
         except RequestFailed as failure:
+            _require_not_asked_for(refused_field(failure, settings.asked_for), settings, failure)
             if failure.status not in REFUSALS:  # a refused form of request is changed when the run needs an answer
                 raise
 
@@ -388,6 +418,17 @@ class ServedModel:
             listed = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
             return ServerRefuses(f"{place}: 404: the server has no such model; it has: {listed}")
         return LanguageModelUnavailable(f"{place}: {failure}")
+
+
+def _require_not_asked_for(refused: str | None, settings: RoleSettings, failure: RequestFailed) -> None:
+    """Raise ``ServerRefuses`` if the user has set the field that the server refuses."""
+    if refused is not None and refused in settings.asked_for:
+        raise ServerRefuses(f"the server rejects {refused!r} ({settings.asked_for[refused]}): {failure}") from failure
+
+
+def _text(text: str, *, marked: bool) -> ChatCompletionContentPartTextParam:
+    part: ChatCompletionContentPartTextParam = {"type": "text", "text": text}
+    return cast("ChatCompletionContentPartTextParam", part | {CACHE_MARKS: _CACHED}) if marked else part
 
 
 def _sendable(text: str) -> str:
