@@ -9,7 +9,7 @@ import typer
 
 from session.values import ROLES
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_costs, print_error
+from zorkgpt.cli.terminal import print_costs, print_error, print_line
 
 PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the person wants it
 
@@ -48,6 +48,7 @@ def run(
 ) -> None:
     """Play a story with a language model and watch it."""
     from zorkgpt.cli.playing import play_run
+    from zorkgpt.llm.local_servers import unused_server
 
     options = {
         "max_turns_per_episode": max_turns,
@@ -73,6 +74,8 @@ def run(
         plan = AblationPlan({"": configuration}, stories_of([], configuration), pairs=1, episodes=episodes)
         print_costs(list(estimates(plan)), call_seconds)
         return
+    if not as_json and (unused := unused_server(resolved.configuration)):
+        print_line(unused)
     play_run(resolved, episodes=episodes, delay=delay, step=step, quiet=quiet, as_json=as_json, report=report)
 
 

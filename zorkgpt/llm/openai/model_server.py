@@ -96,15 +96,15 @@ class ModelServer:
             base_url=url.geturl(), api_key=api_key or _NO_KEY, max_retries=0, http_client=connections
         )
 
-    def model_names(self) -> list[str]:
-        """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
+    def model_names(self, seconds: float = _LISTING_SECONDS) -> list[str]:
+        """Return the models that the server lists, in its order. Raises ``LanguageModelError``, also after the time."""
 
         def request() -> list[_Model]:
-            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
+            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds})
             _content_type(listed.headers)
             return _ModelList.model_validate_json(listed.content).data
 
-        models = self._within(self._clock() + _LISTING_SECONDS, request, "list of models")
+        models = self._within(self._clock() + seconds, request, "list of models")
         return [self._secrets.hidden_in_name(model.id) for model in models]
 
     def ask(
@@ -199,9 +199,13 @@ class ModelServer:
 
 
 def served_models(
-    base_url: str | None, api_key: SecretStr | None, other_keys: Iterable[SecretStr | None] = ()
+    base_url: str | None,
+    api_key: SecretStr | None,
+    other_keys: Iterable[SecretStr | None] = (),
+    *,
+    seconds: float = _LISTING_SECONDS,
 ) -> tuple[str, ...]:
-    """Return the names of the models that a server lists, with one request and a timeout of ten seconds.
+    """Return the names of the models that a server lists, with one request that takes at most so many seconds.
 
     base_url: ``None`` is the client's own default
     other_keys: keys of other servers, also hidden in this server's texts
@@ -212,7 +216,7 @@ def served_models(
     hidden = [key.get_secret_value() for key in other_keys if key]
     server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
     try:
-        return tuple(server.model_names())
+        return tuple(server.model_names(seconds))
     except LanguageModelError as error:
         raise LanguageModelUnavailable(f"{server.address}: {error}") from error
     finally:
