@@ -14,6 +14,7 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.processes import program
 from session.text import one_line
+from zorkgpt.cli import completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,10 +33,19 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-RunOrLatest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the latest.")]
+RunOrLatest = Annotated[
+    str | None,
+    typer.Argument(help="Id of a run, or its folder; by default the latest.", autocompletion=completion.run_ids),
+]
 StoryToPlay = Annotated[Path | None, typer.Option("--game", help="Story file to play.", metavar="FILE")]
 OfStory = Annotated[
-    str | None, typer.Option("--game", help="Only this story: its name, or its file where it is now.", metavar="STORY")
+    str | None,
+    typer.Option(
+        "--game",
+        help="Only this story: its name, or its file where it is now.",
+        metavar="STORY",
+        autocompletion=completion.stories,
+    ),
 ]
 Workdir = Annotated[
     Path | None, typer.Option(help="Work folder, with the runs and what they learnt.", metavar="DIR", parser=_folder)
@@ -46,10 +56,22 @@ MaxStuck = Annotated[
 ]
 Delay = Annotated[float, typer.Option(min=0, max=3600, help="Seconds to wait before each turn, for spectators.")]
 Model = Annotated[
-    str | None, typer.Option(help="Model by name; or a .gguf file or hf:OWNER/REPO, in-process.", metavar="M")
+    str | None,
+    typer.Option(
+        help="Model by name; or a .gguf file or hf:OWNER/REPO, in-process.",
+        metavar="M",
+        autocompletion=completion.models,
+    ),
 ]
 BaseUrl = Annotated[str | None, typer.Option(help="URL of an OpenAI-compatible server.")]
-Assist = Annotated[str | None, typer.Option(help="Help: valid-actions, fresh-actions, proven-routes.", metavar="KINDS")]
+Assist = Annotated[
+    str | None,
+    typer.Option(
+        help="Help: valid-actions, fresh-actions, proven-routes.",
+        metavar="KINDS",
+        autocompletion=completion.kinds_of_help,
+    ),
+]
 MaxCost = Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")]
 MaxTokens = Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")]
 MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")]

@@ -9,6 +9,7 @@ import typer
 
 from session.text import counted
 from zorkgpt.cli import common_options
+from zorkgpt.cli.completion import run_ids
 from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_error, print_json, print_table
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ KNOWN = ("memories", "knowledge", "rooms", "routes")
 
 
 def compare(
-    one: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its folder.")],
-    other: Annotated[str, typer.Argument(metavar="RUN", help="Another one.")],
+    one: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its folder.", autocompletion=run_ids)],
+    other: Annotated[str, typer.Argument(metavar="RUN", help="Another one.", autocompletion=run_ids)],
     as_json: common_options.AsJson = False,
     workdir: common_options.Workdir = None,
 ) -> None:

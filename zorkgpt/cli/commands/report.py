@@ -13,6 +13,7 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import REPORT_FILE
+from zorkgpt.cli.completion import run_ids
 from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ LOOK = 1.0  # seconds between looks at the journals of runs that are followed
 def report(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids or folders of runs, or the folder of an ablation; by default the latest run."),
+        typer.Argument(
+            help="Ids or folders of runs, or the folder of an ablation; by default the latest run.",
+            autocompletion=run_ids,
+        ),
     ] = None,
     to: Annotated[Path, typer.Option("--to", "-o", help="File to write.", metavar="FILE")] = REPORT_FILE,
     all_runs: Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
+from zorkgpt.cli.completion import models, run_ids
 from zorkgpt.cli.terminal import print_error, print_line
 
 if TYPE_CHECKING:
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
 
 def resume(
     run: Annotated[
-        str | None, typer.Argument(help="Id of a run, or its folder; by default the latest that can be resumed.")
+        str | None,
+        typer.Argument(
+            help="Id of a run, or its folder; by default the latest that can be resumed.", autocompletion=run_ids
+        ),
     ] = None,
     workdir: common_options.Workdir = None,
     game: common_options.OfStory = None,
-    model: Annotated[str | None, typer.Option(help="Model that plays from here on.", metavar="M")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model that plays from here on.", metavar="M", autocompletion=models)
+    ] = None,
     base_url: Annotated[str | None, typer.Option(help="URL of the models' server from here on.")] = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
