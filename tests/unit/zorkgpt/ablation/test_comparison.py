@@ -1,15 +1,25 @@
-"""What differences show and what they do not; warnings are errors here too."""
+"""What runs came to, and what their differences show; warnings are errors here too."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
+from pathlib import Path
 from random import Random
+from statistics import fmean, pvariance
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from session.errors import StoreError
+from session.events import Event, RunEnded
+from session.files.journal import JOURNAL_FILE
+from tests.fixtures.run_events import answered
 from tests.fixtures.small_ablation import measured_pairs, measured_run
+from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.ablation.comparison import (
     LEAST_PAIRS,
     NO_DIFFERENCE,
@@ -18,11 +28,13 @@ from zorkgpt.ablation.comparison import (
     ONE_PAIR,
     Comparison,
     arm_scores,
+    bootstrap_interval,
     compare,
     compare_all,
     pairs_needed,
+    permutation_p,
 )
-from zorkgpt.ablation.measures import RunMeasures
+from zorkgpt.ablation.measures import SCORES, RunMeasures, finished_run, measure, share, turns_to
 from zorkgpt.ablation.results import conclusions
 
 
@@ -175,3 +187,114 @@ def test_one_run_alone_is_scored_without_an_interval_and_one_without_points_not_
 ) -> None:
     score = next(arm_scores([replace(measured_run("dyeworks", "full", 1, 0), score=points)]))
     assert (score.runs, score.score, score.low, score.high) == (runs, points, None, None)
+
+
+def scoring(*scores: int) -> list[Event]:
+    """An episode of as many turns, with the score after each."""
+    record = turn(1, "wait", score=scores[0])
+    records = [record]
+    for number, score in enumerate(scores[1:], start=2):
+        record = turn(number, "wait", record.after, score=score)
+        records.append(record)
+    return [started(), *(played(each) for each in records), ended(), RunEnded(1)]
+
+
+def measured(workdir: Path, *events: Event, arm: str = "full") -> RunMeasures:
+    return measure(write_run(workdir / arm, events), "dyeworks", arm, 1)
+
+
+def test_what_is_learnt_after_a_turn_takes_time_too(tmp_path: Path) -> None:
+    calls = [
+        answered(role=role, seconds=seconds) for role, seconds in (("agent", 1.0), ("memory", 4.0), ("analysis", 8))
+    ]
+    run = measured(tmp_path, started(), *calls, played(turn(1, "wait"), seconds=1.5), ended(), RunEnded(1))
+    assert run.seconds == 13.5
+
+
+@pytest.mark.parametrize("line", [1, 2])
+def test_a_journal_that_somebody_changed_is_not_measured(tmp_path: Path, line: int) -> None:
+    folder = write_run(tmp_path, scoring(0, 5))
+    journal = folder / JOURNAL_FILE
+    lines = journal.read_bytes().split(b"\n")
+    lines[line] = lines[line].replace(b'"event":', b'"event" :')
+    journal.write_bytes(b"\n".join(lines))
+    assert finished_run(tmp_path) == folder
+    with pytest.raises(StoreError, match=rf"journal.jsonl:{line + 1}: .* plays it again"):
+        measure(folder, "dyeworks", "full", 1)
+
+
+def test_who_goes_on_to_a_higher_score_is_not_slower_for_it(tmp_path: Path) -> None:
+    runs = [
+        measured(tmp_path, *scoring(0, 5, 5, 5, 10), arm="full"),
+        measured(tmp_path, *scoring(0, 0, 0, 5), arm="other"),
+    ]
+    assert [run.turns_to_best for run in runs] == [5, 4]
+    (found,) = (each for each in compare_all(runs, None) if each.measure == "turns to best")
+    assert found.difference == 2 - 4
+
+
+def test_a_score_that_was_never_won_takes_no_turns(tmp_path: Path) -> None:
+    run = measured(tmp_path, *scoring(0, 0))
+    assert (run.turns_to_best, turns_to(5, run.episodes), turns_to(None, run.episodes)) == (None, None, None)
+
+
+def test_scores_are_told_in_shares_of_what_the_story_holds_where_that_is_known(tmp_path: Path) -> None:
+    run = measured(tmp_path, *scoring(0, 5))
+    assert (run.score, run.max_score) == (5, 50)
+    assert [share(run, measure) for measure in SCORES] == [10] * 4
+    assert share(replace(run, max_score=None), "score") is None
+
+
+def test_a_storys_own_word_stands_above_the_users(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, scoring(0, 5))
+    assert measure(folder, "dyeworks", "full", 1, max_score=7).max_score == 50
+
+
+def drawn(random: Random, *, stories: int, pairs: int, between: float, within: float) -> list[list[float]]:
+    """Differences around 0: a mean for each story, and pairs around it; the spreads are standard deviations."""
+    means = [random.gauss(0, between) for _ in range(stories)]
+    return [[random.gauss(each, within) for _ in range(pairs)] for each in means]
+
+
+def test_of_one_story_it_is_the_ordinary_bootstrap() -> None:
+    values = [10.0, 12, 8, 9, 11, 14, 7, 10]
+    ordinary = stats.bootstrap(
+        (values,), np.mean, n_resamples=9999, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert bootstrap_interval([values]) == pytest.approx((ordinary.low, ordinary.high), abs=0.15)
+
+
+def test_two_stories_without_a_spread_of_their_own_are_as_far_apart_as_the_interval_is_wide() -> None:
+    """A resample has both stories, or the same one twice: a mean of 1, 2 or 3, each end once in four times."""
+    assert bootstrap_interval([[1, 1, 1, 1], [3, 3, 3, 3]]) == (1, 3)
+    assert bootstrap_interval([[5, 5], [5, 5, 5]]) == (5, 5)
+
+
+def test_each_story_counts_as_much_as_any_other_however_many_pairs_it_has() -> None:
+    """Five stories of 100 pairs without a difference do not drown five of one pair that differ by 10."""
+    low, high = bootstrap_interval([*[[0.0] * 100] * 5, *[[10.0]] * 5])
+    assert (low, high) == (2, 8)  # of ten stories drawn, two to eight differ
+
+
+def test_its_width_is_that_of_the_spread_between_stories_and_within_them() -> None:
+    stories = drawn(Random(3), stories=12, pairs=10, between=3, within=5)
+    between = pvariance([fmean(each) for each in stories])
+    within = fmean([pvariance(each) / len(each) for each in stories])
+    low, high = bootstrap_interval(stories)
+    assert high - low == pytest.approx(2 * 1.96 * sqrt((between + within) / len(stories)), rel=0.04)
+
+
+@pytest.mark.slow
+def test_it_holds_the_truth_about_as_often_as_it_says() -> None:
+    """95 % of percentile intervals should; with ten stories a few less do."""
+    random = Random(4)
+    intervals = [bootstrap_interval(drawn(random, stories=10, pairs=4, between=2, within=4)) for _ in range(100)]
+    assert 84 <= sum(low <= 0 <= high for low, high in intervals) <= 99
+
+
+def test_signs_are_permuted_over_all_stories_exactly_and_in_the_permutation_too_a_story_counts_once() -> None:
+    """Of 2**7 signs of pairs, the six small ones of a story weigh as much together as the one of the other."""
+    assert permutation_p([[1, 1, 1], [2, 2, 2]]) == 2 / 2**6
+    assert permutation_p([[1, -1], [0]]) == 1
+    assert permutation_p([[1.0] * 6, [1.0]]) == 2 / 2**7
+    assert permutation_p([[1.0] * 6, [-1.0]]) == 1

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from session.commands import ParserFamily, Vocabulary
 from session.errors import LanguageModelUnavailable
 from session.game_state import Tries
-from session.values import Observation, Proposal, Verdict
-from tests.unit.zorkgpt.players.dye_works import learn, moment, turn, vocabulary
+from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
+from tests.unit.zorkgpt.players.dye_works import (
+    BANNER,
+    BASKET,
+    LOFT,
+    LOOM,
+    PARENTS,
+    SPOOL,
+    VATS,
+    in_the_loft,
+    learn,
+    moment,
+    turn,
+    vocabulary,
+)
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -97,3 +112,226 @@ def test_it_is_told_how_often_a_command_was_typed_and_a_long_outcome_is_cut() ->
     for _ in range(3):
         learn(judging, turn(AT_HAND, moment(), moment("No" * 31)))
     assert judge(judging, AT_HAND).reason.endswith(f"`take basket` (3 times): {'No' * 28} […]")
+
+
+def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:
+    words = words or vocabulary()
+    return ObjectCheck(words, graph or MapGraph(), MovementAnalyzer(words.directions))
+
+
+def kind(action: str, observation: Observation | None = None, *, family: ParserFamily = "infocom") -> str:
+    return check(vocabulary(family)).opinion(observation or moment(), action).kind
+
+
+def knowing(*rooms: int) -> MapGraph:
+    graph = MapGraph()
+    for num in rooms:
+        graph.add_room(num)
+    return graph
+
+
+TAKEABLE, STATIC = 17, 18
+
+
+@pytest.mark.parametrize(
+    ("names", "attributes", "expected"),
+    [
+        ({"takeable": TAKEABLE}, set(), "none"),
+        ({"takeable": TAKEABLE}, {TAKEABLE}, "accept"),
+        ({"static": STATIC}, {STATIC}, "none"),
+        ({"static": STATIC}, set(), "accept"),
+        ({}, set(), "accept"),
+    ],
+)
+def test_whether_a_fixed_thing_can_be_taken_is_left_to_the_model(
+    names: dict[str, int], attributes: set[int], expected: str
+) -> None:
+    words = vocabulary()
+    judge = ObjectCheck(words, MapGraph(), MovementAnalyzer(words.directions), names)
+    basket = GameObject(BASKET, "basket", VATS, frozenset(attributes))
+    here = replace(moment(), visible=(basket,))
+    assert judge.opinion(here, "take basket").kind == expected
+    assert judge.opinion(here, "dip basket").kind == "accept"
+    assert judge.opinion(here, "take banner in basket").kind == "accept"
+
+
+def with_parent(num: int, parent: int, text: str = "You stand among the vats.") -> Observation:
+    return moment(text, parents=(*PARENTS[:num], parent, *PARENTS[num + 1 :]))
+
+
+LISTS = ("take basket and banner", "take basket, banner, and the basket.", "take grey-banner")
+
+
+ACCEPTED = (
+    "take basket",
+    "dip banner in basket",
+    "wait",
+    "north",
+    "go up",
+    "take all",
+    "ask basket about loom",
+    *LISTS,
+)
+LEFT_OPEN = (
+    *("", "banner", "take spool", "wait. north", "take basket and", "take basket and wait", "ask loom about basket"),
+    # topics, orders and lists of things elsewhere
+    *("ask loom", "wait for loom", "dip banner about loom", "banner, take loom", "take loom and banner"),
+)
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"), [*((action, "accept") for action in ACCEPTED), *((action, "none") for action in LEFT_OPEN)]
+)
+def test_what_names_only_things_at_hand_is_accepted_and_all_else_is_open(action: str, expected: str) -> None:
+    assert kind(action) == expected
+
+
+@pytest.mark.parametrize(
+    ("action", "observation", "expected"),
+    [
+        ("take mordant", moment("A jar of mordant stands here."), "accept"),
+        ("take spool", with_parent(SPOOL, BANNER), "accept"),
+        ("take mordant", replace(moment(), visible=(GameObject(BASKET, "jar of mordant", VATS),)), "accept"),
+        ("take loom", replace(moment(), awaits_key=True), "accept"),
+        ("take spool", with_parent(SPOOL, LOOM), "refuse"),
+        ("dip banner in loom", moment(), "refuse"),
+        ("take loom", moment("Through the window you see a loom."), "none"),
+        ("take loom", moment("What do you want to take?"), "none"),
+        ("gazebo", moment("What is your name?"), "none"),
+        ("take loom", moment(parents=(*PARENTS[:LOOM], SPOOL, LOOM, *PARENTS[SPOOL + 1 :])), "none"),
+        ("take loom", replace(moment(), parents=()), "none"),
+        ("take loom", replace(moment(), location=None), "none"),
+    ],
+    ids=[
+        *("told of", "in something carried", "known by its short name", "the story waits for a key"),
+        *("in something elsewhere", "the second thing", "seen from afar", "a question", "a question for a word"),
+        *("a tree that runs in a circle", "no tree", "no place"),
+    ],
+)
+def test_the_moment_decides_what_is_certain(action: str, observation: Observation, expected: str) -> None:
+    assert kind(action, observation) == expected
+
+
+@pytest.mark.parametrize(
+    ("action", "family", "expected"),
+    [
+        ("take loom", "inform", "none"),  # only places where the player was are known to be rooms
+        ("frobnicate banner", "infocom", "refuse"),  # that parser stumbles on any word that it does not know
+        ("frobnicate banner", "inform", "refuse"),  # this one on the first for certain
+        ("take gazebo", "inform", "none"),
+        ("frobnicate banner", "unknown", "none"),
+    ],
+)
+def test_the_family_of_the_parser_decides_what_is_certain(action: str, family: ParserFamily, expected: str) -> None:
+    opinion = check(vocabulary(family)).opinion(moment(), action)
+    assert opinion.kind == expected
+    assert ("'frobnicate'" in opinion.reason) == (expected == "refuse")
+
+
+class TestAbsentThings:
+    def test_a_thing_in_another_room_is_refused_by_its_name(self) -> None:
+        opinion = check().opinion(moment(), "take the loom.")
+        assert (opinion.kind, opinion.source) == ("refuse", "object_tree")
+        assert "'loom'" in opinion.reason
+        assert check(vocabulary("inform"), knowing(VATS, LOFT)).opinion(moment(), "take loom").kind == "refuse"
+
+    @pytest.mark.parametrize("action", ["take spool", "take river", "take mordant", "take grey loom", "take it"])
+    def test_what_is_hidden_here_nowhere_or_no_object_or_shares_a_word_is_not(self, action: str) -> None:
+        assert kind(action) != "refuse"
+
+    def test_every_word_of_a_phrase_has_to_name_the_thing_in_informs_stories_alone(self) -> None:
+        graph = knowing(VATS, LOFT)
+        assert check(vocabulary("inform"), graph).opinion(moment(), "take grey loom").kind == "refuse"
+        assert check(vocabulary("infocom"), graph).opinion(moment(), "take grey loom").kind == "none"
+
+    def test_what_the_text_here_and_not_elsewhere_told_of_earlier_in_the_episode_is_not_absent(self) -> None:
+        told = check()
+        learn(told, turn("wait", in_the_loft("A loom."), in_the_loft("Time passes.")))
+        assert told.opinion(moment(), "take loom").kind == "refuse"
+        learn(told, turn("wait", moment("A loom rattles overhead."), moment("Time passes.")))
+        assert told.opinion(moment(), "take loom").kind == "none"
+        told.reset(Tries())
+        assert told.opinion(moment(), "take loom").kind == "refuse"
+
+    def test_an_answer_that_echoes_the_command_tells_of_nothing(self) -> None:
+        answered = check()
+        answer = moment("You see no loom here, but a treadle.")
+        learn(answered, turn("take loom", moment(), answer))
+        assert answered.opinion(answer, "take loom").kind == "refuse"
+        assert answered.opinion(answer, "take treadle").kind == "none"
+        learn(answered, turn("wait", answer, moment()))
+        assert answered.opinion(moment(), "take loom").kind == "refuse"
+
+    def test_a_preposition_that_a_thing_elsewhere_has_as_a_name_parts_the_phrases_all_the_same(self) -> None:
+        words = vocabulary("inform")
+        words = replace(words, objects={**words.objects, "in": (LOOM,)}, mentions={**words.mentions, "in": (LOOM,)})
+        judge = check(words, knowing(VATS, LOFT))
+        assert judge.opinion(moment(), "dip banner in basket").kind == "accept"
+        assert judge.opinion(moment(), "dip banner in loom").kind == "refuse"
+
+    def test_a_word_that_something_here_may_answer_to_in_its_own_way_is_not_refused(self) -> None:
+        words = vocabulary()
+        words = replace(words, mentions={**words.mentions, "loom": (LOOM, BASKET)})
+        assert check(words).opinion(moment(), "take loom").kind == "accept"
+
+
+@pytest.mark.parametrize("action", ["take 7", 'dip "gazebo"', "take x-ray", "lightning banner"])
+def test_numbers_quotations_marks_and_words_told_apart_by_no_letter_kept_are_not_refused(action: str) -> None:
+    words = vocabulary()
+    words = replace(words, words=words.words | {"lightn"})
+    assert check(words).opinion(moment(), action).kind != "refuse"
+
+
+def failing(*tries: TurnRecord, graph: MapGraph | None = None) -> ObjectCheck:
+    """Return a check that has seen these turns, with a map on which the exit north of the vats is pruned."""
+    graph = graph or MapGraph()
+    for _ in range(3):
+        graph.record_failure(VATS, "north", prune_after=3)
+    judge = check(graph=graph)
+    for each in tries:
+        learn(judge, each)
+    return judge
+
+
+def shut(world: str = "w1", answer: str = "The gate is shut.") -> TurnRecord:
+    """Return a turn in which the exit north of the vats failed, in that state of the world."""
+    return turn("north", moment(world=world), moment(answer, world=world))
+
+
+class TestExits:
+    def test_an_exit_that_failed_three_times_in_this_very_state_of_the_world_is_refused_however_it_is_worded(
+        self,
+    ) -> None:
+        opinion = failing(shut(), shut(), shut()).opinion(moment(), "Go north")
+        assert (opinion.kind, opinion.source) == ("refuse", "map")
+        assert "'north'" in opinion.reason
+        assert "The gate is shut." in opinion.reason
+
+    def test_another_exit_or_another_room_is_not(self) -> None:
+        judge = failing(shut(), shut(), shut())
+        assert judge.opinion(moment(), "up").kind == "accept"
+        assert judge.opinion(in_the_loft(), "north").kind == "accept"
+
+    def test_nor_is_one_that_failed_in_other_states_or_episodes_alone(self) -> None:
+        """A desert with an exit only at the fourth step changes with each step, and so does a turning wheel."""
+        assert failing().opinion(moment(), "north").kind == "none"
+        assert failing(shut("w2"), shut("w3"), shut("w4")).opinion(moment(world="w5"), "north").kind == "none"
+        turning = [
+            turn("north", moment(world=f"w{each}"), moment("It turns.", world=f"w{each + 1}")) for each in range(4)
+        ]
+        assert failing(*turning).opinion(moment(world="w3"), "north").kind == "none"
+
+    def test_it_may_have_opened_when_anything_has_changed_while_the_player_walked_about_too(self) -> None:
+        judge = failing(shut(), shut(), shut())
+        learn(judge, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
+        assert judge.opinion(moment(world="w3"), "north").kind == "none"
+        assert judge.opinion(moment(), "north").kind == "refuse"
+
+    def test_where_the_answers_differ_or_no_state_is_known_nothing_is_certain(self) -> None:
+        assert failing(shut(), shut(), shut(answer="A dog growls.")).opinion(moment(), "north").kind == "none"
+        assert failing(*[shut("")] * 3).opinion(moment(world=""), "north").kind == "none"
+
+    def test_where_a_walk_led_back_to_the_same_place_no_exit_is_certain_to_fail(self) -> None:
+        """A maze in a single room keeps the position in state that the object tree does not show."""
+        around = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
+        assert failing(shut(), around, shut(), shut()).opinion(moment(), "north").kind == "none"

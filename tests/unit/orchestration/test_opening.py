@@ -1,4 +1,4 @@
-"""A work folder belongs to the first story that was played in it."""
+"""The story, the model and the work folder of a run are chosen, and a folder belongs to its first story."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.opening import bind_to_story, folder_for_story
-from session.errors import ConfigurationError, StoreError
-from session.game_configuration import GameConfiguration
-from session.values import StoryFacts
+from orchestration.opening import bind_to_story, choose_model, choose_story, folder_for_story, limits_of
+from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
+from session.game_configuration import GameConfiguration, GameOptions
+from session.values import ROLES, StoryFacts
+from tests.fixtures.misbehaving_server import MisbehavingServer, Says
 
 VATS = StoryFacts("vats.z5", "vats", "a" * 64, version=5, release=1, serial="260101", known=False)
 MOOR = replace(VATS, path="moor.z5", name="moor", sha256="b" * 64)
@@ -80,3 +81,52 @@ def test_a_link_out_of_the_work_folder_is_neither_read_nor_written(tmp_path: Pat
     with pytest.raises(StoreError, match=r"story\.json is a link to .*, outside of its folder"):
         bind_to_story(tmp_path / "work", VATS)
     assert not (tmp_path / "outside.json").exists()
+
+
+def test_the_story_asked_for_comes_before_the_users_copy_and_that_before_ours(tmp_path: Path, own_story: Path) -> None:
+    ours = choose_story(GameConfiguration(), tmp_path)
+    assert ours.path == own_story
+    assert "ships with ZorkGPT" in ours.describe()
+    copy = tmp_path / "infrastructure" / "zork.z5"
+    copy.parent.mkdir()
+    copy.write_bytes(b"")
+    choice = choose_story(GameConfiguration(), tmp_path)
+    assert choice.path == copy
+    assert choice.describe() == "zork.z5 (your copy, in infrastructure/)"
+    choice = choose_story(GameConfiguration(game=GameOptions(file=Path("mine.z8"))), tmp_path)
+    assert choice.describe() == "mine.z8 (asked for)"
+
+
+def test_a_server_without_a_named_model_plays_with_its_first_one() -> None:
+    with (
+        MisbehavingServer(Says(500), models=("first", "second")) as server,
+        choose_model(GameConfiguration(llm={"base_url": server.base_url})) as chosen,
+    ):
+        assert chosen.description == f"first at {server.base_url}"
+
+
+def test_a_key_without_a_model_is_a_mendable_error_and_no_model_is_picked_for_the_user() -> None:
+    with (
+        pytest.raises(ConfigurationError, match="set one with --model"),
+        choose_model(GameConfiguration(llm={"api_key": "sk-planted"})),
+    ):
+        pass
+
+
+def test_a_server_that_is_not_there_is_said_before_anything_is_played() -> None:
+    configuration = GameConfiguration(llm={"base_url": "http://127.0.0.1:9/v1"})
+    with pytest.raises(LanguageModelUnavailable, match="is the server running there"), choose_model(configuration):
+        pass
+
+
+def test_a_model_that_play_goes_on_without_is_not_waited_for_all_night() -> None:
+    llm = {
+        "base_url": "http://here:1/v1",
+        "patience": "8h",
+        "critic": {"base_url": "http://there:1/v1"},
+        "memory": {"base_url": "http://here:1/v1"},
+    }
+    configuration = GameConfiguration.model_validate({"llm": llm})
+    patience = {role: limits_of(configuration, configuration.role(role)).patience for role in ROLES}
+    assert patience["agent"] == patience["memory"] == 8 * 3600
+    assert patience["critic"] == 300
