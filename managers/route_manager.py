@@ -31,7 +31,7 @@ from session.game_state import GameState
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
 from session.text import counted, cut_at, description_in, sentences_of
 from session.values import Observation, Proposal, TurnRecord
-from zorkgpt.mapping.navigation import leads_farther, shortest_route
+from zorkgpt.mapping.navigation import shortest_route
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
@@ -175,12 +175,6 @@ class RouteManager(BaseManager):
         )
         safe = max((each.promise(done) for each in beginnings), default=0.0)
         return route.promise(done) + (1 - route.trust(done)) * max(safe, 0)
-
-    @property
-    def may_travel(self) -> bool:
-        """Whether there is anywhere to walk to that takes more than a command."""
-        here = self.game_state.current_room_id
-        return self._map is not None and here is not None and leads_farther(self._map.game_map, here)
 
     def set_out(self, proposal: Proposal, observation: Observation) -> str:
         """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""

@@ -15,7 +15,7 @@ from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from session.commands import Vocabulary, commands_of
-from session.context import AgentContext, OfferedRoute, Place, PromptSection
+from session.context import AgentContext, OfferedRoute, PromptSection
 from session.errors import GameError, LanguageModelError, ZorkGPTError
 from session.events import GameFailed, ProposalReviewed
 from session.files.inputs import Inputs
@@ -24,7 +24,7 @@ from session.game_state import GameState
 from session.values import Observation, Proposal, Seed, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.stand_ins import LEAVING
-from zorkgpt.players.agent import Agent, ReadingAnswer, told_ways
+from zorkgpt.players.agent import Agent, ReadingAnswer
 from zorkgpt.players.critic import Critic
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -233,18 +233,15 @@ class Turn:
         *,
         offers_ways: bool,
     ) -> AgentContext:
-        may_travel = self.routes is not None and self.routes.may_travel and offers_ways
-        routes = routes if offers_ways else ()
-        told = told_ways(routes, may_travel=may_travel) if not valid_actions else ""
         context = self.context.get_agent_context(
             before,
-            (*learnt, PromptSection("Known ways", told, place=Place.CHOICE)),
+            learnt,
             valid_actions=valid_actions,
             rejections=rejections,
-            system=self.agent.system_prompt(assisted=valid_actions is not None),
+            system=self.agent.system_prompt(assisted=valid_actions is not None, offers_ways=offers_ways),
             turn_limit=self.limit,
         )
-        return replace(context, routes=routes, may_travel=may_travel)
+        return replace(context, routes=routes if offers_ways else (), offers_ways=offers_ways)
 
     def _judge(
         self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, review: ProposalReviewed | None
@@ -329,6 +326,7 @@ def build_turn(
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
             keeps_notes=not is_persons and reasoning_length is None,
+            travels=learning.find(RouteManager) is not None,
             reasoning_length=reasoning_length,
         ),
         critic=learning.critic,

@@ -66,12 +66,13 @@ class AgentContext:
     """Everything that the agent may know when it chooses a command.
 
     valid_actions: the commands that the agent must choose from; ``None`` if any command is allowed
+    offers_ways: the agent may follow a route or walk to a location instead
     """
 
     sections: tuple[PromptSection, ...]
     valid_actions: tuple[str, ...] | None = None
     routes: tuple[OfferedRoute, ...] = ()
-    may_travel: bool = False
+    offers_ways: bool = True
 
     def render(self) -> str:
         """Return the sections as one Markdown text."""

@@ -21,11 +21,11 @@ from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, Kno
 from managers.memory.prompt import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives import ObjectivesAnswer
-from session.context import AgentContext, OfferedRoute
+from session.context import AgentContext
 from session.text import TokenCounter
 from zorkgpt.llm.openai.served_model import response_format
 from zorkgpt.llm.stand_ins import ScriptedLLM
-from zorkgpt.players.agent import Agent, ReadingAnswer, told_ways
+from zorkgpt.players.agent import Agent, ReadingAnswer
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -74,13 +74,11 @@ MOST_TOKENS = 1200
 
 
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
-    """The instructions of an agent and its answer's schema; with routes if it travels."""
+    """The instructions of an agent and its answer's schema."""
     model = ScriptedLLM([{"action": "wait"}])
-    routes = (OfferedRoute(1, "somewhere"),) if options.pop("travels", False) else ()
-    told = told_ways(routes, may_travel=bool(routes))
-    Agent(model, **options).propose(AgentContext((), routes=routes, may_travel=bool(routes)))
+    Agent(model, **options).propose(AgentContext(()))
     (call,) = model.calls
-    return f"{call.prompt.system}\n\n{told}".strip(), call.schema
+    return call.prompt.system, call.schema
 
 
 def questions() -> Iterator[tuple[str, str, type[BaseModel]]]:

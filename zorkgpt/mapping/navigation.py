@@ -129,13 +129,6 @@ def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
     return by_edges or routes_from(graph, from_id).get(to_id)
 
 
-def leads_farther(graph: MapGraph, from_id: int) -> bool:
-    """Return whether known edges lead to a room that takes more than one command."""
-    beside = {*_ways(graph, from_id).values()}
-    farther = {room for each in beside for room in _ways(graph, each).values()}
-    return not farther <= beside | {from_id}
-
-
 def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, int]:
     """Return the rooms at most ``radius`` moves away, one-way passages counting both ways: moves by location id."""
     if location_id not in graph.rooms:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
 
-from session.context import AgentContext, OfferedRoute
+from session.context import AgentContext
 from session.values import AgentNote, ObjectiveNote, Proposal, Reading
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.prompts.loader import fill_prompt
@@ -86,11 +86,6 @@ _WAYS = {
     "until": "Number of the last command of that route to play, null for all of them",
     "go_to": "Number of a location on the map to walk to instead of typing the command, else null",
 }
-_TOLD_WAYS = {
-    "follow": "- `follow`: number of a route under ROUTES. To win more than last time, follow a good one first.",
-    "until": "- `until`: number of its last command to play.",
-    "go_to": "- `go_to`: number of a known location to walk to.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +95,7 @@ class Agent:
     reads: the answer also contains a reading of the latest text
     notes_objectives: the answer may mark an objective as achieved or set a new one
     keeps_notes: the answer may contain a line to keep in view
+    travels: the answer may contain a route to follow or a location to walk to
     reasoning_length: limits the reasoning to one plain sentence of at most this many characters, for models that would
         ramble; ``None``: no limit; 0: no reasoning
     """
@@ -108,12 +104,14 @@ class Agent:
     reads: bool = False
     notes_objectives: bool = False
     keeps_notes: bool = False
+    travels: bool = False
     reasoning_length: int | None = None
 
-    def system_prompt(self, *, assisted: bool) -> str:
+    def system_prompt(self, *, assisted: bool, offers_ways: bool = True) -> str:
         """Return the fixed instructions, which describe the answer's fields in their order.
 
         assisted: the agent chooses from valid actions
+        offers_ways: it may follow a route or walk to a location, if it ``travels``
         """
         parts = {
             "agent_valid_actions" if assisted else "agent": True,
@@ -121,6 +119,7 @@ class Agent:
             "agent_command" if self.reasoning_length == 0 else "agent_answer": True,
             "agent_objective": self.notes_objectives,
             "agent_note": self.keeps_notes,
+            "agent_ways": self.travels and offers_ways and not assisted,
         }
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
@@ -129,16 +128,17 @@ class Agent:
 
         Raises ``LanguageModelError``; a command is never invented (docs/specification.md, No invented turns).
         """
-        prompt = Prompt(self.system_prompt(assisted=context.valid_actions is not None), context.render())
+        assisted = context.valid_actions is not None
+        system = self.system_prompt(assisted=assisted, offers_ways=context.offers_ways)
         schema = _answer_schema(
             context.valid_actions,
             self.reasoning_length,
-            _ways(context.routes, may_travel=context.may_travel) if not context.valid_actions else (),
             reads=self.reads,
             notes_objectives=self.notes_objectives,
             keeps_notes=self.keeps_notes,
+            travels=self.travels and context.offers_ways and not assisted,
         )
-        completion = self.model.complete("agent", prompt, schema)
+        completion = self.model.complete("agent", Prompt(system, context.render()), schema)
         answer = completion.value
         chosen = next((route.number for route in context.routes if route.choice == answer.action), None)
         objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
@@ -155,27 +155,15 @@ class Agent:
         )
 
 
-def told_ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> str:
-    """Return the instructions for following a route or walking to a location; "" if neither is possible."""
-    ways = [_TOLD_WAYS[way] for way in _ways(routes, may_travel=may_travel)]
-    return fill_prompt("agent_routes", ways="\n".join(ways)) if ways else ""
-
-
-def _ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> tuple[str, ...]:
-    """Return the keys of ``_WAYS`` that the agent may use in its answer."""
-    offered = {"follow": bool(routes), "until": bool(routes), "go_to": may_travel}
-    return tuple(way for way, is_offered in offered.items() if is_offered)
-
-
 @lru_cache(maxsize=128)
 def _answer_schema(
     valid_actions: tuple[str, ...] | None,
     reasoning_length: int | None,
-    ways: tuple[str, ...],
     *,
     reads: bool,
     notes_objectives: bool,
     keeps_notes: bool,
+    travels: bool,
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
     """Return the answer model, restricted to the valid actions if any; equal arguments give the same class."""
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
@@ -194,5 +182,6 @@ def _answer_schema(
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
     if keeps_notes:
         fields["note"] = (_Note, Field(None, description="a line to keep in view, mostly null"))
-    fields |= {way: (_Number, Field(None, description=_WAYS[way])) for way in ways}
+    if travels:
+        fields |= {way: (_Number, Field(None, description=description)) for way, description in _WAYS.items()}
     return create_model(base.__name__, __base__=base, **fields) if fields else base

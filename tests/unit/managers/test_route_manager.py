@@ -157,12 +157,6 @@ def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: 
     assert "worked in 1 of 1 episode" in told(manager, YARD)
 
 
-def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_away(tmp_path: Path) -> None:
-    for here, may_travel in ((1, True), (2, False), (3, True), (None, False)):
-        state = GameState(current_room_id=here)
-        assert with_map(tmp_path, state, (1, "north", 2), (2, "north", 3)).may_travel is may_travel
-
-
 CELLAR = [Location(number, name) for number, name in ((11, "Stair"), (12, "Cellar"), (13, "Vault"), (14, "Cave"))]
 LIT = [Observation(f"{place.name}\nThe lamp shows four walls.", place, (), (), score=0) for place in CELLAR]
 DARK = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")

@@ -70,7 +70,7 @@ class Turns:
         playing = RestoringGame(game, inputs)
         self.turn = Turn(
             playing,
-            Agent(self.model),
+            Agent(self.model, travels=True),
             self.learning.critic,
             context,
             inputs,
@@ -148,7 +148,7 @@ class TestLocationsThatCannotBeReached:
         record = turns.play()
         assert (record.action, record.after) == ("down", HALL)
         assert turns.asked == ["agent"] * (refused + 1) + ["critic"]
-        assert ["`go_to`" in call.prompt.user for call in turns.model.calls[:-1]] == [True] * min(refused + 1, 3) + [
+        assert ["`go_to`" in call.prompt.system for call in turns.model.calls[:-1]] == [True] * min(refused + 1, 3) + [
             False
         ] * (refused == 3)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import Route, leads_farther, local_view, neighbourhood, routes_from, shortest_route
+from zorkgpt.mapping.navigation import Route, local_view, neighbourhood, routes_from, shortest_route
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -87,12 +87,6 @@ def test_routes_lead_to_all_reachable_rooms_nearest_first() -> None:
     assert list(routes) == [1, 2, 4, 3]
     assert (routes[1], routes[3]) == (Route((), (1,)), Route(("north", "north"), (1, 2, 3)))
     assert routes_from(graph, 99) == {}
-
-
-def test_ways_lead_farther_where_a_room_takes_more_than_a_command() -> None:
-    graph = graph_of((1, "north", 2), (1, "east", 3), (3, "up", 2), (2, "north", 4))
-    assert [leads_farther(graph, room) for room in (1, 2, 3, 4, 9)] == [True, False, True, True, False]
-    assert not leads_farther(graph_of((1, "north", 2), (1, "east", 3), (3, "up", 2)), 1)
 
 
 def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
