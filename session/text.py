@@ -129,8 +129,8 @@ def _break_before(text: str, at: int) -> int:
 def _break_after(text: str, at: int) -> int:
     """Return the first end of a sentence from ``at`` on, else of a word; ``at`` if neither is near."""
     nearby = at + (len(text) - at) // 2
-    for pattern in (_SENTENCE_END, _WORD_END):
-        found = pattern.search(text, at - 1, nearby)
+    for pattern, start in ((_SENTENCE_END, at - 1), (_WORD_END, at)):
+        found = pattern.search(text, start, nearby)
         if found:
             return max(at, found.end())
     return at

@@ -30,6 +30,7 @@ ARRIVAL = "Long description on arrival at a first visit"
 _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
 )
+_SPEECH = re.compile(r'"[^"]{20,}"')
 _WORD = re.compile(r"\w+")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
@@ -93,7 +94,7 @@ class ActionOutcome:
     first_visit: no turn of the episode began there before
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
-    is_substantial: the response is long enough to contain more than a confirmation of the command
+    is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, if the story's answer names them
     """
@@ -127,7 +128,7 @@ class ActionOutcome:
             destination=record.after.location if record.moved else None,
             inventory_changed={thing.num for thing in before or ()} != {thing.num for thing in after or ()},
             is_idle=is_routine(command),
-            is_substantial=len(record.after.text) > SUBSTANTIAL,
+            is_substantial=len(record.after.text) > SUBSTANTIAL or _SPEECH.search(record.after.text) is not None,
             taken=_names_missing(after, before),
             laid_down=_names_missing(before, after),
             revealed=tuple(sorted(names(record.after.text, [thing.name for thing in record.came_to_light]))),
@@ -175,8 +176,8 @@ class ActionOutcome:
 
     @property
     def seems_failed(self) -> bool:
-        """Whether the response reads like a refusal, which is a hint and no more."""
-        return _FAILING.search(self.record.after.text) is not None
+        """Whether the response, without what somebody says, reads like a refusal, which is a hint and no more."""
+        return _FAILING.search(_SPEECH.sub("", self.record.after.text)) is not None
 
     @property
     def had_effect(self) -> bool:
@@ -184,6 +185,13 @@ class ActionOutcome:
         record = self.record
         changed = record.moved or self.inventory_changed or record.did_something
         return changed or bool(record.score_change) or record.after.died
+
+    @property
+    def walk_key(self) -> str:
+        """A digest of the points of a walk in a direction, wherever it began; "" for other outcomes."""
+        record = self.record
+        is_walk = self.is_direction and record.moved and not record.after.died
+        return digest("walked for", record.score_change) if is_walk and record.score_change else ""
 
     @property
     def was_understood(self) -> bool:
@@ -314,6 +322,8 @@ class NewsLedger(SharedStore):
             if not arrival or self._is_mostly_new(arrival, known):
                 return True
         if record.score_change or record.after.died:
+            if outcome.walk_key in self._made:
+                return False
             believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
             is_remembered = self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
             return not is_remembered and not any(tells(memory, outcome) for memory in standing)
@@ -328,7 +338,8 @@ class NewsLedger(SharedStore):
     ) -> None:
         """Record that these outcomes were submitted to a model. The next :meth:`write` adds them to the file.
 
-        Points and deaths without a new memory of their own are attributed to the other memories.
+        Points and deaths without a new memory of their own are attributed to the other memories. If there is none,
+        further walks for as many points are no news anywhere: some stories give points for each new room.
 
         made: the new persistent memories
         """
@@ -343,6 +354,8 @@ class NewsLedger(SharedStore):
             new[outcome.key] = _digested(telling[-1].title) if telling else ""
             if record.moved:
                 new[outcome.passage_key] = ""
+            if outcome.walk_key and not made:
+                new[outcome.walk_key] = ""
             new.update(dict.fromkeys(outcome.arrival_keys, cores[-1]))
             new.update(dict.fromkeys(outcome.aside_keys, ""))
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))

@@ -42,7 +42,7 @@ LONGEST_QUOTE = 200  # characters
 LONGEST_COMMAND = 60
 LONGEST_RESULT = 50
 LEADS_THERE = "It leads there."
-MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.025
+MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.04
 SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 TOLD_BELOW = "(as it stands below, under what is new)"
@@ -257,8 +257,12 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
 
 
 def _elsewhere(visit: VisitNews) -> Part:
-    """Return a line for each memory of other locations that was shown in this episode: tentative ones first, whole."""
+    """Return a line for each memory of other locations that was shown in this episode.
+
+    Tentative ones come first, whole, then the newest.
+    """
     shown = [(room, memory) for room, memories in visit.elsewhere.items() for memory in memories]
+    shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [
         Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text))

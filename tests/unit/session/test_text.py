@@ -61,10 +61,17 @@ STAIRS = (
     [
         (STAIRS, 160, f"{STAIRS[:73]} […] {STAIRS[-58:]}"),
         ("wheel " * 40, 70, "wheel wheel wheel wheel wheel […] wheel wheel wheel wheel wheel wheel "),
+        ("wheel " * 40, 75, "wheel wheel wheel wheel wheel wheel […] wheel wheel wheel wheel wheel "),
         (STAIRS, 59, "Just as you descend the last steps of the staircase you […]"),
         (STAIRS, 0, " […]"),
     ],
-    ids=["the end stays, for it is the point", "without sentences", "little room", "no room"],
+    ids=[
+        "the end stays, for it is the point",
+        "without sentences",
+        "at the beginning of a word",
+        "little room",
+        "no room",
+    ],
 )
 def test_a_text_is_cut_in_its_middle_between_sentences_or_words(text: str, characters: int, shown: str) -> None:
     assert cut_middle(text, characters) == shown

@@ -71,6 +71,11 @@ BACK = None
 SCENARIOS: dict[str, Sequence[Turn | None]] = {
     "a plain move is no news": [known("wait"), known("up", "Loft", **IN_THE_LOFT)],
     "a move with points is": [known("wait"), news("up", "Loft", score=5, **IN_THE_LOFT)],
+    "a walk for as many points as one of which nothing was remembered is no news": [
+        news("up", "Loft", score=5, **IN_THE_LOFT),
+        known("down", "Vats", score=10, location=VATS),
+        news("up", "Loft", score=12, **IN_THE_LOFT),
+    ],
     "a move with a death is": [known("wait"), news("up", "Loft", died=True, **IN_THE_LOFT)],
     "a walk is no news the second time, whatever the text says": [
         news("enter chute", "Loft", **IN_THE_LOFT),

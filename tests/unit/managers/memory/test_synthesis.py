@@ -207,11 +207,13 @@ class TestPrompt:
         play.turn("take jar", "You can't miss it.", visible=(vat,), inventory=(MORDANT,))
         play.turn("take beam", "You can't.")
         play.turn("kick beam", "You can't.")
+        play.turn("ask dyer about mordant", '"I cannot sell it. Look in the loft."')
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
             "Turn 3: open lid (the player stayed, something in sight changed)",
             "Turn 4: take jar (the player stayed, took jar of mordant)",
             "Turn 5: take beam (the player stayed)",
             "Turn 6: kick beam (the player stayed)",
+            "Turn 7: ask dyer about mordant (the player stayed)",
         ]
         assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
