@@ -1,6 +1,8 @@
-import { scaleLinear, type ScaleLinear } from "d3-scale";
+import { scaleLinear } from "d3-scale";
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useWidth } from "./chart";
+import { Choice } from "./choice";
 import type { AblationData, ComparedPair, Comparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
@@ -44,12 +46,7 @@ export function AblationPage({ report }: { report: AblationData }) {
         </section>
         <section>
           <h2>Differences, pair by pair</h2>
-          <label class="field">
-            Measure
-            <select value={measure} onChange={(event) => setMeasure(event.currentTarget.value)}>
-              {report.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
-            </select>
-          </label>
+          <Choice name="Measure" value={measure} options={report.measures.map((each) => [each, each.replaceAll("_", " ")])} choose={setMeasure} />
           {results.comparisons.map((each, row) => each.measure === measure && <Difference key={row} comparison={each} points={report.points[row] ?? []} />)}
         </section>
         {stories.map((story) => (
@@ -67,35 +64,68 @@ export function AblationPage({ report }: { report: AblationData }) {
   );
 }
 
-function Difference({ comparison: each, points }: { comparison: Comparison; points: ComparedPair[] }) {
+interface StripRow {
+  name: string;
+  points: { value: number | null; label: string; age: number }[]; // age: 0 for the first of a run, to 1
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+/** Rows of points over one axis, each with its mean and interval below. A strip of one row has no names, but a line at 0. */
+function Strip({ label, rows, children }: { label: string; rows: StripRow[]; children: ComponentChildren }) {
   const { box, width } = useWidth();
-  const values = points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
-  const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
-  const [least, most] = [Math.min(...bounds), Math.max(...bounds)];
-  const x = scaleLinear(least < most ? [least, most] : [-1, 1], [16, width - 16]).nice();
-  const unit = each.is_share ? "% of the maximum" : "";
-  const found = each.difference === null ? "" : `mean ${signed(each.difference)}${each.low === null || each.high === null ? "" : `, 95 % from ${signed(each.low)} to ${signed(each.high)}`}`;
+  const named = rows.length > 1;
+  const values = rows.flatMap(({ points, low, high }) => [low ?? 0, high ?? 0, ...points.map(({ value }) => value ?? 0)]);
+  const [left, top] = !named ? [16, 0] : width > 600 ? [LABELS, 0] : [16, 20];
+  const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const x = scaleLinear(least < most ? [least, most] : [-1, 1], [left, width - 16]).nice();
+  const whole = rows.length * (ROW + top);
   return (
     <figure class="strip" ref={box}>
-      <figcaption>
-        <strong><Written text={`${each.first} − ${each.other}`} /></strong> <span class="label"><Written text={each.story} /> {unit}</span>
-        <span class="strip-found">{found}{each.p !== null && `, p = ${each.p.toPrecision(2)}`}, {plural(each.pairs, "pair")}</span>
-        {each.why_not && <span class="label"> <Written text={each.why_not} /></span>}
-      </figcaption>
-      {values.length > 0 && (
-        <svg width={width} height={ROW + BOTTOM} role="img" aria-label={spelled(`${each.first} minus ${each.other}: ${found}`)}>
-          <XAxis x={x} height={ROW} />
-          <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={ROW} />
-          {spread(points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, height }) => (
-            <circle key={`${item.story} ${item.pair}`} class="point" cx={at} cy={36 + height} r={4}>
-              <title>{spelled(`pair ${item.pair}, ${item.story}: ${short(item.first)} against ${short(item.other)}, ${signed(item.difference ?? 0)}`)}</title>
-            </circle>
+      <figcaption>{children}</figcaption>
+      {rows.some(({ points }) => points.some(({ value }) => value !== null)) && (
+        <svg width={width} height={whole + BOTTOM} role="img" aria-label={spelled(label)}>
+          {x.ticks(5).map((tick) => (
+            <g key={tick} class="tick">
+              <line x1={x(tick)} x2={x(tick)} y1={0} y2={whole} />
+              <text x={x(tick)} y={whole + 16} text-anchor="middle">{short(tick)}</text>
+            </g>
           ))}
-          {each.low !== null && each.high !== null && <line class="interval" x1={x(each.low)} x2={x(each.high)} y1={72} y2={72} />}
-          {each.difference !== null && <circle class="mean" cx={x(each.difference)} cy={72} r={5} />}
+          {!named && <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={whole} />}
+          {rows.map(({ name, points, mean, low, high }, row) => {
+            const middle = row * (ROW + top) + top + ROW / 2;
+            return (
+              <g key={name}>
+                {named && <text class="arm" x={left === 16 ? 16 : 0} y={left === 16 ? middle - ROW / 2 - 4 : middle + 4}>{spelled(name)}</text>}
+                {spread(points, ({ value }) => (value === null ? null : x(value))).map(({ item, at, height }) => (
+                  <circle key={item.label} class={named ? "dot" : "point"} cx={at} cy={middle - 8 + height} r={4} style={{ "--age": `${Math.round(100 * item.age)}%` }}>
+                    <title>{spelled(item.label)}</title>
+                  </circle>
+                ))}
+                {low !== null && high !== null && <line class="interval" x1={x(low)} x2={x(high)} y1={middle + 30} y2={middle + 30} />}
+                {mean !== null && <circle class="mean" cx={x(mean)} cy={middle + 30} r={4.5} />}
+              </g>
+            );
+          })}
         </svg>
       )}
     </figure>
+  );
+}
+
+function Difference({ comparison: each, points }: { comparison: Comparison; points: ComparedPair[] }) {
+  const unit = each.is_share ? "% of the maximum" : "";
+  const found = each.difference === null ? "" : `mean ${signed(each.difference)}${each.low === null || each.high === null ? "" : `, 95 % from ${signed(each.low)} to ${signed(each.high)}`}`;
+  const pairs = points.map(({ story, pair, first, other, difference }) => ({
+    value: difference, age: 0, label: `pair ${pair}, ${story}: ${short(first)} against ${short(other)}, ${signed(difference ?? 0)}`,
+  }));
+  return (
+    <Strip label={`${each.first} minus ${each.other}: ${found}`} rows={[{ name: "", points: pairs, mean: each.difference, low: each.low, high: each.high }]}>
+      <strong><Written text={`${each.first} − ${each.other}`} /></strong> <span class="label"><Written text={each.story} /> {unit}</span>
+      <span class="strip-found">{found}{each.p !== null && `, p = ${each.p.toPrecision(2)}`}, {plural(each.pairs, "pair")}</span>
+      {each.why_not && <span class="label"> <Written text={each.why_not} /></span>}
+    </Strip>
   );
 }
 
@@ -112,53 +142,21 @@ function spread<T>(items: T[], place: (item: T) => number | null) {
   });
 }
 
-function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }) {
-  return (
-    <g class="tick">
-      {x.ticks(5).map((tick) => (
-        <g key={tick}>
-          <line x1={x(tick)} x2={x(tick)} y1={0} y2={height} />
-          <text x={x(tick)} y={height + 16} text-anchor="middle">{short(tick)}</text>
-        </g>
-      ))}
-    </g>
-  );
-}
-
 /** A row for each arm, a point for each episode by its score; the shade tells how late in its run it was. */
 function Episodes({ story, report: { results, decisive } }: { story: string; report: AblationData }) {
-  const { box, width } = useWidth();
   const arms = Object.keys(results.plan.arms);
-  const runs = results.runs.filter((run) => run.story === story);
-  const scores = runs.flatMap((run) => run.episodes.flatMap((episode) => (episode.score === null ? [] : [episode.score])));
-  const left = width > 600 ? LABELS : 16;
-  const x = scaleLinear([Math.min(0, ...scores), Math.max(1, ...scores)], [left, width - 16]).nice();
-  const top = left === 16 ? 20 : 0;
-  const whole = arms.length * (ROW + top);
+  const rows = arms.map((arm): StripRow => {
+    const { score = null, low = null, high = null } = results.scores.find((each) => each.story === story && each.arm === arm && each.measure === decisive) ?? {};
+    const points = results.runs.filter((run) => run.story === story && run.arm === arm).flatMap((run) => run.episodes.map((episode, number) => ({
+      value: episode.score, age: number / Math.max(1, run.episodes.length - 1),
+      label: `${arm}, pair ${run.pair}, episode ${number + 1}: ${short(episode.score)} points, ${endInWords(episode.end)}`,
+    })));
+    return { name: arm, points, mean: score, low, high };
+  });
   return (
-    <figure class="strip" ref={box}>
-      <figcaption class="label">Points at the end of each episode; from blue, the first of a run, to amber, its last. The bar is the mean of the arm, with its 95 % interval.</figcaption>
-      <svg width={width} height={whole + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(arms.join(", "))}`}>
-        <XAxis x={x} height={whole} />
-        {arms.map((arm, row) => {
-          const middle = row * (ROW + top) + top + ROW / 2;
-          const mean = results.scores.find((each) => each.story === story && each.arm === arm && each.measure === decisive);
-          const points = runs.filter((run) => run.arm === arm).flatMap((run) => run.episodes.map((episode, number) => ({ run, episode, number })));
-          return (
-            <g key={arm}>
-              <text class="arm" x={left === 16 ? 16 : 0} y={left === 16 ? middle - ROW / 2 - 4 : middle + 4}>{spelled(arm)}</text>
-              {spread(points, ({ episode }) => (episode.score === null ? null : x(episode.score))).map(({ item, at, height }) => (
-                <circle key={`${item.run.pair} ${item.number}`} class="dot" cx={at} cy={middle - 8 + height} r={4} style={{ "--age": `${Math.round((100 * item.number) / Math.max(1, item.run.episodes.length - 1))}%` }}>
-                  <title>{spelled(`${arm}, pair ${item.run.pair}, episode ${item.number + 1}: ${short(item.episode.score)} points, ${endInWords(item.episode.end)}`)}</title>
-                </circle>
-              ))}
-              {mean?.low != null && mean.high != null && <line class="interval" x1={x(mean.low)} x2={x(mean.high)} y1={middle + 30} y2={middle + 30} />}
-              {mean?.score != null && <circle class="mean" cx={x(mean.score)} cy={middle + 30} r={4.5} />}
-            </g>
-          );
-        })}
-      </svg>
-    </figure>
+    <Strip label={`Points at the end of every episode, by arm: ${arms.join(", ")}`} rows={rows}>
+      <span class="label">Points at the end of each episode; from blue, the first of a run, to amber, its last. The bar is the mean of the arm, with its 95 % interval.</span>
+    </Strip>
   );
 }
 

@@ -1,10 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, type Series } from "./chart";
+import { Choice } from "./choice";
 import { namesOf, type EpisodeFigures } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
-import { nameOf } from "./heading";
+import { namesOfRuns } from "./heading";
 import { momentOf, placeNameOf, playedIn, type Journey, type Step } from "./journey";
+import { Table, type Column } from "./table";
 import { Written } from "./written";
 
 interface Side {
@@ -25,6 +27,16 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
     points: episodes[each]!.flatMap(({ turn, seen }): [number, number][] => (seen.score === null ? [] : [[turn, seen.score]])),
   }));
   const row = milestones.find((each) => each.key === chosen) ?? milestones.find(({ turns: [one, other] }) => one !== other) ?? milestones[0];
+  const turnOf = ({ run, episode }: Side, turn: number | null) => (turn === null ? "–" : <a href={addressOf(run, [episode, turn])}>turn {turn}</a>);
+  const columns: Column<Aligned>[] = [
+    {
+      name: "Reached", of: ({ label }) => label,
+      cell: ({ key, label }) => <button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button>,
+    },
+    { name: "Left", of: ({ turns: [one] }) => one, cell: ({ turns: [one] }) => turnOf(sides[0], one) },
+    { name: "Right", of: ({ turns: [, other] }) => other, cell: ({ turns: [, other] }) => turnOf(sides[1], other) },
+    { name: "Turns later on the right", of: laterBy, cell: (each) => (laterBy(each) === null ? "–" : signed(laterBy(each)!)) },
+  ];
   const set = (each: number, side: Side) => setSides((before) => (each ? [before[0], side] : [side, before[1]]));
   const stories = new Set(sides.map((side) => journeys[side.run]!.run.figures.manifest.story_sha256));
 
@@ -38,23 +50,7 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
         <section>
           <h2>Milestones</h2>
           {milestones.length === 0 && <p class="label">Neither of the two reached anything.</p>}
-          {milestones.length > 0 && (
-            <div class="wide milestones" tabIndex={0} role="region" aria-label="Milestones">
-              <table>
-                <thead><tr><th scope="col">Reached</th><th scope="col">Left</th><th scope="col">Right</th><th scope="col">Turns later on the right</th></tr></thead>
-                <tbody>
-                  {milestones.map(({ key, label, turns: [one, other] }) => (
-                    <tr key={key} class={key === row?.key ? "chosen" : ""}>
-                      <th scope="row"><button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button></th>
-                      <td>{one === undefined ? "–" : <a href={addressOf(sides[0].run, [sides[0].episode, one])}>turn {one}</a>}</td>
-                      <td>{other === undefined ? "–" : <a href={addressOf(sides[1].run, [sides[1].episode, other])}>turn {other}</a>}</td>
-                      <td>{one === undefined || other === undefined ? "–" : signed(other - one)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
+          {milestones.length > 0 && <Table label="Milestones" rows={milestones} columns={columns} chosen={({ key }) => key === row?.key} />}
         </section>
         <Chart title="Score: left in blue, right in amber" height={180} series={series.filter((each) => each.points.length)} across="turn" />
       </div>
@@ -67,16 +63,20 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
   );
 }
 
+const lastOf = (journeys: Journey[], run: number): Side => ({ run, episode: journeys[run]!.steps.at(-1)!.episode });
+
 function startingSides(journeys: Journey[]): [Side, Side] {
-  const last = (run: number) => ({ run, episode: journeys[run]!.steps.at(-1)!.episode });
-  return journeys.length > 1 ? [last(0), last(1)] : [{ run: 0, episode: journeys[0]!.steps[0]!.episode }, last(0)];
+  if (journeys.length > 1) return [lastOf(journeys, 0), lastOf(journeys, 1)];
+  return [{ run: 0, episode: journeys[0]!.steps[0]!.episode }, lastOf(journeys, 0)];
 }
 
 interface Aligned {
   key: string;
   label: string;
-  turns: [number | undefined, number | undefined];
+  turns: [number | null, number | null];
 }
+
+const laterBy = ({ turns: [one, other] }: Aligned) => (one === null || other === null ? null : other - one);
 
 const figuresOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.figures.episodes.find((each) => each.episode === side.episode)!;
 
@@ -97,7 +97,7 @@ function milestonesOf({ milestones }: EpisodeFigures, steps: Step[]): Reached {
 function aligned(one: Reached, other: Reached): Aligned[] {
   const first = ({ turns }: Aligned) => Math.min(...turns.map((turn) => turn ?? Infinity));
   return [...new Map([...other, ...one])]
-    .map(([key, { label }]): Aligned => ({ key, label, turns: [one.get(key)?.turn, other.get(key)?.turn] }))
+    .map(([key, { label }]): Aligned => ({ key, label, turns: [one.get(key)?.turn ?? null, other.get(key)?.turn ?? null] }))
     .sort((left, right) => first(left) - first(right));
 }
 
@@ -110,22 +110,12 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
     <section class="side" aria-label={name}>
       <div class="side-fields">
         {journeys.length > 1 && (
-          <label class="field">
-            {name}: run
-            <select value={side.run} onChange={(event) => {
-              const chosen = Number(event.currentTarget.value);
-              set({ run: chosen, episode: journeys[chosen]!.steps.at(-1)!.episode });
-            }}>
-              {journeys.map(({ run }, number) => <option key={run.figures.run.run_id} value={number}>{nameOf(run, number)}</option>)}
-            </select>
-          </label>
+          <Choice name={`${name}: run`} value={side.run} options={namesOfRuns(journeys)} choose={(run) => set(lastOf(journeys, Number(run)))} />
         )}
-        <label class="field">
-          {name}: episode
-          <select value={side.episode} onChange={(event) => set({ ...side, episode: Number(event.currentTarget.value) })}>
-            {episodes.map(({ episode }) => <option key={episode} value={episode}>{episode}</option>)}
-          </select>
-        </label>
+        <Choice
+          name={`${name}: episode`} value={side.episode} options={episodes.map(({ episode }) => [episode, String(episode)])}
+          choose={(episode) => set({ ...side, episode: Number(episode) })}
+        />
       </div>
       <dl class="facts">
         <div><dt>Model</dt><dd><Written text={manifest.model} /></dd></div>
@@ -143,8 +133,8 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
 
 const LEADING = 3; // turns that are shown before a milestone
 
-function SideTurns({ name, steps, run, turn, label }: { name: string; steps: Step[]; run: number; turn: number | undefined; label: string }) {
-  if (turn === undefined) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
+function SideTurns({ name, steps, run, turn, label }: { name: string; steps: Step[]; run: number; turn: number | null | undefined; label: string }) {
+  if (turn == null) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
   const shown = steps.slice(Math.max(0, turn - LEADING), turn + 1);
   return (
     <section class="side" aria-label={`${name}, turns`}>

@@ -4,8 +4,6 @@ import { Chart, Lanes, type Lane, type Series } from "./chart";
 import type { RunMoment } from "./data";
 import { dollars, short } from "./figures";
 import { momentOf, type Journey, type Mark, type Step } from "./journey";
-import { LongList } from "./long_list";
-import { Written } from "./written";
 
 const AXES = { row: "one after another", over: "laid over each other", ends: "at each episode's end" } as const;
 type Axis = keyof typeof AXES;
@@ -56,18 +54,13 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
           <label key={each} class="check"><input type="radio" name="axis" checked={axis === each} onChange={() => setAxis(each as Axis)} /> {name}</label>
         ))}
       </fieldset>
-      <div class="curves-columns">
-        <div>
-          {MEASURES.map((measure, each) => (
-            <Chart
-              key={measure.title} title={measure.title} height={each === 0 ? 210 : 130} series={charts[each]!} format={measure.format}
-              across={{ row: "turn of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
-            />
-          ))}
-          {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}
-        </div>
-        <Happenings all={marks} goTo={goTo} index={index} />
-      </div>
+      {MEASURES.map((measure, each) => (
+        <Chart
+          key={measure.title} title={measure.title} height={each === 0 ? 210 : 130} series={charts[each]!} format={measure.format}
+          across={{ row: "turn of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
+        />
+      ))}
+      {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}
     </div>
   );
 }
@@ -99,35 +92,4 @@ function lanesOf(all: Mark[], axis: Axis, run: number): Lane[] {
     }));
     return marks.length ? [{ name, kind, marks }] : [];
   });
-}
-
-/** Everything that is marked, as a list for the keyboard. */
-function Happenings({ all, goTo, index }: { all: Mark[]; goTo: (moment: RunMoment) => void; index: number }) {
-  const [kind, setKind] = useState("");
-  const marks = kind ? all.filter((mark) => mark.kind === kind) : all;
-  const [chosen, setChosen] = useState(() => marks.findLastIndex((mark) => mark.index <= index));
-  const there = LANES.filter(([each]) => all.some((mark) => mark.kind === each));
-  const mark = marks[chosen];
-  return (
-    <section class="happenings" aria-label="What happened, as a list">
-      <label class="field">
-        What happened
-        <select value={kind} onChange={(event) => { setKind(event.currentTarget.value); setChosen(-1); }}>
-          <option value="">everything</option>
-          {there.map(([each, name]) => <option key={each} value={each}>{name}</option>)}
-        </select>
-      </label>
-      <LongList
-        count={marks.length} chosen={chosen} height={34} label="What happened" choose={setChosen}
-        row={(at) => (
-          <>
-            <span class="row-number">e{marks[at]!.moment[0]} t{marks[at]!.moment[1]}</span>
-            <span class={`sign mark-${marks[at]!.kind}`} />
-            <span class="row-command"><Written text={marks[at]!.label} /></span>
-          </>
-        )}
-      />
-      <button type="button" disabled={!mark} onClick={() => mark && goTo(mark.moment)}>Go to that turn</button>
-    </section>
-  );
 }

@@ -1,10 +1,12 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
+import { Choice } from "./choice";
+import { LANES } from "./curves_view";
 import type { PageRun } from "./data";
 import { plural, signed } from "./figures";
 import { placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
 import { LongList } from "./long_list";
-import { spelled, Written } from "./written";
+import { Written } from "./written";
 
 const ROW = 34; // pixels
 
@@ -12,21 +14,24 @@ export interface Filter {
   text: string;
   role: string; // "" for any
   place: number | null;
+  happened: string; // a kind of mark, "" for any
   scored: boolean;
   remembered: boolean; // a memory stood in the prompt
   prompts: boolean; // the text may stand in a prompt, too
 }
 
-export const NO_FILTER: Filter = { text: "", role: "", place: null, scored: false, remembered: false, prompts: false };
+export const NO_FILTER: Filter = { text: "", role: "", place: null, happened: "", scored: false, remembered: false, prompts: false };
 
 export const isFiltering = (filter: Filter) =>
-  Boolean(filter.text.trim() || filter.role || filter.scored || filter.remembered) || filter.place !== null;
+  Boolean(filter.text.trim() || filter.role || filter.happened || filter.scored || filter.remembered) || filter.place !== null;
 
 /** The steps that pass the filter, in order. */
 export function found(journey: Journey, filter: Filter): Step[] {
   const sought = filter.text.trim().toLowerCase();
   const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
+  const happened = new Set(journey.marks().flatMap((mark) => (mark.kind === filter.happened ? [mark.index] : [])));
   return journey.steps.filter((step) => {
+    if (filter.happened && !happened.has(step.index)) return false;
     if (filter.place !== null && placeOf(step) !== filter.place) return false;
     if (filter.scored && !step.scoreChange) return false;
     if (filter.remembered && !step.read.some((key) => key.startsWith("m:"))) return false;
@@ -66,8 +71,9 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
   const rooms = useMemo(() => {
     const names = new Map<number, string>();
     for (const step of journey.steps) if (step.seen.location) names.set(step.seen.location.num, placeNameOf(step));
-    return [...names].sort((one, other) => one[1].localeCompare(other[1]));
+    return [...names].sort((one, other) => one[1].localeCompare(other[1])).map(([id, name]) => [id, `${name} (${id})`] as const);
   }, [journey]);
+  const kinds = useMemo(() => LANES.filter(([kind]) => journey.marks().some((mark) => mark.kind === kind)), [journey]);
   const chosen = useMemo(() => steps.findIndex((step) => step.index === index), [steps, index]);
   const set = (change: Partial<Filter>) => setFilter({ ...filter, ...change });
 
@@ -75,32 +81,17 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
     <section class="finder" aria-label="Turns">
       <form role="search" onSubmit={(event) => event.preventDefault()}>
         <input
-          ref={search}
-          type="search"
-          aria-label="Search the turns"
-          placeholder="Search the turns  ( / )"
-          value={filter.text}
-          onInput={(event) => set({ text: event.currentTarget.value })}
+          ref={search} type="search" aria-label="Search the turns" placeholder="Search the turns  ( / )"
+          value={filter.text} onInput={(event) => set({ text: event.currentTarget.value })}
           onKeyDown={(event) => {
             if (event.key === "Enter" && steps[0]) choose((steps.find((step) => step.index > index) ?? steps[0]).index);
           }}
         />
         <details class="filters">
           <summary>Filter</summary>
-          <label class="field">
-            Role asked
-            <select value={filter.role} onChange={(event) => set({ role: event.currentTarget.value })}>
-              <option value="">any</option>
-              {roles.map((role) => <option key={role} value={role}>{role}</option>)}
-            </select>
-          </label>
-          <label class="field">
-            Room
-            <select value={filter.place ?? ""} onChange={(event) => set({ place: event.currentTarget.value ? Number(event.currentTarget.value) : null })}>
-              <option value="">any</option>
-              {rooms.map(([id, name]) => <option key={id} value={id}>{spelled(name)} ({id})</option>)}
-            </select>
-          </label>
+          <Choice name="Role asked" value={filter.role} options={[["", "any"], ...roles.map((role) => [role, role] as const)]} choose={(role) => set({ role })} />
+          <Choice name="Room" value={filter.place ?? ""} options={[["", "any"], ...rooms]} choose={(id) => set({ place: id ? Number(id) : null })} />
+          <Choice name="What happened" value={filter.happened} options={[["", "any"], ...kinds]} choose={(happened) => set({ happened })} />
           <label class="check"><input type="checkbox" checked={filter.scored} onChange={(event) => set({ scored: event.currentTarget.checked })} /> Score changed</label>
           <label class="check"><input type="checkbox" checked={filter.remembered} onChange={(event) => set({ remembered: event.currentTarget.checked })} /> Memory used</label>
           <label class="check"><input type="checkbox" checked={filter.prompts} onChange={(event) => set({ prompts: event.currentTarget.checked })} /> Search prompts, too</label>
@@ -116,11 +107,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
         </p>
       </form>
       <LongList
-        count={steps.length}
-        chosen={chosen}
-        height={ROW}
-        label="Turns"
-        choose={(row) => choose(steps[row]!.index)}
+        count={steps.length} chosen={chosen} height={ROW} label="Turns" choose={(row) => choose(steps[row]!.index)}
         row={(row) => <TurnRow step={steps[row]!} named={isFiltering(filter) && journey.episodes.size > 1} />}
         rowClass={(row) => (steps[row]!.turn === 0 ? "row-opening" : "")}
       />

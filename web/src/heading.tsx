@@ -5,12 +5,13 @@ import { asCsv, download } from "./download";
 import { count, dollars, plural, seconds, short } from "./figures";
 import { figuresOf, type Journey } from "./journey";
 import { Table, type Column } from "./table";
-import { spelled, Written } from "./written";
+import { Written } from "./written";
 
 const SHOWN_NOTES = 3;
 
-/** A run in a list to choose from. */
-export const nameOf = ({ figures: { run, manifest } }: PageRun, number: number) => `${number + 1}: ${spelled(manifest.model)}, ${spelled(run.run_id)}`;
+/** The runs to choose from. */
+export const namesOfRuns = (journeys: Journey[]) =>
+  journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${figures.manifest.model}, ${figures.run.run_id}`] as const);
 
 const USAGE: Column<RoleUsage>[] = [
   { name: "Role", of: (use) => use.role },

@@ -51,26 +51,15 @@ export function LongList({ count, chosen, height, label, row, choose, rowClass }
 
   return (
     <div
-      ref={box}
-      class="long-list"
-      role="listbox"
-      tabIndex={0}
-      aria-label={label}
+      ref={box} class="long-list" role="listbox" tabIndex={0} aria-label={label} onKeyDown={move}
       aria-activedescendant={chosen >= first && chosen < last ? `row-${chosen}` : undefined}
-      onKeyDown={move}
     >
       <div class="long-list-all" role="presentation" style={{ height: `${count * height}px` }}>
         {drawn.map((index) => (
           <div
-            key={index}
-            id={`row-${index}`}
-            role="option"
-            aria-selected={index === chosen}
-            aria-setsize={count}
-            aria-posinset={index + 1}
-            class={`row ${rowClass?.(index) ?? ""}`}
+            key={index} id={`row-${index}`} role="option" aria-selected={index === chosen} aria-setsize={count} aria-posinset={index + 1}
+            class={`row ${rowClass?.(index) ?? ""}`} onClick={() => choose(index)}
             style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
-            onClick={() => choose(index)}
           >
             {row(index)}
           </div>

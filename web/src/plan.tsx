@@ -171,12 +171,8 @@ function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: B
   return (
     <g
       class={`room ${known ? (age === undefined ? "room-earlier" : "") : "unknown"} ${here ? "here" : ""} ${chosen ? "chosen" : ""}`}
-      transform={`translate(${x},${y})`}
-      role="button"
-      tabindex={focusable ? 0 : -1}
-      aria-label={`${name}${here ? ", here" : ""}`}
-      aria-pressed={chosen}
-      style={{ "--age": `${Math.round((age ?? 0) * 100)}%` }}
+      transform={`translate(${x},${y})`} style={{ "--age": `${Math.round((age ?? 0) * 100)}%` }}
+      role="button" tabindex={focusable ? 0 : -1} aria-label={`${name}${here ? ", here" : ""}`} aria-pressed={chosen}
       onClick={() => choose(room.id)}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

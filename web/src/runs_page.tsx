@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { addressOf, readAddress, VIEWS, type View } from "./address";
+import { Choice } from "./choice";
 import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
 import type { PageData, RunMoment } from "./data";
 import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder_panel";
-import { Heading, nameOf } from "./heading";
+import { Heading, namesOfRuns } from "./heading";
 import { Journey, momentOf } from "./journey";
 import { LearntView } from "./learnt_view";
 import { MapView } from "./map_view";
@@ -64,29 +65,12 @@ export function RunsPage({ report }: { report: PageData }) {
     <>
       <a class="skip" href="#content">Skip to the turn</a>
       <Heading run={journey.run} journey={journey} number={place.run} program={report.program}>
-        {journeys.length > 1 && (
-          <label class="field">
-            Run
-            <select value={place.run} onChange={(event) => go({ run: Number(event.currentTarget.value), index: 0 })}>
-              {journeys.map(({ run }, number) => <option key={run.figures.run.run_id} value={number}>{nameOf(run, number)}</option>)}
-            </select>
-          </label>
-        )}
+        {journeys.length > 1 && <Choice name="Run" value={place.run} options={namesOfRuns(journeys)} choose={(run) => go({ run: Number(run), index: 0 })} />}
       </Heading>
       <div class="bar">
         <nav class="views" aria-label="Views">
           {views.map((view) => (
-            <a
-              key={view}
-              href={addressOf(place.run, momentOf(step), view)}
-              aria-current={view === place.view ? "page" : undefined}
-              onClick={(event) => {
-                event.preventDefault();
-                go({ view });
-              }}
-            >
-              {TITLES[view]}
-            </a>
+            <a key={view} href={addressOf(place.run, momentOf(step), view)} aria-current={view === place.view ? "page" : undefined}>{TITLES[view]}</a>
           ))}
           <button type="button" class="quiet" onClick={() => setHelps(true)}>Keys</button>
         </nav>
@@ -95,15 +79,7 @@ export function RunsPage({ report }: { report: PageData }) {
       <main id="content" tabIndex={-1} class={`page view-${place.view}`}>
         {place.view === "turn" && (
           <>
-            <FinderPanel
-              journey={journey}
-              steps={steps}
-              filter={filter}
-              setFilter={setFilter}
-              index={index}
-              choose={(chosen) => go({ index: chosen })}
-              search={search}
-            />
+            <FinderPanel journey={journey} steps={steps} filter={filter} setFilter={setFilter} index={index} choose={(chosen) => go({ index: chosen })} search={search} />
             <TurnView journey={journey} index={index} run={place.run} sought={filter.text.trim()} openMap={() => go({ view: "map" })} goTo={goTo} />
           </>
         )}

@@ -18,13 +18,8 @@ export function Scrubber({ journey, index, choose }: { journey: Journey; index: 
       <div class="scrubber-track">
         {skyline}
         <input
-          type="range"
-          min={0}
-          max={steps.length - 1}
-          value={index}
-          aria-label="Turn"
-          aria-valuetext={`Episode ${step.episode}, turn ${step.turn}`}
-          onInput={(event) => choose(Number(event.currentTarget.value))}
+          type="range" aria-label="Turn" aria-valuetext={`Episode ${step.episode}, turn ${step.turn}`}
+          min={0} max={steps.length - 1} value={index} onInput={(event) => choose(Number(event.currentTarget.value))}
         />
       </div>
       <button type="button" aria-label="Next turn" disabled={index === steps.length - 1} onClick={() => choose(index + 1)}>›</button>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Choice } from "./choice";
 import { count, plural } from "./figures";
-import { spelled, Written } from "./written";
+import { Written } from "./written";
 
 type Value = string | number | null;
 
@@ -56,17 +57,9 @@ export function Table<Row>({ label, rows, columns, search, latest, chosen }: Sho
             if (!filter) return [];
             const set = (value: string) => setWanted({ ...wanted, [name]: value });
             const values = filter === "choose" ? [...new Set(rows.map((row) => String(of(row))))].sort(order) : [];
-            return (
-              <label key={name} class="field">
-                {name}{FILTERS[filter].label}
-                {filter !== "choose" ? <input type={FILTERS[filter].type} min={0} step="any" value={wanted[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} /> : (
-                  <select value={wanted[name] ?? ""} onChange={(event) => set(event.currentTarget.value)}>
-                    <option value="">any</option>
-                    {values.map((value) => <option key={value} value={value}>{spelled(value)}</option>)}
-                  </select>
-                )}
-              </label>
-            );
+            if (filter === "choose") return <Choice key={name} name={name} value={wanted[name] ?? ""} options={[["", "any"], ...values.map((value) => [value, value] as const)]} choose={set} />;
+            const { label, type } = FILTERS[filter];
+            return <label key={name} class="field">{name}{label} <input type={type} min={0} step="any" value={wanted[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} /></label>;
           })}
           <p role="status">{shown.length < rows.length ? `${count(shown.length)} of ` : ""}{plural(rows.length, search)}</p>
         </form>

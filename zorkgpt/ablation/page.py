@@ -18,7 +18,7 @@ from zorkgpt.ablation.comparison import ComparedPair, compared_pairs
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, finished_run
 from zorkgpt.ablation.plan import arm_folder
 from zorkgpt.ablation.results import RESULTS_FILE, Results
-from zorkgpt.report.run_page import PAGE_FORMAT, Note
+from zorkgpt.report.run_page import Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,7 @@ class AblationData:
     decisive: str = DECISIVE
     measures: tuple[str, ...] = tuple(MEASURES)
     kind: Literal["ablation"] = "ablation"
-    runs: tuple[()] = ()
     follow: bool = False
-    format: int = PAGE_FORMAT
 
 
 def read_results(folder: Path) -> Results | None:

@@ -37,8 +37,6 @@ from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repeti
 from zorkgpt.report.played_run import PlayedRun
 from zorkgpt.report.run_summary import RunSummary
 
-PAGE_FORMAT = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -123,7 +121,6 @@ class PageData:
     runs: tuple[PageRun, ...] = ()
     follow: bool = False
     kind: Literal["runs"] = "runs"
-    format: int = PAGE_FORMAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +147,6 @@ class IndexData:
     index: tuple[IndexedRun, ...]
     follow: bool = False
     kind: Literal["index"] = "index"
-    runs: tuple[()] = ()
-    format: int = PAGE_FORMAT
 
 
 def page_of_run(
