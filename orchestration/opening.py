@@ -32,6 +32,7 @@ from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, person
+from zorkgpt.prompts.loader import check_prompts
 
 if TYPE_CHECKING:  # a run without a model needs neither client nor engine
     from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
@@ -264,6 +265,7 @@ def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
 
     Raises ``ConfigurationError``, ``StoryError``.
     """
+    check_prompts(configuration.prompts)
     story = choose_story(configuration)
     options = configuration.game
     with IsolatedGame(story.path, seed=options.seed, time_limit=options.time_limit) as game:

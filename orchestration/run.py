@@ -41,6 +41,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import Asked, RunModel
+from zorkgpt.prompts.loader import using_prompts
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 
@@ -162,7 +163,7 @@ def assemble(
             files.force_to_disk()
             make_checkpoint(folder, journal.seq, journal.sum, files)
 
-    with open_log(folder / RUN_LOG) as log:
+    with open_log(folder / RUN_LOG) as log, using_prompts(configuration.prompts):
 
         def call(role: Role, prompt: Prompt) -> None:
             log.info("a model is asked", role=role)

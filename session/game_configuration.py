@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -61,6 +62,30 @@ def _from_json(value: object) -> object:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
         raise ValueError('expected a table, in JSON as in {"name": 1}') from error
+
+
+def _in_folder(value: object) -> object:
+    if not isinstance(value, str | Path):
+        return value
+    files = {path.stem: str(path) for path in sorted(Path(value).expanduser().glob("*.md"))}
+    if not files:
+        raise ValueError(f"{value} is not a folder with .md files; a single file is set by its name, as prompts.agent")
+    return files
+
+
+def _from_file(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    path = Path(value).expanduser().resolve()
+    if path.suffix != ".md" or not path.is_file():  # a configuration from elsewhere must not have other files sent
+        raise ValueError(f"{value} is not an existing .md file")
+    try:
+        content = path.read_bytes()
+        return {"file": value, "sha256": sha256(content).hexdigest(), "text": content.decode()}
+    except OSError as error:
+        raise ValueError(f"cannot read {value}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{value} is not UTF-8") from error
 
 
 def _check_fields(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -366,6 +391,18 @@ class PriceOptions(Options):
     output: NonNegativeFloat = Field(description="tokens of answers")
 
 
+class ChangedPrompt(Options):
+    """A prompt in place of the program's own. A run keeps its text, so that it does not depend on the file.
+
+    sha256: of the file's content, 64 hex digits
+    """
+
+    file: str
+    sha256: str
+    text: str
+
+
+PromptFile = Annotated[ChangedPrompt, BeforeValidator(_from_file)]
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
 FALLBACKS: Mapping[Role, Role] = {
     "critic": "agent",
@@ -452,6 +489,9 @@ class GameConfiguration(Options):
     simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
     routes: RouteOptions = RouteOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
+    prompts: Annotated[dict[Text, PromptFile], BeforeValidator(_in_folder)] = Field(
+        {}, description="files in place of the program's own prompts, by name, or a folder of them"
+    )
     budgets: BudgetOptions = BudgetOptions()
     prices: Annotated[dict[str, PriceOptions], Json] = Field(
         {}, description="by a model's name its input, cached and output, in dollars per million tokens"

@@ -31,6 +31,8 @@ else:
 PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
 OF_SERVERS = frozenset({"base_url", "api_key"})
+TABLES = frozenset({"prompts"})
+"""Options whose entries can be set one by one."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
 
 
@@ -140,13 +142,21 @@ def _chosen(root: type[Options], settings: Iterable[Setting]) -> dict[str, Setti
     chosen: dict[str, Setting] = {}
     for leaf in (leaf for setting in settings for leaf in _leaves(setting, known)):
         name = root.aliases.get(leaf.name, leaf.name)
+        setting, (table, _, entry) = leaf, name.partition(".")
+        if table in TABLES and table in names:
+            before = chosen.get(table)
+            if before and (isinstance(before.value, str) if entry else before.source == leaf.source):
+                raise ConfigurationError(f"{leaf.origin}: {table} is set both as a whole and by single entries")
+            if entry:
+                value = {**(before.value if before and isinstance(before.value, dict) else {}), entry: leaf.value}
+                setting, name = replace(leaf, key=leaf.key[: -len(entry)].rstrip("._"), value=value), table
         if name not in names:
             inner = next((name for name in names if name.startswith(f"{leaf.name}.")), None)
             if inner:
                 raise ConfigurationError(f"{leaf.origin} is a group of options, such as {inner}")
             (closest,) = get_close_matches(leaf.name.lower(), names, n=1, cutoff=0)
             raise ConfigurationError(f"{leaf.origin} is not an option; the closest one is {closest}")
-        chosen[name] = leaf
+        chosen[name] = setting
     return chosen
 
 

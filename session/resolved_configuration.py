@@ -151,6 +151,8 @@ class ResolvedConfiguration:
             value: JsonValue
             if option.secret:
                 value = None if option.value_in(self.configuration) is None else "set"
+            elif option.name == "prompts":
+                value = {name: prompt.file for name, prompt in self.configuration.prompts.items()}
             else:
                 value = reduce(getitem, option.name.split("."), values)
             yield ShownOption(option.name, value, self.origins.get(option.name, DEFAULT))

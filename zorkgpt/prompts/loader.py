@@ -1,30 +1,69 @@
-"""Fills the prompts, which are files beside this module, by ``string.Template``."""
+"""Fills the prompts, which are files beside this module or a run's own, by ``string.Template``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from string import Template
+
+from session.errors import ConfigurationError
+from session.game_configuration import ChangedPrompt
+
+_CHANGED: ContextVar[Mapping[str, ChangedPrompt] | None] = ContextVar("changed_prompts", default=None)
+"""The prompts of the run that this thread plays, in place of the files."""
+
+
+@contextmanager
+def using_prompts(prompts: Mapping[str, ChangedPrompt]) -> Iterator[None]:
+    """Fill these prompts in place of the files within the block."""
+    token = _CHANGED.set(prompts)
+    try:
+        yield
+    finally:
+        _CHANGED.reset(token)
+
+
+def check_prompts(prompts: Mapping[str, ChangedPrompt]) -> None:
+    """Raise ``ConfigurationError`` for a prompt that the program does not have, or with other fields than its own."""
+    names = [each.name.removesuffix(".md") for each in files("zorkgpt.prompts").iterdir() if each.name.endswith(".md")]
+    for name, prompt in prompts.items():
+        if name not in names:
+            (closest,) = get_close_matches(name, names, n=1, cutoff=0)
+            raise ConfigurationError(f"prompts.{name} ({prompt.file}) is not a prompt; the closest one is {closest}")
+        given, own = _fields(Template(prompt.text)), prompt_fields(name)
+        for problem, wrong in (("lacks the field", own - given), ("has an unknown field,", given - own)):
+            if wrong:
+                shown = ", ".join(f"${field}" for field in sorted(wrong))
+                raise ConfigurationError(f"prompts.{name}: {prompt.file} {problem} {shown}; write $$ for a dollar sign")
 
 
 @cache
 def prompt_fields(name: str) -> frozenset[str]:
     """Return the names of the fields that the prompt ``name`` has."""
-    template = _template(name)
-    found = (match["named"] or match["braced"] for match in template.pattern.finditer(template.template))
-    return frozenset(field for field in found if field)
+    return _fields(_template(name))
 
 
 def fill_prompt(name: str, **fields: str) -> str:
-    """Return the text of ``name``.md with every field filled in.
+    """Return the text of the prompt ``name`` with every field filled in.
 
     Raises ``KeyError`` for a field that is missing and ``TypeError`` for one that the prompt has no place for.
     """
-    template = _template(name)
+    changed = (_CHANGED.get() or {}).get(name)
+    template = _template(name) if changed is None else Template(changed.text)
     unused = fields.keys() - prompt_fields(name)
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
     return template.substitute(fields).strip()
+
+
+def _fields(template: Template) -> frozenset[str]:
+    """Return the names of the fields; "" for a dollar sign that begins none."""
+    found = template.pattern.finditer(template.template)
+    return frozenset(match["named"] or match["braced"] or "" for match in found if match["escaped"] is None)
 
 
 @cache
