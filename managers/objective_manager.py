@@ -93,6 +93,7 @@ class ObjectiveManager(BaseManager):
         self.objectives: tuple[Objective, ...] = ()
         self.evidence: tuple[Evidence, ...] = ()
         self.asked_turn = 0
+        self._known_turns: set[int] = set()  # of routes, without those in which the agent chose one
         self._counts: Counter[str] = Counter()
 
     @override
@@ -138,6 +139,8 @@ class ObjectiveManager(BaseManager):
         self.evidence += evidence_of(record, self.game_state.visited_locations)
         if record.objective_notes:
             self._take(answer_of_player(record))
+        if record.is_of_route and not record.proposals[-1].wants_way:
+            self._known_turns.add(record.turn)
         if not record.is_of_route:
             self.process_periodic_update()
 
@@ -203,7 +206,8 @@ class ObjectiveManager(BaseManager):
         templates, fields = ["objectives_play"], present_texts(game, self.objectives, self._here())
         parts = [
             Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
-            play_part(game, self.evidence, turns),
+            Part("notes", [[Line("- ", note)] for note in game.notes], least=SHORTEST_TEXT),
+            play_part(game, self.evidence, turns, self._known_turns),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
         budget = min(options.max_tokens, self.config.prompt_budgets.analysis)
@@ -211,6 +215,7 @@ class ObjectiveManager(BaseManager):
             templates.insert(0, "objectives_context")
             syntax = self.syntax()
             parts += [
+                Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best", least=SHORTEST_TEXT),
                 self._memories_part(game.current_room_id),
                 self._map_part(),
                 Part("syntax", [[Line(syntax)]] if syntax else []),
@@ -227,18 +232,26 @@ class ObjectiveManager(BaseManager):
         return "not known" if here is None else f"{self.game_state.current_room_name_for_map} (ID: {here})"
 
     def _memories_part(self, location_id: int | None) -> Part:
-        """Return the memories of the location and of the five adjacent ones with the most useful memories."""
+        """Return the memories of the location, of those that open objectives name and of adjacent ones."""
         if self.memory_manager is None:
             return Part("memories", (), empty="No memory data available")
         if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
-        adjacent = {}
-        if self.map_manager is not None:
-            graph = self.map_manager.game_map
-            for each in adjacent_ids(location_id, graph.connections):
-                adjacent[f"{each} ({graph.room_names.get(each, f'Location #{each}')})"] = self._memories(each)
-        here = f"{location_id} ({self.game_state.current_room_name_for_map})"
-        return memories_part(here, self._memories(location_id), adjacent)
+        aims = [place for objective in self.objectives if objective.is_active for place in objective.places]
+        beside = adjacent_ids(location_id, self.map_manager.game_map.connections) if self.map_manager else ()
+        return memories_part(
+            self._label(location_id),
+            self._memories(location_id),
+            {self._label(each): self._memories(each) for each in aims if each != location_id},
+            {self._label(each): self._memories(each) for each in beside if each not in aims},
+        )
+
+    def _label(self, location_id: int) -> str:
+        """Return the id and the name of a location."""
+        if location_id == self.game_state.current_room_id:
+            return f"{location_id} ({self.game_state.current_room_name_for_map})"
+        names = self.map_manager.game_map.room_names if self.map_manager else {}
+        return f"{location_id} ({names.get(location_id, f'Location #{location_id}')})"
 
     def _memories(self, location_id: int) -> list[Memory]:
         """Return the memories shown at the location, including superseded ones."""
@@ -251,4 +264,4 @@ class ObjectiveManager(BaseManager):
     def _map_part(self) -> Part:
         if self.map_manager is None:
             return Part("map", (), empty="No map data available")
-        return map_part(self.map_manager.game_map, self.game_state.current_room_id, self._here())
+        return map_part(self.map_manager.game_map, self.map_manager.local_view())

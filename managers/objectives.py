@@ -17,10 +17,9 @@ from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
-from session.text import cut_at, one_line, text_key, without_padding
+from session.text import cut_at, description_in, one_line, text_key, without_padding
 from session.values import GameObject, TurnRecord
-from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
-from zorkgpt.mapping.navigation import neighbourhood, routes_from
+from zorkgpt.mapping.map_graph import MapGraph
 
 LONGEST_TEXT = 400  # characters
 LONGEST_EVIDENCE = 200
@@ -28,14 +27,14 @@ ELLIPSIS = "…"
 STALE = "no progress"
 OF_PLAYER = "the player's own"
 MAX_ENDED_SHOWN = 5
-MAX_UNTRIED_ROOMS = 10
+MAX_ADJACENT = 5  # locations whose memories are shown
 RECENT_TURNS = 20
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
 LONGEST_TITLE = 200  # characters
 LONGEST_DRAWING = 4000  # characters
-DRAWN_RADIUS = 2  # moves from here, if the whole map is longer
 NO_MEMORIES = "No memories available for current or adjacent locations"
 
+_PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
 ObjectiveStatus = Literal["active", "completed", "dropped"]
 EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death"]
@@ -82,6 +81,11 @@ class Objective:
     def is_active(self) -> bool:
         """Whether it is neither completed nor dropped."""
         return self.status == "active"
+
+    @property
+    def places(self) -> list[int]:
+        """The ids of the locations that its text names."""
+        return [int(number) for number in _PLACE.findall(self.text)]
 
     def last_progress(self, evidence: Iterable[Evidence]) -> int:
         """Return the last turn with progress at the objective's place, or the turn in which it was found.
@@ -251,25 +255,31 @@ class ObjectiveUpdate:
             self.objectives[id_] = self.changed[id_] = objective
 
 
-def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]]) -> Part:
-    """Return the memories of this location and of at most five adjacent ones, the most useful first.
+def memories_part(
+    here: str,
+    current: Sequence[Memory],
+    aimed_at: Mapping[str, Sequence[Memory]],
+    adjacent: Mapping[str, Sequence[Memory]],
+) -> Part:
+    """Return the memories of this location, of those that objectives name and of at most five adjacent ones.
 
-    here: id and name of the location, in the form of the keys of ``adjacent``
+    The most useful memories of a location come first.
+
+    here: id and name of the location, in the form of the keys of ``aimed_at`` and ``adjacent``
     """
-    useful_first = {
-        label: sorted(memories, key=_worth, reverse=True) for label, memories in adjacent.items() if memories
-    }
-    doors = sorted(useful_first, key=lambda label: _worth(useful_first[label][0]), reverse=True)[:MAX_ADJACENT]
+    doors = sorted(filter(adjacent.get, adjacent), key=lambda label: max(map(_worth, adjacent[label])), reverse=True)
+    beside = {label: memories for label, memories in adjacent.items() if label in doors[:MAX_ADJACENT]}
     items: list[list[Line]] = []
     for memory in sorted(current, key=_worth, reverse=True):
         heading = [] if items else [Line(f"## Memories for Current Location {here}:")]
         items.append([*heading, *_memory_lines(memory)])
-    heading = [Line(""), Line("## Memories for Adjacent Locations:")]
-    for label in (label for label in useful_first if label in doors):
-        heading += [Line(""), Line(f"**Location {label}:**")]
-        for memory in useful_first[label]:
-            items.append([*heading, *_memory_lines(memory)])
-            heading = []
+    for title, places in (("Locations of Objectives", aimed_at), ("Adjacent Locations", beside)):
+        heading = [Line(""), Line(f"## Memories for {title}:")]
+        for label, memories in places.items():
+            heading += [Line(""), Line(f"**Location {label}:**")] if memories else []
+            for memory in sorted(memories, key=_worth, reverse=True):
+                items.append([*heading, *_memory_lines(memory)])
+                heading = []
     return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
 
 
@@ -281,10 +291,13 @@ def _memory_lines(memory: Memory) -> list[Line]:
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 
 
-def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
+def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known: Collection[int] = ()) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
-    Only the last turn with a room description contains it, to leave room for new text; the others refer to that turn.
+    Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn with a room's
+    description contains it; the others refer to that turn.
+
+    known: turns on a route, which have no reasoning of their own
     """
     by_turn: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in evidence:
@@ -294,7 +307,8 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         told_at = (("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place)
         facts[turn] = "; ".join(told_at)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
-    first = max(0, len(state.action_history) - turns)
+    last = len(state.action_history)
+    first = max(0, last - turns)
     rooms = {
         line: room.turn
         for room in state.room_descriptions.values()
@@ -305,59 +319,32 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     for turn, (action, response) in enumerate(state.action_history[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
         lines = [Line(turn_text(turn, cut_at(one_line(action), LONGEST_ACTION), where=where))]
-        why = one_line(str(reasons.get(turn) or ""))
+        why = "" if turn in known else one_line(str(reasons.get(turn) or ""))
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
         told = one_line(told_once(without_padding(response).splitlines(), others))
         if told:
-            lines.append(Line("  Response: ", told, matters=turn in facts or turn == len(state.action_history)))
+            place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
+            is_room = description_in(response, place) is not None
+            lines.append(Line("  Response: ", told, matters=not is_room or turn == last))
         items.append(lines)
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 
 
-def map_part(game_map: MapGraph, here_id: int | None, here: str) -> Part:
-    """Return the map, the exits here and in adjacent rooms, the untried exits and the exploration statistics.
+def map_part(game_map: MapGraph, view: str) -> Part:
+    """Return the map: the text that the agent is shown, the number of rooms, and a drawing.
 
-    If the drawing is longer than ``LONGEST_DRAWING``, it is limited to ``DRAWN_RADIUS`` moves from here. It is left out
-    if it does not fit into the prompt.
+    A drawing longer than ``LONGEST_DRAWING`` is left out. For want of room, the drawing is left out first.
+
+    view: the player's surroundings as text
     """
-    names = game_map.room_names
+    shown = [f"## Current and Adjacent Locations\n{view}"] if view else []
+    shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(game_map.rooms)}")
     graph = game_map.render_mermaid()
-    if here_id is not None and len(graph) > LONGEST_DRAWING:
-        near = neighbourhood(game_map, here_id, DRAWN_RADIUS)
-        graph = mermaid({room: name for room, name in names.items() if room in near}, game_map.connections)
-    drawing = f"## Map Visualization (Mermaid Format)\n{graph}"
-    if here_id is not None:
-        drawing += (
-            f"\n\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})"
-            f"\n**Current location**: L{here_id}\n"
-        )
-    untried = _untried_exits(game_map, here_id)
-    texts = [
-        drawing,
-        "" if here_id is None else routing_summary(here_id, names, game_map.connections),
-        f"\n## Untried Exits (nearest first)\n{untried}" if untried else "",
-        f"\n## Exploration Statistics\n- Rooms discovered: {len(game_map.rooms)}\n- Current location: {here}",
-    ]
-    return Part("map", [[Line(text)] for text in texts if text])
-
-
-def _untried_exits(game_map: MapGraph, here_id: int | None) -> str:
-    """Return a line for each room with untried exits: the exits and the route there, nearest rooms first.
-
-    Rooms without a known route come last.
-    """
-    routes = {} if here_id is None else routes_from(game_map, here_id)
-    ways = {number: ", ".join(map(one_line, route.commands)) for number, route in routes.items()}
-    told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
-    told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
-    lines = []
-    for number, way in told.items():
-        exits = ", ".join(map(one_line, game_map.untried_exits(number)))
-        if exits:
-            lines.append(f"- Location {number} ({one_line(game_map.room_names.get(number, ''))}): untried {exits}{way}")
-    return "\n".join(lines[:MAX_UNTRIED_ROOMS])
+    if len(graph) <= LONGEST_DRAWING:
+        shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
+    return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")
 
 
 def present_texts(game: GameState, objectives: Sequence[Objective], here: str) -> dict[str, str]:

@@ -47,9 +47,6 @@ _BACK = {
 OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
 """The direction that leads back, as a rule, by each direction as the map spells it."""
 
-MAX_ADJACENT = 5
-MAX_ADJACENT_EXITS = 3
-
 # All else has a meaning inside Mermaid's quotes in one version of it or another.
 _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
 
@@ -68,26 +65,6 @@ def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int
     return "\n".join(lines)
 
 
-def routing_summary(location_id: int, names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
-    """Return the exits of a location and of at most five next to it (docs/specification.md, Map in prompts)."""
-    lines = [f"## Current Location: {location_id} ({_name(location_id, names)})"]
-    if connections.get(location_id):
-        lines.append("**Available Exits:**")
-        lines += [_exit_line(exit_, to_id, names) for exit_, to_id in sorted(connections[location_id].items())]
-    else:
-        lines.append("  - No mapped exits")
-    adjacent = adjacent_ids(location_id, connections)
-    if adjacent:
-        lines.append("\n## Adjacent Locations (1 hop away):")
-    for adjacent_id in adjacent[:MAX_ADJACENT]:
-        lines.append(f"\n**Location {adjacent_id} ({_name(adjacent_id, names)}):**")
-        exits = sorted(connections.get(adjacent_id, {}).items())[:MAX_ADJACENT_EXITS]
-        for exit_, to_id in exits:
-            back = " [back to current]" if to_id == location_id else ""
-            lines.append(_exit_line(exit_, to_id, names) + back)
-    return "\n".join(lines)
-
-
 def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
     """Return the locations one move away in either direction, in order of their ids."""
     leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
@@ -100,10 +77,6 @@ def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
     for exit_, to_id in sorted(exits.items()):
         commands[to_id].append(exit_)
     return dict(sorted(commands.items()))
-
-
-def _exit_line(exit_: str, to_id: int, names: Mapping[int, str]) -> str:
-    return f"  - {plain_line(exit_)} → Location {to_id} ({_name(to_id, names)})"
 
 
 def _name(location_id: int, names: Mapping[int, str]) -> str:

@@ -16,7 +16,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
 from session.text import TokenCounter
-from session.values import Location, Observation
+from session.values import Location, Observation, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
@@ -125,17 +125,35 @@ def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every
     assert user.count("[line as in turn 20] Thread ") == 19
 
 
-def test_for_want_of_room_responses_without_facts_are_shortened_in_the_middle_first(tmp_path: Path) -> None:
-    tall = "Looms stand here. " + "They clatter on and on. " * 40 + "One of them has stopped."
+def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(tmp_path: Path) -> None:
+    """The refusal that named the obstacle was left out, while every room on the way was described."""
+    refusal = "You have nothing to dig with, and the floor of the works is hard. " * 4
     play = ObjectivePlay(tmp_path, [{}])
-    for score in range(1, 21):
-        play.turn(f"wind loom {score}", tall, score=score if score == 7 else play.now.score)
+    for number in range(1, 20):
+        room = Location(100 + number, f"Loom {number}")
+        play.turn(f"climb {number}", f"{room.name}\n" + f"Loom {number} clatters on. " * 60, location=room)
+        if number == 4:
+            play.turn("dig", refusal)
+    responses = [line for line in last_prompt(play).user.splitlines() if line.startswith("  Response: ")]
+    assert f"  Response: {refusal.strip()}" in responses
+    assert max(len(line) for line in responses[:-1]) == len(f"  Response: {refusal.strip()}")
+
+
+def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    play.turn("dip banner", verdicts=(Verdict(accepted=True, source="route"),))
+    play.wait_until(20)
+    assert "Turn 1: dip banner\n  Response: Time passes.\nTurn 2: wait\n  Why: " in last_prompt(play).user
+
+
+def test_the_plan_for_the_episode_and_the_notes_of_the_player_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "knowledgebase.md").write_text("## NEXT EPISODE\n\n- Dye first, then dry\n")
+    play = ObjectivePlay(tmp_path, [{}, {}])
+    play.state.notes.append("red before blue")
+    play.wait_until(20)
     user = last_prompt(play).user
-    responses = [line for line in user.splitlines() if line.startswith("  Response: ")]
-    assert len(responses) == 20
-    assert {line.endswith("One of them has stopped.") for line in responses} == {True}
-    lengths = [len(line) for line in responses]
-    assert min(lengths[6], lengths[19]) > 1.5 * max(lengths[:6])
+    assert "=== PLAN FOR THIS EPISODE ===\n- Dye first, then dry\n\n" in user
+    assert "=== THE PLAYER'S NOTES ===\n- red before blue\n\n" in user
 
 
 def test_for_want_of_any_room_the_oldest_turns_go_last_their_commands(tmp_path: Path) -> None:
@@ -151,19 +169,12 @@ def test_for_want_of_any_room_the_oldest_turns_go_last_their_commands(tmp_path: 
     assert all(turns == list(range(21 - len(turns), 21)) for turns in told.values())
 
 
-def test_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Path) -> None:
+def test_the_latest_objectives_that_have_ended_are_shown(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}])
     play.wait_until(19)
-    rooms = [Location(100 + number, "") for number in range(20)]
-    for room in rooms:
-        play.map.game_map.add_connection(GATE.num, f"door {room.num}", room.num)
-        play.map.game_map.add_exits(room.num, ["up"])
-    ended = [Objective(number, f"Wring {number}", 1, status="dropped") for number in range(10, 30)]
-    play.manager.objectives = tuple(ended)
+    play.manager.objectives = tuple(Objective(number, f"Wring {number}", 1, status="dropped") for number in range(30))
     play.turn()
-    user = last_prompt(play).user
-    assert user.count("untried up") == 10
-    assert re.findall(r"Wring (\d+)", user) == ["25", "26", "27", "28", "29"]
+    assert re.findall(r"Wring (\d+)", last_prompt(play).user) == ["25", "26", "27", "28", "29"]
 
 
 def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
@@ -187,6 +198,7 @@ def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> 
     shown = last_prompt(play).user.split("=== COMMAND SYNTAX")[0]
     assert shown == (
         "=== STRATEGIC KNOWLEDGE (General Wisdom) ===\nDANGERS & THREATS:\n- Fumes kill.\n\nMINE:\n- Be quick\n\n"
+        "=== PLAN FOR THIS EPISODE ===\n(none)\n\n"
     )
 
 
@@ -200,6 +212,23 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
         assert re.findall(r"\*\*Location (\d+)", text) == [str(door) for door in doors]
         here = text.split("\n\n")[0].splitlines()
         assert here[1::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
+
+
+def test_memories_of_the_locations_that_open_objectives_name_are_shown_wherever_they_are(tmp_path: Path) -> None:
+    """Coal that needs a tool lay two steps away, and the objective to bring it was judged without its memory."""
+    play = ObjectivePlay(
+        tmp_path, memories=Memories({LOFT.num: [memory("Of the loft")], VATS.num: [memory("Of vats")]})
+    )
+    play.map.game_map.add_connection(GATE.num, "east", VATS.num)
+    play.manager.objectives = (
+        Objective(1, "Carry the key from L44 to Location 31", 1, location_id=31),
+        Objective(2, "Dye", 1, status="dropped"),
+    )
+    assert memories_text(play.manager, GATE.num) == (
+        "\n## Memories for Locations of Objectives:\n\n**Location 44 (Location #44):**\n"
+        "  - [SUCCESS] Of the loft\n    Add the mordant, then dip the banner.\n"
+        "\n**Location 31 (Location #31):**\n  - [SUCCESS] Of vats\n    Add the mordant, then dip the banner."
+    )
 
 
 def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful_ones(tmp_path: Path) -> None:
@@ -281,7 +310,7 @@ def test_the_largest_world_stays_under_as_many_tokens(tmp_path: Path, most: int 
     prompt = last_prompt(play)
     assert 0.9 * tokens < TokenCounter().estimate(prompt.system + prompt.user) <= tokens
     assert told_turns(prompt)[-1] == 200
-    assert "## Current Location: 11 (Dye Works Gate)" in prompt.user
+    assert "L11 Dye Works Gate (here): " in prompt.user
     assert "Beware of the fumes." in prompt.user
 
 
@@ -299,15 +328,16 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
     assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
 
 
-def test_a_room_with_untried_exits_to_which_no_way_is_known_comes_last(tmp_path: Path) -> None:
+def test_ways_and_untried_exits_are_shown_once_as_the_agent_sees_them(tmp_path: Path) -> None:
+    """ "No mapped exits" contradicted the way there, which began with the way back."""
     play = ObjectivePlay(tmp_path)
-    play.map.game_map.add_exits(GATE.num, ["north"])
-    play.turn("enter vat", location=VATS)
+    play.turn("north", location=VATS)
     play.map.game_map.add_exits(VATS.num, ["up"])
-    untried = map_text(play.manager).split("## Untried Exits (nearest first)\n")[1].split("\n\n")[0]
-    assert untried == (
-        "- Location 31 (Blue Vats): untried up\n- Location 11 (Dye Works Gate): untried north; no way there is known"
-    )
+    shown = map_text(play.manager)
+    here = "L31 Blue Vats (here): south -> L11 (back?); untried: up"
+    assert shown.startswith(f"## Current and Adjacent Locations\n{here}\nL11 Dye Works Gate: north -> L31\n\n")
+    assert play.map.local_view() in shown
+    assert shown.count("untried") == 1
 
 
 def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(tmp_path: Path) -> None:
@@ -319,21 +349,18 @@ def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(tmp_path: P
     assert f"=== HOW THE STORY BEGAN ===\n{aim}\n\n===" in last_prompt(play).user
 
 
-def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -> None:
+def test_a_map_that_is_too_large_is_not_drawn(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     for room in range(200, 260):
         play.map.game_map.add_room(room, f"Hall {room}")
         play.map.game_map.add_connection(room, "east", room + 1)
     play.map.game_map.add_connection(GATE.num, "north", 230)
     assert map_text(play.manager).count('["Hall') == 60
-    for room in range(260, 320):
-        play.map.game_map.add_room(room, f"Hall {room}")
-        play.map.game_map.add_connection(room, "east", room + 1)
-    near = map_text(play.manager)
-    assert [number for number in range(200, 320) if f'L{number}["' in near] == [229, 230, 231]
     assert "graph TD" not in map_text(play.manager, 400)
-    assert "## Current Location" in map_text(play.manager, 400)
-    assert map_text(play.manager, 30) == LEFT_OUT
+    assert "L11 Location #11 (here): north -> L230" in map_text(play.manager, 400)
+    for room in range(260, 320):
+        play.map.game_map.add_connection(room, "east", room + 1)
+    assert "graph TD" not in map_text(play.manager)
 
 
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
@@ -347,7 +374,7 @@ def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path
 SIGNS = {
     "drawn map": "graph TD",
     "knowledge": "The fumes kill",
-    "routing": "**Available Exits:**",
+    "routing": "(here): ",
     "syntax": "dip OBJECT in OBJECT",
     "memories": "Fixing the blue",
     "play": "Turn 21: wait",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
-from zorkgpt.mapping.map_graph import MapGraph, mermaid, routing_summary
+from zorkgpt.mapping.map_graph import MapGraph, mermaid
 from zorkgpt.mapping.map_layout import COMPASS, HALF_BOX, lay_out
 
 WAYS = st.tuples(st.integers(1, 9), st.sampled_from([*COMPASS, "up", "ring bell"]), st.integers(1, 9))
@@ -85,23 +85,6 @@ MERMAID = """graph TD
     L3 -->|"west"| L1
     L4 -->|"jump"| L1"""
 
-ROUTING_SUMMARY = """## Current Location: 1 (Landing)
-**Available Exits:**
-  - enter reeds → Location 2 (Reed Bank)
-  - north → Location 2 (Reed Bank)
-  - up → Location 4 (Mill (upper floor))
-
-## Adjacent Locations (1 hop away):
-
-**Location 2 (Reed Bank):**
-  - south → Location 1 (Landing) [back to current]
-
-**Location 3 (Location #3):**
-  - west → Location 1 (Landing) [back to current]
-
-**Location 4 (Mill (upper floor)):**
-  - jump → Location 1 (Landing) [back to current]"""
-
 
 def test_mermaid_draws_one_arrow_a_pair_of_rooms_with_all_its_commands() -> None:
     assert mermaid(NAMES, CONNECTIONS) == MERMAID
@@ -119,22 +102,3 @@ def test_no_name_and_no_command_breaks_out_of_its_line_or_its_quotes(graph: MapG
     assert first == "graph TD"
     assert len(lines) == len(graph.rooms) + len(pairs)
     assert all(re.fullmatch(r' {4}L\d+(\["[^"\[\]]*"\]| -->\|"[^"|]*"\| L\d+)', line) for line in lines)
-
-
-def test_the_routing_summary_has_the_seeds_format() -> None:
-    assert routing_summary(1, NAMES, CONNECTIONS) == ROUTING_SUMMARY
-    assert routing_summary(9, NAMES, CONNECTIONS) == "## Current Location: 9 (Location #9)\n  - No mapped exits"
-
-
-def test_the_routing_summary_shows_at_most_five_neighbours_with_three_exits_each() -> None:
-    connections = {1: {f"exit {number}": number for number in range(2, 10)}}
-    connections |= {number: {f"way {way}": 1 for way in range(6)} for number in range(2, 10)}
-    summary = routing_summary(1, {}, connections)
-    assert summary.count("**Location") == 5
-    assert summary.count("[back to current]") == 15
-
-
-@given(st.text(), st.text(min_size=1))
-def test_a_name_or_a_command_never_starts_a_line_of_its_own(name: str, command: str) -> None:
-    names, connections = {1: name, 2: name}, {1: {command: 2}}
-    assert len(routing_summary(1, names, connections).splitlines()) == 7
