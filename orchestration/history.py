@@ -247,13 +247,24 @@ def with_model(
     return changed(then, values)
 
 
+OVER_MCP = " over MCP"
+"""The end of the name that a run records for a client of ``zorkgpt mcp``."""
+
+
+def is_over_mcp(manifest: Manifest) -> bool:
+    """Return whether a client of ``zorkgpt mcp`` played the run."""
+    return function_in(manifest.model).removesuffix("()").endswith(OVER_MCP)
+
+
 def require_player(manifest: Manifest, options: Collection[str]) -> None:
     """Raise ``ConfigurationError`` if a Python function played the run and no other player is configured."""
     function = function_in(manifest.model)
     if function and "agent_model" not in options:
+        way = "a function of a Python program: continue with zorkgpt.api.resume and a function"
+        if is_over_mcp(manifest):
+            way = f"a client: continue with {program()} mcp and a client"
         raise ConfigurationError(
-            f"run {manifest.run_id} was played by {function}, a function of a Python program: continue with "
-            "zorkgpt.api.resume and a function, or with --model M and a model"
+            f"run {manifest.run_id} was played by {function}, {way}, or with --model M and a model"
         )
 
 

@@ -206,8 +206,8 @@ class Session:
 
         Raises ``ValueError`` for an unknown location, an invalid memory, or a title that the location already has.
         """
-        _require_text("the title", title, LONGEST_TITLE)
-        _require_text("the text", text, LONGEST_TEXT)
+        require_text("the title", title, LONGEST_TITLE)
+        require_text("the text", text, LONGEST_TEXT)
         if not title.strip() or not text.strip() or persistence not in PERSISTENCES:
             raise ValueError("a memory needs a title, a text, and core, permanent or ephemeral as its persistence")
         if stands(self._now().memories.get(location_id, ()), title):
@@ -221,8 +221,8 @@ class Session:
 
     def invalidate(self, location_id: int, title: str, *, reason: str) -> None:
         """Mark a memory of a location as false. Raises ``ValueError`` if there is none of that title."""
-        _require_text("the title", title, LONGEST_TITLE)
-        _require_text("the reason", reason, LONGEST_TEXT)
+        require_text("the title", title, LONGEST_TITLE)
+        require_text("the reason", reason, LONGEST_TEXT)
         if not reason.strip():
             raise ValueError("the reason is empty: explain why the memory is not true")
         if not stands(self._now().memories.get(location_id, ()), title):
@@ -261,9 +261,9 @@ class Session:
 
     def _do(self, action: Action) -> Situation | None:
         now = self._now()
-        _require_text("the command", action.command, _LONGEST_COMMAND)
-        _require_text("the reasoning", action.reasoning, _LONGEST_REASONING)
-        _require_text("the note", action.note, LONGEST_NOTE)
+        require_text("the command", action.command, _LONGEST_COMMAND)
+        require_text("the reasoning", action.reasoning, _LONGEST_REASONING)
+        require_text("the note", action.note, LONGEST_NOTE)
         if not action.command.strip() or (now.choices and action.command not in now.choices):
             raise ValueError(f"{action.command!r} is not one of the commands to choose from")
         self._actions.put(action)
@@ -280,7 +280,7 @@ class Session:
         return self._now()
 
 
-def _require_text(name: str, text: str, longest: int) -> None:
+def require_text(name: str, text: str, longest: int) -> None:
     """Raise ``ValueError`` for a text that must not be recorded, and ``TypeError`` for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"{name} is {type(text).__name__}; expected a string")

@@ -92,7 +92,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 ToFile = Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.", metavar="FILE")]
 
 REPORT_FILE = Path("report.html")
-EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask", "huggingface_hub": "hf"}
+EXTRAS = {
+    "scipy": "ablate",
+    "matplotlib": "ablate",
+    "distributed": "dask",
+    "huggingface_hub": "hf",
+    "mcp": "mcp",
+}
 """The extra of this package that installs each package that only some commands need."""
 
 

@@ -13,12 +13,12 @@ from zorkgpt.cli.main import app
 HEAVY = {
     *("game_interface", "managers", "orchestration"),
     *("markdown_it", "pygments"),  # of Rich, for help in boxes
-    *("filelock", "httpx", "httpx2", "jericho", "numpy", "openai", "scipy", "structlog", "xllamacpp"),
+    *("filelock", "httpx", "httpx2", "jericho", "mcp", "numpy", "openai", "scipy", "structlog", "xllamacpp"),
 }
 LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
 COMMANDS = (
     *("run", "resume", "play", "watch", "replay", "ablate", "doctor", "status"),
-    *("config", "memories", "model", "runs", "report"),
+    *("config", "mcp", "memories", "model", "runs", "report"),
 )
 SCRIPT = """
 import sys

@@ -1,0 +1,128 @@
+"""``zorkgpt mcp``: a client plays over the Model Context Protocol, with the SDK's own client over stdio."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import MCPError
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import Implementation, TextContent, TextResourceContents
+
+from tests.fixtures.command_line import environment, ran
+from tests.fixtures.report_data import data_in
+from zorkgpt.api import read_run, replay
+
+pytestmark = pytest.mark.slow
+RUN_WITH_ITS_ID = 'echo $$ > server.pid; exec "$0" -m zorkgpt mcp --workdir work "$@"'
+
+
+def client_in(folder: Path, *arguments: str) -> Client:
+    """Return a client whose server plays in ``folder`` and has written its process id into ``server.pid`` there."""
+    command = ["-c", RUN_WITH_ITS_ID, sys.executable, *arguments]
+    server = StdioServerParameters(command="sh", args=command, cwd=folder, env=environment())
+    return Client(stdio_client(server), client_info=Implementation(name="te\x1b[2Jster; 1", version="1"))
+
+
+async def called(client: Client, tool: str, **arguments: object) -> str:
+    """Return the text of a tool's answer, with ``error: `` before that of an error."""
+    result = await client.call_tool(tool, cast("dict[str, Any]", arguments))
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return f"error: {content.text}" if result.is_error else content.text
+
+
+def test_two_episodes_with_a_kill_in_between_are_one_run_that_is_replayed_exactly(tmp_path: Path) -> None:
+    async def play_until_killed() -> None:
+        async with client_in(tmp_path, "--episodes", "2", "--max-turns", "4") as client:
+            assert "Episode 1 begins" in await called(client, "act", command="north", reasoning="There is a house.")
+            told = await called(client, "remember", location=35, title="Yard", text="A door north.", tier="core")
+            assert told == "Remembered at location 35 as core: Yard"
+            await called(client, "note", text="Mind the otter")
+            await called(client, "act", command="north")
+            await called(client, "act", command="look")
+            assert "ended after 4 turns (turn_limit), with 5 of 100" in await called(client, "go_to", location=35)
+            assert "[core] Yard: A door north." in await called(client, "follow", route=2, until=1)
+            await called(client, "remember", location=32, title="Elvis", text="He sings there.", tier="core")
+            os.kill(int((tmp_path / "server.pid").read_text()), signal.SIGKILL)
+            with pytest.raises(MCPError):
+                await called(client, "act", command="north")
+
+    async def play_on() -> None:
+        async with client_in(tmp_path, "--episodes", "7") as client:
+            situation = await called(client, "situation")
+            assert "[Turn 2, at most 2 more, score 0 of 100]" in situation
+            assert "L35 Forecourt (here)" in situation
+            assert await called(client, "recall", location=32) == "- [permanent] Elvis: He sings there."
+            told = await called(client, "invalidate", location=32, title="elvis", reason="Nobody sings.")
+            assert told == "Invalidated at location 32: elvis"
+            for command in ("look", "look", "look"):
+                told = await called(client, "act", command=command)
+            assert "The run has ended" in told
+            assert await called(client, "act", command="look") == "error: the run has ended"
+            (transcript,) = (await client.read_resource("zorkgpt://transcript")).contents
+            (report,) = (await client.read_resource("zorkgpt://report")).contents
+            assert isinstance(transcript, TextResourceContents)
+            assert isinstance(report, TextResourceContents)
+            assert "> There is a house." in transcript.text
+            (page,) = data_in(report.text)["runs"]
+            assert page["figures"]["run"]["turns"] == 8
+
+    anyio.run(play_until_killed)
+    typed = ran(tmp_path, "resume", "--workdir", "work")
+    assert "played by te2Jster 1 over MCP(), a client: continue with" in typed.lines[-1]
+    anyio.run(play_on)
+    run = read_run(workdir=tmp_path / "work")
+    assert (run.summary.state, run.summary.turns) == ("done", 8)
+    assert [note.text for turn in run.episodes[0].turns for note in turn.played.record.notes] == ["Mind the otter"]
+    assert replay(workdir=tmp_path / "work").difference is None
+    assert "is repeated exactly" in ran(tmp_path, "replay", "--workdir", "work").text
+    memories = (tmp_path / "work" / "Memories.md").read_text(encoding="utf-8")
+    assert "**[NOTE - CORE] Yard**" in memories
+    assert '[Invalidated at T1: "Nobody sings."]' in memories
+
+
+def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path: Path) -> None:
+    unusable: list[tuple[str, dict[str, object]]] = [
+        ("act", {"command": "x" * 1_000_000}),
+        ("act", {"command": "\x1b[2Jnorth"}),
+        ("act", {"command": 5}),
+        ("act", {"reasoning": "no command"}),
+        ("act", {"command": "north", "reasoning": "y" * 1_000_000}),
+        ("follow", {"route": 10**30}),
+        ("go_to", {"location": -1}),
+        ("recall", {"location": 99}),
+        ("remember", {"location": 99, "title": "t", "text": "x"}),
+        ("remember", {"location": 32, "title": " ", "text": "x"}),
+        ("remember", {"location": 32, "title": "\x00", "text": "x"}),
+        ("remember", {"location": 32, "title": "t", "text": "x", "tier": "z" * 1_000_000}),
+        ("invalidate", {"location": 32, "title": "unknown", "reason": "r"}),
+        ("note", {"text": "n" * 1_000_000}),
+        ("\x1b[2J", {}),
+    ]
+
+    async def play() -> None:
+        async with client_in(tmp_path, "--max-turns", "3") as client:
+            with pytest.raises(MCPError, match="no run has begun"):
+                await client.read_resource("zorkgpt://transcript")
+            for tool, arguments in unusable:
+                told = await called(client, tool, **arguments)
+                assert told.startswith("error: ")
+                assert len(told) < 400
+                assert told.isprintable()
+            assert "Forecourt" in await called(client, "act", command="north")
+
+    anyio.run(play)
+    assert read_run(workdir=tmp_path / "work").summary.turns == 1
+    assert read_run(workdir=tmp_path / "work").summary.model == "te2Jster 1 over MCP()"
+    wrong = ran(tmp_path, "mcp", "--game", "no-such-story.z5")
+    assert (wrong.status, wrong.out, len(wrong.lines)) == (2, b"", 1)

@@ -1,0 +1,82 @@
+"""``zorkgpt mcp``: lets a client of the Model Context Protocol play."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zorkgpt.cli import common_options
+from zorkgpt.cli.terminal import EXIT_STATUS, print_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from session.events import Event
+    from zorkgpt.situation import Session
+
+
+def mcp(
+    game: common_options.StoryToPlay = None,
+    workdir: common_options.Workdir = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a new run.")] = 1,
+    max_turns: common_options.MaxTurns = None,
+    seed: Annotated[str | None, typer.Option(help="Seed of the story's chance, 1 or more.", metavar="N")] = None,
+    model: common_options.Model = None,
+    base_url: common_options.BaseUrl = None,
+    assist: common_options.Assist = None,
+    set_: common_options.Settings = None,
+) -> None:
+    """Let an agent that you have play: a server for MCP clients.
+
+    It continues the latest run that a client has not finished, or begins one. With --model, a model learns beside it.
+    """
+    common_options.require_packages("mcp")
+    from game_interface.core.machine.story import Story
+    from orchestration.opening import choose_story
+    from zorkgpt.cli.mcp_server import serve
+    from zorkgpt.programs import session
+
+    given = {"llm.base_url": base_url, "assist": assist}
+    options = {name: value for name, value in common_options.with_settings(given, set_).items() if value is not None}
+    chosen = {
+        "game.file": game,
+        "zork_game_workdir": workdir,
+        "max_turns_per_episode": max_turns,
+        "game.seed": seed,
+        "agent_model": model,
+    }
+    configuration = common_options.resolve({**chosen, **options}).configuration
+    story = Story.load(choose_story(configuration).path)
+
+    def open_session(run: Path | None, player: str, show: Callable[[Event], None]) -> Session:
+        if run is not None:
+            return session(run.absolute(), workdir=workdir, show=show, player=player)
+        return session(
+            model=model,
+            game=game,
+            episodes=episodes,
+            max_turns=max_turns,
+            seed=configuration.game.seed,
+            workdir=workdir,
+            options=options,
+            show=show,
+            player=player,
+        )
+
+    if sys.stdin.isatty():
+        print_error("Waiting for an MCP client on standard input; docs/mcp.md has the configuration of clients.")
+
+    def leave(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+    try:
+        serve(open_session, configuration, story.sha256)
+    except KeyboardInterrupt:
+        os._exit(EXIT_STATUS["interrupted"])  # a thread still waits for standard input

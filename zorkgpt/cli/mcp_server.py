@@ -1,0 +1,285 @@
+"""A server of the Model Context Protocol, whose client plays: ``pip install 'zorkgpt[mcp]'`` (docs/mcp.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp_types import ToolAnnotations
+from pydantic import ValidationError
+from typing_extensions import override
+
+from orchestration.history import OVER_MCP, is_over_mcp
+from session.errors import ZorkGPTError, first_problem
+from session.events import EpisodeEnded, EpisodeStarted, Event, RunStarted, TurnPlayed
+from session.files.journal import read_manifest
+from session.files.run_folders import latest_runs, story_folders
+from session.game_state import LONGEST_NOTE
+from session.memory import Persistence
+from session.text import cut_at, one_line
+from zorkgpt.cli.pages import RunPages
+from zorkgpt.cli.terminal import printable
+from zorkgpt.report.exports import as_markdown
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.run_summary import summarise
+from zorkgpt.report.server import page_with
+from zorkgpt.situation import Session, Situation, require_text
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, InputRequiredResult
+
+    from session.game_configuration import GameConfiguration
+
+LONGEST_ERROR = 300  # characters
+INSTRUCTIONS = """\
+You play a text adventure with these tools. Call `situation` first, then `act` with one command at a time until the
+episode ends. Everything is recorded, and the map and routes are learned from what you do. Remember what would help a
+player who comes to a location again, in this episode or in a later one: your memories are shown to you there."""
+
+OpenSession = Callable[[Path | None, str, Callable[[Event], None]], Session]
+"""Begins a session, or continues the run in a folder. Takes the player's name, and what is called with each event."""
+
+
+class ClientsRun:
+    """The run that a client plays. Its methods are the tools; their docstrings describe them to the client.
+
+    client: the client's name
+    folder: of the run, ``None`` before the first tool is called
+    """
+
+    def __init__(self, open_session: OpenSession, workdir: Path, story_sha256: str) -> None:
+        self.client = "a client"
+        self.folder: Path | None = None
+        self._open_session = open_session
+        self._workdir = workdir
+        self._story_sha256 = story_sha256
+        self._session: Session | None = None
+        self._events: list[Event] = []
+        self._note = ""
+
+    def situation(self) -> str:
+        """Show where you are and everything that is known: history, map, memories, routes, inventory, score."""
+        now = self._now()
+        return self._told(f"{now.prompt.rstrip()}\n") if now else self._told()
+
+    def act(self, command: str, reasoning: str = "") -> str:
+        """Play one command, such as "north" or "take lamp", and return the story's answer.
+
+        reasoning: why you play it, in a sentence or two, for the record
+        """
+        return self._play(lambda session: session.act(command, reasoning=reasoning, note=self._note))
+
+    def follow(self, route: int, until: int | None = None, reasoning: str = "") -> str:
+        """Play the commands of a route that begins here, until one of them has another result than before.
+
+        until: the number of the last command to play, from 1; all of them by default
+        """
+        return self._play(lambda session: session.follow(route, until=until, reasoning=reasoning, note=self._note))
+
+    def go_to(self, location: int, reasoning: str = "") -> str:
+        """Walk to a location on the map, by its number, if a way is known."""
+        return self._play(lambda session: session.go_to(location, reasoning=reasoning, note=self._note))
+
+    def remember(self, location: int, title: str, text: str, tier: Persistence = "permanent") -> str:
+        """Remember something of a location. It is shown whenever you are there.
+
+        tier: "core" for what the story shows on arrival (before your first command there), "permanent" for how the game
+            works, "ephemeral" for what applies to this episode only
+        """
+        memory = self._playing().remember(location, title, text, persistence=tier)
+        changed = "" if memory.persistence == tier else f" instead of {tier}: the story did not show it on arrival"
+        return printable(f"Remembered at location {location} as {memory.persistence}{changed}: {memory.title}")
+
+    def invalidate(self, location: int, title: str, reason: str) -> str:
+        """Mark a memory as false. It stays in the file, but is no longer shown."""
+        self._playing().invalidate(location, title, reason=reason)
+        return printable(f"Invalidated at location {location}: {one_line(title)}")
+
+    def recall(self, location: int) -> str:
+        """Show the memories of a location on the map."""
+        now = self._require_now()
+        if location not in now.map.locations:
+            raise ValueError(f"location {location} is not on the map")
+        return printable("\n".join(_memories(now, location))) or f"Nothing is remembered of location {location}."
+
+    def map(self) -> str:
+        """Show all known locations, with their numbers, their exits and the exits that have not been tried."""
+        now = self._require_now()
+        here = now.observation.location
+        lines = (
+            f"{'You are at ' if here and here.num == each else ''}{_exits(now, each)}" for each in now.map.locations
+        )
+        return printable("\n".join(lines))
+
+    def note(self, text: str) -> str:
+        """Keep a line in view for the rest of the episode. It is recorded with your next command."""
+        note = "; ".join(filter(None, (self._note, one_line(text))))
+        require_text("the note", note, LONGEST_NOTE)
+        self._note = note
+        return printable(f"Noted, with your next command: {note}")
+
+    def close(self) -> None:
+        """Pause the run."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _opened(self) -> Session:
+        """Return the session; the first time, begin a run or resume the latest one that a client has not finished."""
+        if self._session is None:
+            stories = story_folders(self._workdir)
+            folders = [each.path for each in stories if each.story and each.story.sha256 == self._story_sha256]
+            self.folder = next(filter(_is_unfinished, latest_runs(folders)), None)
+            name = re.sub(r"[^\w .-]", "", self.client, flags=re.ASCII)[:40].strip() or "a client"
+            self._session = self._open_session(self.folder, f"{name}{OVER_MCP}", self._see)
+        return self._session
+
+    def _see(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.folder = Path(event.folder)
+        self._events.append(event)
+
+    def _now(self) -> Situation | None:
+        """Return the situation, ``None`` after the end of the run. After an error, the next call resumes the run."""
+        session = self._opened()
+        try:
+            now = session.situation
+        except (ZorkGPTError, ValueError):
+            self.close()
+            raise
+        if now is None and (summary := session.run.summary).state != "done":
+            self.close()
+            raise ValueError(f"the run is {summary.state}: {summary.reason}")
+        return now
+
+    def _require_now(self) -> Situation:
+        now = self._now()
+        if now is None:
+            raise ValueError("the run has ended")
+        return now
+
+    def _playing(self) -> Session:
+        self._require_now()
+        return self._opened()
+
+    def _play(self, do: Callable[[Session], object]) -> str:
+        do(self._playing())
+        self._note = ""
+        return self._told()
+
+    def _told(self, known: str = "") -> str:
+        """Return what has happened since the last call, or ``known``, and a summary of the situation."""
+        now = self._now()
+        happened = [known] if known else [line for event in self._events for line in _event_lines(event)]
+        self._events.clear()
+        if now is not None:
+            return printable("\n".join([*happened, *_present(now)]))
+        return printable("\n".join([*happened, "The run has ended. To begin another, restart this server."]))
+
+
+class Server(MCPServer[None]):
+    """Calls one tool at a time, each in a thread of its own, and reports every error in one line."""
+
+    def __init__(self, run: ClientsRun) -> None:
+        super().__init__("zorkgpt", instructions=INSTRUCTIONS, log_level="WARNING")
+        self._run = run
+        self._one_at_a_time = anyio.Lock()
+        reading: list[Callable[..., str]] = [run.situation, run.recall, run.map]
+        acting: list[Callable[..., str]] = [run.act, run.follow, run.go_to, run.remember, run.invalidate, run.note]
+        for tool in (*reading, *acting):
+            hints = ToolAnnotations(read_only_hint=tool in reading)
+            self.add_tool(tool, annotations=hints, structured_output=False)
+
+    @override
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        async with self._one_at_a_time:
+            if context is not None and (client := context.session.client_params):
+                self._run.client = client.client_info.name
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                cause = error.__cause__
+                if cause is not None and not isinstance(cause, ZorkGPTError | ValueError):
+                    raise
+                problem = first_problem(cause, name) if isinstance(cause, ValidationError) else str(cause or error)
+                raise ToolError(printable(cut_at(one_line(problem), LONGEST_ERROR))) from error
+
+
+def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha256: str) -> None:
+    """Serve over standard input and output until the client closes them, then pause the run."""
+    run = ClientsRun(open_session, configuration.zork_game_workdir, story_sha256)
+    server = Server(run)
+
+    def folder() -> Path:
+        if run.folder is None:
+            raise ResourceError("no run has begun: call the tool situation first")
+        return run.folder
+
+    @server.resource("zorkgpt://transcript", title="Transcript of the run", mime_type="text/markdown")
+    def transcript() -> str:
+        return printable(as_markdown(read_run(folder())))
+
+    @server.resource("zorkgpt://report", title="Report of the run, a page for a browser", mime_type="text/html")
+    def report() -> str:
+        return page_with(RunPages([folder()], configuration).data())
+
+    try:
+        server.run("stdio")
+    finally:
+        run.close()
+
+
+def _is_unfinished(run: Path) -> bool:
+    """Return whether a client has played the run and can continue it."""
+    try:
+        is_clients = is_over_mcp(read_manifest(run))
+    except ZorkGPTError:
+        return False
+    return is_clients and summarise(run).state in ("paused", "killed")
+
+
+def _event_lines(event: Event) -> Iterator[str]:
+    if isinstance(event, EpisodeStarted):
+        yield f"Episode {event.episode} begins.\n\n{event.opening.text.strip()}\n"
+    elif isinstance(event, TurnPlayed):
+        record = event.record
+        for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
+            yield f"Not played: {proposal.wish} ({verdict.reason})"
+        yield f"> {record.action}\n{record.after.text.strip()}\n"
+    elif isinstance(event, EpisodeEnded):
+        points = "" if event.score is None else f", with {event.score} of {event.max_score} points"
+        yield f"Episode {event.episode} has ended after {event.turns} turns ({event.end}){points}.\n"
+
+
+def _present(now: Situation) -> Iterator[str]:
+    """Yield lines with the turn, the place and what is known there."""
+    seen, here = now.observation, now.observation.location
+    score = "" if seen.score is None else f", score {seen.score} of {seen.max_score or 'an unknown maximum'}"
+    yield f"[Turn {now.turn}, at most {now.turns_left} more{score}]"
+    if here is not None:
+        yield _exits(now, here.num)
+        yield from _memories(now, here.num)
+    if now.routes:
+        goals = (f"{each.number} ({each.goal.kind} {each.goal.name or each.goal.number})" for each in now.routes)
+        yield f"Routes to follow from here: {', '.join(goals)}"
+    if now.choices:
+        yield f"Commands to choose from: {'; '.join(now.choices)}"
+
+
+def _exits(now: Situation, location: int) -> str:
+    ways = [f"{command} to {end}" for command, end in now.map.exits.get(location, {}).items()]
+    untried: Sequence[str] = now.map.untried.get(location, ())
+    known = f"{location} {now.map.locations.get(location, '')}: {', '.join(ways) or 'no known exits'}"
+    return f"{known}; untried: {', '.join(untried)}" if untried else known
+
+
+def _memories(now: Situation, location: int) -> Iterator[str]:
+    for memory in now.memories.get(location, ()):
+        yield f"- [{memory.persistence}] {memory.title}: {memory.text}"
