@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
+from pydantic import BaseModel
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
@@ -24,7 +26,7 @@ from managers.episodes import (
     plain_lesson,
     summary_of,
 )
-from managers.knowledge.analysis import most_useful
+from managers.knowledge.analysis import KnowledgeAnswer, most_useful
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Ending, Question, conclude, share_at_end
@@ -39,10 +41,12 @@ from session.game_state import GameState
 from session.knowledge import INSIGHTS
 from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
+from zorkgpt.llm.language_model import Prompt
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 LATEST_SHOWN = 8  # turns
+WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the question about knowledge
 LONGEST_TOLD = 120  # characters of what the story said to one of these
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 
@@ -150,18 +154,21 @@ class EpisodeSynthesizer(BaseManager):
         budget = share_at_end(budget)
         known = known_insights(knowledge.insights())
         shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
-        prompt = episode_prompt(
+        others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
+        open_ends = self._open_ends()
+        prompt = partial(
+            episode_prompt,
             summary,
             insights=shown,
-            knowledge=knowledge.text(budget // SHARE_OF_BUDGET),
             earlier=self._earlier(),
             plan=self._plan,
-            outlook=self._outlook(),
             budget=budget,
             tokens=self.tokens,
         )
+        alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
+        beside: dict[type[BaseModel], Prompt] = {KnowledgeAnswer: prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
         try:
-            answer: EpisodeAnswer = yield Question(knowledge.model, "analysis", prompt, EpisodeAnswer)
+            answer: EpisodeAnswer = yield Question(knowledge.model, "analysis", alone, EpisodeAnswer, beside)
         except LanguageModelError as error:
             self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
@@ -198,14 +205,18 @@ class EpisodeSynthesizer(BaseManager):
             },
         }
 
-    def _outlook(self) -> str:
-        """Return what the next episode should take into account: the managers' outlooks, notes and latest turns."""
-        state = self.game_state
-        lines = [*(each.outlook() for each in self.others), *(f"Noted: {note}" for note in state.notes)]
+    def _open_ends(self) -> list[str]:
+        """Return what the next episode should take into account: the managers' outlooks and the player's notes."""
+        told = [line for each in self.others for line in each.outlook().splitlines()]
+        return [*told, *(f"Noted: {note}" for note in self.game_state.notes)]
+
+    def _latest_turns(self) -> list[str]:
+        """Return the latest turns, a line each."""
+        state, lines = self.game_state, []
         for turn, played in list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]:
             told = cut_at(one_line(played.response), LONGEST_TOLD)
             lines.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
-        return "\n".join(filter(None, lines))
+        return lines
 
     def _earlier(self) -> list[EpisodeSummary]:
         return self._store.document.before(self.game_state.episode)

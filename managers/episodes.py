@@ -223,8 +223,11 @@ def _parsed(line: str) -> SummaryLine:
 def handover_text(summary: EpisodeSummary) -> str:
     """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters."""
     outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
-    found = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
-    gains = [f"Points came in episode {summary.episode} by {'; '.join(map(points_text, found))}."] if found else []
+    found = [scored for scored in summary.scored if scored.change > 0]
+    most = sorted(found, key=lambda scored: (scored.change, scored.turn))[-GAINS_SHOWN:]
+    shown = [points_text(scored) for scored in found if scored in most]
+    shown += [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
+    gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found else []
     room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
     return cut_at("\n".join([*outcome, *death_lines(summary, DEATHS_HANDED_OVER, room), *gains]), LONGEST_HANDOVER)
 
@@ -291,7 +294,7 @@ def episode_prompt(
     knowledge: str,
     earlier: Sequence[EpisodeSummary],
     plan: Sequence[str] = (),
-    outlook: str = "",
+    outlook: Sequence[str] = (),
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
@@ -319,7 +322,7 @@ def episode_prompt(
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
         Part("earlier", before),
         Part("plan", [[Line(line)] for line in plan]),
-        Part("outlook", [[Line(line)] for line in outlook.splitlines()], keeps="best", share=0.25),
+        Part("outlook", [[Line(line)] for line in outlook], keeps="best", share=0.25),
         Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
         Part(
             "deaths",

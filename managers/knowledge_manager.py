@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from typing_extensions import Self, Unpack, override
 
@@ -30,6 +30,7 @@ from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Ending, conclude, share_at_end
+from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
@@ -57,6 +58,7 @@ class KnowledgeManager(BaseManager):
     model: finds out what turns have taught, in the role ``analysis``; other managers use it too
     memory_manager: provides the turns that are true only in this episode; without it there are none
     map_manager: provides the names of the locations of memories
+    routes: knows which turn stopped a route
     asked_turn: the turn of this episode in which an update was last due
 
     Outside a run, every change is written at once. Raises ``StoreError`` if a file cannot be read.
@@ -71,12 +73,14 @@ class KnowledgeManager(BaseManager):
         *,
         memory_manager: LocationMemories | None = None,
         map_manager: MapManager | None = None,
+        routes: RouteManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.model = model
         self.memory_manager = memory_manager
         self.map_manager = map_manager
+        self._routes = routes
         path = config.zork_game_workdir / config.knowledge_file
         self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge)
         self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
@@ -92,7 +96,7 @@ class KnowledgeManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the memories, and with the map if maps are shown."""
+        """Build the manager with the memories, the routes, and the map if maps are shown."""
         return cls(
             parts.logger,
             parts.config,
@@ -100,6 +104,7 @@ class KnowledgeManager(BaseManager):
             parts.model,
             memory_manager=parts.find(SimpleMemoryManager),
             map_manager=parts.find(MapManager) if parts.config.map.shown else None,
+            routes=parts.find(RouteManager),
             **parts.shared,
         )
 
@@ -115,15 +120,16 @@ class KnowledgeManager(BaseManager):
         text = self.text(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
         return PromptSection(KNOWLEDGE_TITLE, text, 7, Place.KNOWLEDGE)
 
-    def text(self, tokens: int) -> str:
-        """Return the most useful lines within ``tokens`` tokens, or "" if there are none.
+    def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
+        """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
 
         They change only at updates and between episodes, so that the server can cache the beginning of a prompt
         (docs/specification.md, Prompt order).
         """
         if not self.config.knowledge.enabled:
             return ""
-        return laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
+        shown = (entry for entry in self._shown if entry.section not in but)
+        return laid_out(within(shown, tokens * CHARACTERS_PER_TOKEN))
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""
@@ -156,7 +162,8 @@ class KnowledgeManager(BaseManager):
         """
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
-            turn = LearntTurn(record, tuple(fact.text for fact in facts))
+            has_stopped = self._routes is not None and self._routes.has_stopped
+            turn = LearntTurn(record, tuple(fact.text for fact in facts), has_stopped)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:
                 self._evidence += (record.turn,)
@@ -281,8 +288,10 @@ class KnowledgeManager(BaseManager):
             if is_for_a_small_model(budget, "knowledge", self.tokens):
                 answered = yield from most_worth_knowing(self.model, played, budget, self.tokens)
             else:
+                # The question about the episode, in the same call, contains the insights.
+                known = [entry for entry in self._known() if not (is_at_end and entry.section in INSIGHTS)]
                 budget = share_at_end(budget) if is_at_end else budget
-                answered = yield from what_is_new(self.model, played, self._known(), budget, self.tokens)
+                answered = yield from what_is_new(self.model, played, known, budget, self.tokens)
         except LanguageModelError as error:
             self._report_failure(error)
             return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, create_model
@@ -22,12 +22,14 @@ class Question:
 
     model: the model that answers if the question is asked alone
     schema: of the answer. Its fields have other names than those of the other questions at an episode's end
+    beside: by the schema of another question, the prompt in a call with that question, without what its prompt contains
     """
 
     model: LanguageModel
     role: Role
     prompt: Prompt
     schema: type[BaseModel]
+    beside: Mapping[type[BaseModel], Prompt] = field(default_factory=dict)
 
     def ask(self) -> BaseModel:
         """Return the model's answer. Raises ``LanguageModelError``."""
@@ -101,10 +103,12 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     }
     schema = create_model(LastLessons.__name__, __base__=LastLessons, __doc__=LastLessons.__doc__, **fields)
     schema.tasks = questions
-    numbered = list(enumerate(questions, start=1))
+    schemas = [each.schema for each in questions]
+    prompts = [next((q.beside[each] for each in schemas if each in q.beside), q.prompt) for q in questions]
+    numbered = list(enumerate(prompts, start=1))
     prompt = Prompt(
-        "\n\n".join([fill_prompt("episode_end"), *(f"=== TASK {n} ===\n{q.prompt.system}" for n, q in numbered)]),
-        "\n\n".join(f"=== FOR TASK {n} ===\n{q.prompt.user}" for n, q in numbered),
+        "\n\n".join([fill_prompt("episode_end"), *(f"=== TASK {n} ===\n{each.system}" for n, each in numbered)]),
+        "\n\n".join(f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered),
     )
     try:
         answer = model.complete("analysis", prompt, schema).value

@@ -258,7 +258,12 @@ class RouteManager(BaseManager):
     @override
     def outlook(self) -> str:
         routes = sorted(((route, 0) for route in self._trusted()), key=self._by_gain_per_turn)
-        return "\n".join(f"Route {route_line(route)}" for route, _ in routes[:MOST_SHOWN])
+        if not routes:
+            return ""
+        best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
+        left = max(0, most - len(best.steps))
+        limit = f"An episode has at most {counted(most, 'turn')}: route {best.number} leaves {left} of them."
+        return "\n".join([*(f"Route {route_line(route)}" for route, _ in routes[:MOST_SHOWN]), limit])
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -57,10 +57,14 @@ _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class LearntTurn:
-    """A turn with its facts as text: points, possessions, a first visit, a death."""
+    """A turn with its facts as text: points, possessions, a first visit, a death.
+
+    has_stopped: whether it stopped a route before its end
+    """
 
     record: TurnRecord
     facts: tuple[str, ...] = ()
+    has_stopped: bool = False
 
     @property
     def is_telling(self) -> bool:
@@ -228,11 +232,12 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
 
 
 def _stretches(turns: Sequence[LearntTurn]) -> list[list[LearntTurn]]:
-    """Return the turns, those on one route or walk together."""
+    """Return the turns, those on one route or walk together, but for the turn that stopped it."""
     stretches: list[list[LearntTurn]] = []
     for turn in turns:
         record = turn.record
-        goes_on = record.is_of_route and not record.proposals[-1].wants_way and not record.after.died
+        is_as_known = record.is_of_route and not record.after.died and not turn.has_stopped
+        goes_on = is_as_known and not record.proposals[-1].wants_way
         if goes_on and stretches and stretches[-1][-1].record.is_of_route:
             stretches[-1].append(turn)
         else:
@@ -247,7 +252,8 @@ def _told(stretch: Sequence[LearntTurn], ephemeral: Collection[int]) -> list[Lin
         way = record.proposals[-1]
         name = f"route {way.follow}" if way.follow is not None else f"the way to {_place(last.after.location)}"
         return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
-    facts = f" [{', '.join(stretch[0].facts)}]" if stretch[0].facts else ""
+    told = [*stretch[0].facts, *(["the route stopped here"] if stretch[0].has_stopped else [])]
+    facts = f" [{', '.join(told)}]" if told else ""
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     where = f" at {_place(record.before.location)}{mark}{facts}"
     head = turn_text(record.turn, cut_at(one_line(record.action), LONGEST_ACTION), where=where)

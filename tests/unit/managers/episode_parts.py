@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,7 +33,8 @@ class Knowledge(KnowledgeManager):
     def replace_plan(self, lines: Sequence[str]) -> None:
         self.planned = tuple(lines)
 
-    def text(self, tokens: int) -> str:
+    def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
+        del but
         return self.known[: tokens * 4]
 
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:

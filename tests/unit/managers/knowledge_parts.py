@@ -9,6 +9,7 @@ import structlog
 
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
+from managers.route_manager import RouteManager
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE, Play
 from tests.unit.managers.objective_parts import Memories
@@ -16,7 +17,7 @@ from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):
-    """An episode that a knowledge manager learns from, after the map. ``written``: the file at its start."""
+    """An episode that a knowledge manager learns from, after map and routes. ``written``: the file at its start."""
 
     def __init__(
         self,
@@ -35,10 +36,17 @@ class KnowledgePlay(Play[KnowledgeManager]):
         self.memories = Memories()
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
+        self.routes = RouteManager(logger, self.config, self.state)
         self.manager = KnowledgeManager(
-            logger, self.config, self.state, self.llm, memory_manager=self.memories, map_manager=self.map
+            logger,
+            self.config,
+            self.state,
+            self.llm,
+            memory_manager=self.memories,
+            map_manager=self.map,
+            routes=self.routes,
         )
-        self.learners = (self.map, self.manager)
+        self.learners = (self.map, self.routes, self.manager)
 
     def play(self, turns: int) -> None:
         """That many turns, of which the fifth wins a point and each may cause an update."""

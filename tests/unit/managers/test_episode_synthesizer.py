@@ -556,19 +556,23 @@ def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_or_fe
     assert all(part["deaths"] and part["steps"] for part in seen)
 
 
-def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_eight_gains(tmp_path: Path) -> None:
+def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_the_eight_largest_gains(
+    tmp_path: Path,
+) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play.turn("stir 0", score=5)
     for score in range(1, 11):
-        play.turn(f"stir {score}", score=score)
+        play.turn(f"stir {score}", score=5 + score)
     for _ in range(4):
         play.turn("step 1")
         play.turn("step 2")
         play.turn("step 3")
         play.die()
     deaths, gains = next_told(play).split("Points came")
-    assert re.findall(r"In turn (\d+) of episode 1", deaths) == ["20", "25", "30"]
+    assert re.findall(r"In turn (\d+) of episode 1", deaths) == ["21", "26", "31"]
     assert deaths.count("on `drink dye` after `step 2`, `step 3`, `east`: ") == 3
-    assert re.findall(r"`stir (\d+)`", gains) == [str(score) for score in range(1, 9)]
+    assert re.findall(r"`stir (\d+)`", gains) == ["0", *(str(score) for score in range(4, 11))]
+    assert gains.endswith("(+1, turn 11); and 3 more.")
 
 
 def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:

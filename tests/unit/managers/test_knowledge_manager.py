@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from managers.route_manager import open_routes
+from managers.routes.document import Learnt
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
-from session.values import Location
-from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
+from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.values import Location, Proposal, Verdict
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.stand_ins import Reply
@@ -559,3 +562,22 @@ class TestHowMuchIsShown:
         section = play.manager.section(play.now)
         assert section is not None
         assert 700 < len(section.text) <= 800
+
+
+def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path) -> None:
+    """A move that failed was told "as known", so the line of knowledge that it disproved stayed."""
+    vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
+    steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
+    route = KnownRoute(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
+    open_routes(tmp_path).apply(Learnt((route,), rooms=(LOFT.num,)))
+    play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
+    assert play.routes.set_out(Proposal("east", follow=1), play.now) == ""
+    verdicts = (Verdict(accepted=True, source="route"),)
+    play.turn("east", location=VATS, verdicts=verdicts)
+    play.turn(verdicts=verdicts)
+    play.turn("up", "The ladder breaks.", verdicts=verdicts)
+    play.turn("dip banner", score=5)
+    assert parts(prompt_of(play))["played"].startswith(
+        "Turns 1-2: the way to Blue Vats (31), as known\n"
+        "Turn 3 at Blue Vats (31) [the route stopped here]: up\n  The ladder breaks.\nTurn 4 "
+    )

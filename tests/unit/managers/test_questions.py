@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import structlog
 from pydantic import BaseModel
 
+from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.questions import Ending, Question, conclude, conclude_together, share_at_end
+from managers.state_manager import StateManager
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.knowledge import INSIGHTS
 from session.text import TokenCounter
+from tests.unit.managers.knowledge_parts import KnowledgePlay
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -54,6 +61,25 @@ def test_questions_are_asked_in_one_call_and_each_gets_its_part_of_the_answer() 
     )
     assert "=== TASK 2 ===\nName the depth." in call.prompt.system
     assert call.prompt.user == "=== FOR TASK 1 ===\nAbout colours.\n\n=== FOR TASK 2 ===\nAbout depth."
+
+
+def test_in_one_call_nothing_is_told_twice_that_the_question_about_knowledge_contains(tmp_path: Path) -> None:
+    """An insight was printed three times, each line of knowledge and the last turns twice."""
+    (tmp_path / "knowledgebase.md").write_text(
+        f"## PUZZLE SOLUTIONS\n\n- Mordant first.\n\n## CROSS-EPISODE INSIGHTS\n\n### {INSIGHTS[0]}\n\n- Fumes kill.\n"
+    )
+    play = KnowledgePlay(tmp_path, [{}, {}], knowledge_update_interval=900)
+    log = structlog.get_logger()
+    summing = EpisodeSynthesizer(log, play.config, play.state, play.manager, StateManager(log, play.config, play.state))
+    play.learners = (*play.learners, summing)
+    play.play(20)
+    play.turn("ring bell", "The bell is cracked.")
+    conclude_together([play.manager.ending("over"), summing.ending("over")], 15_000, TokenCounter())
+    texts = ("Mordant first.", "Fumes kill.", "The bell is cracked.")
+    assert [play.prompts[0].count(text) for text in texts] == [1, 1, 1]
+    assert "=== KNOWLEDGE ===\n(as under WHAT IS KNOWN)\n" in play.prompts[0]
+    conclude_together([summing.ending("over")], 15_000, TokenCounter())
+    assert [play.prompts[-1].count(text) for text in texts] == [1, 1, 1]
 
 
 def test_what_does_not_fit_into_one_call_is_asked_by_itself() -> None:

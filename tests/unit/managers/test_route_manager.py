@@ -112,6 +112,13 @@ def test_the_route_that_wins_most_per_turn_comes_first_with_its_last_commands(tm
     ]
 
 
+def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_leaves(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "in"), route_to(9, *["north"] * 7))
+    manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=10)
+    assert manager.outlook().endswith("\nAn episode has at most 10 turns: route 2 leaves 3 of them.")
+    assert manager_in(tmp_path / "empty").outlook() == ""
+
+
 def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_things(tmp_path: Path) -> None:
     short, long = route_to(5, "north", "up"), route_to(5, "north", "take knife", "up")
     knife = replace(long.steps[-1], leads_to=replace(long.steps[-1].leads_to, carried=(30,)))
