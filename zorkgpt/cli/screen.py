@@ -492,7 +492,8 @@ _DESCRIPTIONS: dict[Stage, str] = {
 def download_bar(*, quiet: bool = False) -> Iterator[Callable[[Stage, int, int], None]]:
     """Yield what shows the progress of the model store on stderr: bytes done and all bytes of a stage."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet)
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
     task = bar.add_task("")
 
     def stop() -> None:
@@ -503,8 +504,8 @@ def download_bar(*, quiet: bool = False) -> Iterator[Callable[[Stage, int, int],
         if stage == "ready":
             stop()
         else:
-            bar.start()
             bar.update(task, description=_DESCRIPTIONS[stage], completed=done, total=total)
+            bar.start()
 
     try:
         yield show

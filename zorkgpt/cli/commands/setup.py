@@ -89,7 +89,7 @@ def pull(
             common_options.require_packages("huggingface_hub")
             from zorkgpt.llm.embedded import hugging_face
 
-            path = hugging_face.pull(model, bar, quiet=quiet)
+            path = hugging_face.pull(model, bar)
     if not quiet:
         typer.echo(path)
 

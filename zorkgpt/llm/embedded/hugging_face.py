@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx2
 from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_url
 from huggingface_hub.file_download import http_get
-from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from session.errors import LanguageModelUnavailable
 from session.model_files import chosen_file, hub_folder, model_folder, repository_and_file
@@ -24,20 +26,17 @@ from zorkgpt.llm.embedded.model_store import Progress, claimed
 _BLOCK = 1 << 20
 
 
-def pull(model: str, report: Progress, *, quiet: bool = False) -> Path:
+def pull(model: str, report: Progress) -> Path:
     """Download the file of ``hf:OWNER/REPO[:FILE.gguf]`` and return its path; one that is there is only checked.
 
     A file gets its name when it is whole and has the SHA-256 that the hub lists. A download that breaks off continues
     at the next call.
 
-    report: of the check; the library itself shows a download, unless it is to be ``quiet``
     Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` for a wrong name or a file
     that cannot be stored.
     """
     repository, _ = repository_and_file(model)
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it would report each attempt in several lines
-    if quiet:
-        disable_progress_bars()
     with claimed(model_folder(), report):
         try:
             info = HfApi().model_info(repository, files_metadata=True, timeout=constants.HF_HUB_ETAG_TIMEOUT)
@@ -54,7 +53,9 @@ def pull(model: str, report: Progress, *, quiet: bool = False) -> Path:
                 if (begun := file.tell()) < listed.size:
                     url = hf_hub_url(repository, name, revision=info.sha)
                     headers = {"authorization": f"Bearer {token}"} if (token := get_token()) else {}
-                    http_get(url, file, resume_size=begun, headers=headers, displayed_filename=name)
+                    report("fetching", begun, listed.size)
+                    bar = nullcontext(SimpleNamespace(update=lambda _: report("fetching", file.tell(), listed.size)))
+                    http_get(url, file, resume_size=begun, headers=headers, tqdm_class=cast("Any", lambda **_: bar))
                 file.flush()
                 os.fsync(file.fileno())
         except (httpx2.HTTPError, errors.OfflineModeIsEnabled, ValueError, LookupError, TypeError) as error:

@@ -45,7 +45,7 @@ def test_a_port_that_is_open_but_lists_no_models_delays_a_run_by_half_a_second_a
         server.listing = listing
         begun = time.monotonic()
         assert unused_server(NOTHING_CONFIGURED, {"Ollama": server.base_url}) == ""
-        assert time.monotonic() - begun < LISTING_SECONDS + 1.5  # and what it takes to import the client
+        assert time.monotonic() - begun < LISTING_SECONDS + 3  # and what it takes to make a client
 
 
 def test_without_a_server_it_takes_a_few_milliseconds() -> None:
