@@ -99,8 +99,14 @@ def test_a_published_folder_follows_a_run_that_is_played(browser: Browser, own_s
             (run / JOURNAL_FILE).write_bytes(b"".join(lines[:-1]))
             expect(page.get_by_role("slider", name="Turn")).not_to_have_attribute("max", str(turns), timeout=PATIENCE)
             expect(index.get_by_role("row", name=run.name)).not_to_have_text(before, timeout=PATIENCE)
-            index.close()
             page.close()
+            complaints: list[str] = []
+            index.on("console", lambda message: complaints.append(message.text))
+            index.goto((tmp_path / "site" / "index.html").as_uri())  # which has no server to follow
+            expect(index.get_by_role("row", name=run.name)).to_be_visible()
+            index.wait_for_timeout(2500)
+            index.close()
+            assert complaints == []
         finally:
             writer.send_signal(signal.SIGINT)
             server.terminate()

@@ -48,6 +48,11 @@ def test_every_run_has_a_row_and_each_that_can_be_read_a_page_which_is_written_o
     (cut / JOURNAL_FILE).write_bytes(b"".join(lines[:30]))
     shutil.rmtree(lost)
     assert typed(*command).text.startswith("1 new page of 2 runs")
+    (whole / JOURNAL_FILE).rename("journal")
+    assert typed(*command).text.startswith("0 new pages of 2 runs")
+    assert (index()[f"runs/{whole.name}"]["run"]["state"], index()[f"runs/{whole.name}"]["link"]) == ("damaged", None)
+    Path("journal").rename(whole / JOURNAL_FILE)
+    assert typed(*command).text.startswith("1 new page of 2 runs")
     assert {folder: row["run"]["state"] for folder, row in index().items()} == {
         f"runs/{whole.name}": "done",
         f"runs/{cut.name}": "killed",

@@ -2,7 +2,6 @@ import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
 import { Choice } from "./choice";
 import { LANES } from "./curves_view";
-import type { PageRun } from "./data";
 import { plural, signed } from "./figures";
 import { placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
 import { LongList } from "./long_list";
@@ -28,7 +27,7 @@ export const isFiltering = (filter: Filter) =>
 /** The steps that pass the filter, in order. */
 export function found(journey: Journey, filter: Filter): Step[] {
   const sought = filter.text.trim().toLowerCase();
-  const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
+  const lines = sought && filter.prompts ? journey.run.lines.map((line) => line.toLowerCase().includes(sought)) : null;
   const happened = new Set(journey.marks().flatMap((mark) => (mark.kind === filter.happened ? [mark.index] : [])));
   return journey.steps.filter((step) => {
     if (filter.happened && !happened.has(step.index)) return false;
@@ -40,19 +39,9 @@ export function found(journey: Journey, filter: Filter): Step[] {
   });
 }
 
-/** For each line of the run's table, how many lines up to it have the words. */
-function linesWith(run: PageRun, sought: string): Uint32Array {
-  const counts = new Uint32Array(run.lines.length + 1);
-  run.lines.forEach((line, at) => (counts[at + 1] = counts[at]! + Number(line.toLowerCase().includes(sought))));
-  return counts;
-}
-
-function hasLine(ranges: number[] | undefined, counts: Uint32Array): boolean {
-  for (let at = 0; ranges && at < ranges.length; at += 2) {
-    const first = ranges[at]!;
-    if (counts[first + ranges[at + 1]!]! > counts[first]!) return true;
-  }
-  return false;
+/** Whether one of the lines that a prompt is made of has the words; `lines`: whether each line of the run has. */
+function hasLine(ranges: number[] = [], lines: boolean[]): boolean {
+  return ranges.some((first, at) => at % 2 === 0 && lines.slice(first, first + ranges[at + 1]!).includes(true));
 }
 
 interface Finder {

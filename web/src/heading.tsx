@@ -1,13 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { addressOf } from "./address";
-import type { Note, PageRun, RoleUsage } from "./data";
+import type { PageRun, RoleUsage } from "./data";
 import { asCsv, download } from "./download";
-import { count, dollars, plural, seconds, short } from "./figures";
+import { count, dollars, seconds, short } from "./figures";
 import { figuresOf, type Journey } from "./journey";
 import { Table, type Column } from "./table";
 import { Written } from "./written";
-
-const SHOWN_NOTES = 3;
 
 /** The runs to choose from. */
 export const namesOfRuns = (journeys: Journey[]) =>
@@ -60,16 +58,10 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
       </dl>
       {summary.reason && <p class="note"><Written text={summary.reason} /></p>}
       {run.notes.length > 0 && (
-        <ul class="notes" aria-label="What this report cannot show">
-          {run.notes.slice(0, SHOWN_NOTES).map((note, index) => <li key={index} class="note"><NoteText note={note} run={number} /></li>)}
-          {run.notes.length > SHOWN_NOTES && (
-            <li class="note">
-              <details>
-                <summary>{plural(run.notes.length - SHOWN_NOTES, "more note")}</summary>
-                <ul>{run.notes.slice(SHOWN_NOTES).map((note, index) => <li key={index}><NoteText note={note} run={number} /></li>)}</ul>
-              </details>
-            </li>
-          )}
+        <ul class="notes" tabIndex={0} aria-label="What this report cannot show">
+          {run.notes.map(({ text, moment }, index) => (
+            <li key={index} class="note"><Written text={text} />{moment && <> <a href={addressOf(number, moment)}>Episode {moment[0]}, turn {moment[1]}</a></>}</li>
+          ))}
         </ul>
       )}
       <details class="about">
@@ -104,10 +96,6 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
       </details>
     </header>
   );
-}
-
-function NoteText({ note: { text, moment }, run }: { note: Note; run: number }) {
-  return <><Written text={text} />{moment && <> <a href={addressOf(run, moment)}>Episode {moment[0]}, turn {moment[1]}</a></>}</>;
 }
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {

@@ -1,14 +1,12 @@
 import { useMemo } from "preact/hooks";
 import { addressOf } from "./address";
-import { namesOf, type Item, type ItemChange, type RunMoment } from "./data";
+import { namesOf, type Item, type RunMoment } from "./data";
 import { dollars, plural, seconds, short, signed } from "./figures";
 import { ChangedItem, ItemText } from "./items";
 import { costOf, momentOf, placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
 import { ModelCall } from "./model_call";
 import { Plan } from "./plan";
 import { Written } from "./written";
-
-const MOST_CHANGES = 6; // that are shown unasked
 
 interface Shown {
   journey: Journey;
@@ -138,15 +136,12 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
     const known = read.length ? journey.knownAt(index, false) : new Map<string, Item>();
     return read.flatMap((key) => known.get(key) ?? []);
   }, [journey, index]);
-  const list = (shown: ItemChange[]) => <ul class="items">{shown.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>;
-  const more = changes.length - MOST_CHANGES;
   return (
     <>
       {changes.length > 0 && (
         <section>
           <h3>Learnt from this turn</h3>
-          {list(changes.slice(0, MOST_CHANGES))}
-          {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(changes.slice(MOST_CHANGES))}</details>}
+          <ul class="items changes" tabIndex={0}>{changes.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>
         </section>
       )}
       {used.length > 0 && (

@@ -151,9 +151,9 @@ class Site:
         written = 0
         try:
             for folder, row in rows.items():
-                if self._has_news(folder, row) and (new := self._write_page(folder)):
-                    rows[folder] = new
-                    written += 1
+                if self._has_news(folder, row):
+                    rows[folder] = self._write_page(folder)
+                    written += rows[folder].link is not None
         finally:
             self._write_index(rows)
         return len(rows), written
@@ -161,10 +161,10 @@ class Site:
     def _has_news(self, folder: Path, row: IndexedRun) -> bool:
         if folder in self._played:
             return self._played[folder].has_news or not is_claimed(folder)
-        page = self._page_of(folder)
-        if row.link is None or row.run.state == "playing" or not page.exists():
+        page, journal = self._page_of(folder), folder / JOURNAL_FILE
+        if row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
             return True
-        return page.stat().st_mtime <= (folder / JOURNAL_FILE).stat().st_mtime
+        return page.stat().st_mtime <= journal.stat().st_mtime
 
     def _page_of(self, folder: Path) -> Path:
         return self._to / folder.relative_to(self._workdir).with_name(f"{folder.name}.html")
@@ -174,14 +174,14 @@ class Site:
         folder, reason = run.folder.relative_to(self._workdir), run.reason.replace(f"{self._workdir}/", "")
         return IndexedRun(replace(run, folder=folder, model=run.model.partition(" at ")[0], reason=reason, changes=()))
 
-    def _write_page(self, folder: Path) -> IndexedRun | None:
-        """Write the page of a run, and return its row; ``None`` for a run without a manifest."""
+    def _write_page(self, folder: Path) -> IndexedRun:
+        """Write the page of a run unless it has no manifest or no journal, and return its row."""
         played = self._played.pop(folder, None)
         pages = played or RunPages([folder], self._now)
         try:
             data = pages.data()
         except StoreError:
-            return None
+            return self._row(summarise(folder))
         page = self._page_of(folder)
         follows = f"{folder.name}.json" if self._follow and (data.follow or played) else ""
         _publish(replace(data, follow=self._follow and data.follow), page, follows)
