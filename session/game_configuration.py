@@ -74,14 +74,14 @@ def _in_folder(value: object) -> object:
 
 
 def _from_file(value: object) -> object:
-    if not isinstance(value, str):
+    if not isinstance(value, str | Path):
         return value
     path = Path(value).expanduser().resolve()
     if path.suffix != ".md" or not path.is_file():  # a configuration from elsewhere must not have other files sent
         raise ValueError(f"{value} is not an existing .md file")
     try:
         content = path.read_bytes()
-        return {"file": value, "sha256": sha256(content).hexdigest(), "text": content.decode()}
+        return {"file": str(value), "sha256": sha256(content).hexdigest(), "text": content.decode()}
     except OSError as error:
         raise ValueError(f"cannot read {value}: {error.strerror}") from error
     except UnicodeDecodeError as error:

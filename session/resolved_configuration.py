@@ -258,7 +258,8 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:
     """Return the values of options as text: ``agent_model = gpt-5, agent_sampling.top_k = unset``."""
-    return ", ".join(f"{name} = {'unset' if value is None else value}" for name, value in values.items())
+    written = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+    return ", ".join(f"{name} = {'unset' if value == 'null' else value}" for name, value in written.items())
 
 
 def before_changes(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:

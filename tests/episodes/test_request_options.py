@@ -100,6 +100,7 @@ def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(tmp_path:
     assert shown.status == 0, shown
     first, *others = [asked.body for asked in server.asked]
     assert plain(first) != first
+    assert sum(call.cached_tokens for call in calls(tmp_path)) == 0
     assert others[0] == plain(first)
     assert all(plain(body) == body for body in others)
     (line,) = shown.lines
@@ -108,19 +109,20 @@ def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(tmp_path:
 
 def test_more_fields_and_the_effort_to_think_are_sent_for_their_role_alone(tmp_path: Path) -> None:
     more = {"top_a": 0.2, "provider": {"order": ["one", "two"]}}
-    chosen = ("--set", f"llm.agent.extra_body={json.dumps(more)}", "--set", "llm.memory.reasoning_effort=low")
+    both = ("--set", "extractor.mode=separate")
+    chosen = ("--set", f"llm.agent.extra_body={json.dumps(more)}", "--set", "llm.info_ext.reasoning_effort=low")
     with MisbehavingServer(Answers()) as server, MisbehavingServer(Answers()) as other:
-        assert played(tmp_path / "chosen", server, *chosen, turns=3).status == 0
-        assert played(tmp_path / "default", other, turns=3).status == 0
-    added: dict[str, dict[str, Any]] = {"agent": more, "memory": {"reasoning_effort": "low"}}
+        assert played(tmp_path / "chosen", server, *both, *chosen, turns=3).status == 0
+        assert played(tmp_path / "default", other, *both, turns=3).status == 0
+    added: dict[str, dict[str, Any]] = {"agent": more, "info_ext": {"reasoning_effort": "low"}}
     roles = [call.role for call in calls(tmp_path / "chosen")]
-    assert {"agent", "memory"} <= set(roles)
+    assert {"agent", "info_ext"} <= set(roles)
     default = [asked.body for asked in other.asked]
     assert [asked.body for asked in server.asked] == [
         body | added.get(role, {}) for body, role in zip(default, roles, strict=True)
     ]
     written = read_manifest(find_run(tmp_path / "chosen" / "work")).configuration["llm"]
-    assert (written["agent"]["extra_body"], written["memory"]["reasoning_effort"]) == (more, "low")
+    assert (written["agent"]["extra_body"], written["info_ext"]["reasoning_effort"]) == (more, "low")
 
 
 @pytest.mark.parametrize(

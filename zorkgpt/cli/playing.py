@@ -94,7 +94,7 @@ class Watching:
             if (more := len(problems) - MOST_PROBLEMS) > 0:
                 check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
-        run.orchestrator.delay = max(0.0, self.delay)  # NaN is no delay
+        run.orchestrator.delay = self.delay
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         for event in before:
             self.gains.see(event)

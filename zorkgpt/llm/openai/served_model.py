@@ -44,7 +44,7 @@ _HINTS = {
     # The stream first: an answer that is held to its schema is worth more than one that streams.
     "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
     "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
-    CACHE_MARKS: re.compile(r"\bcontent\b.*\b(?:string|str|list|array|sequence|type)\b", re.IGNORECASE),
+    CACHE_MARKS: re.compile(r"\bmessages\b|\bcontent\b.*\b(?:string|str|list|array|sequence|type)\b", re.IGNORECASE),
 }
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
 _ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
