@@ -27,12 +27,10 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SecretStr,
-    model_validator,
 )
 from pydantic_core import PydanticKnownError
-from typing_extensions import Self
 
-from session.files.shared_files import archive_name, is_plain_name, is_reserved
+from session.files.shared_files import is_plain_name, is_reserved
 from session.model_files import is_model_file
 from session.options import Options, from_toml_file, resolve, values_given
 from session.values import ROLES, Role
@@ -506,21 +504,6 @@ class GameConfiguration(Options):
         document = config_dict or {}
         table = document.get("tool", {}).get("zorkgpt", {}) if "tool" in document else document
         super().__init__(**{**values_given(type(self), table), **options})
-
-    @model_validator(mode="after")
-    def _require_different_names(self) -> Self:
-        names = {
-            "knowledge_file": self.knowledge_file,
-            "the archive of knowledge_file": archive_name(self.knowledge_file),
-            "map_state_file": self.map_state_file,
-            "simple_memory.memory_file": self.simple_memory.memory_file,
-        }
-        options: dict[str, str] = {}
-        for option, name in names.items():
-            other = options.setdefault(name.casefold(), option)
-            if other != option:
-                raise ValueError(f"{other} and {option} are both {name}: each file needs a name of its own")
-        return self
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:

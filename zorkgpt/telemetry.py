@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Any, cast
 
 from opentelemetry.context import Context
@@ -103,10 +102,8 @@ class RunSpans:
             case events.EpisodeEnded():
                 told = {each: getattr(event, each) for each in ("turns", "score", "max_score", "rooms")}
                 self._end(now, {"episode.end": event.end, **told})
-            case events.RunPaused():
-                self._end(now, run_end="paused")
-            case events.RunEnded():
-                self._end(now, run_end="done")
+            case events.RunPaused() | events.RunEnded():
+                self._end(now, run_end="done" if isinstance(event, events.RunEnded) else "paused")
 
     def close(self) -> None:
         """End all open spans. A run that did not end otherwise was cut off."""
@@ -137,11 +134,11 @@ class RunSpans:
             span.end(end)
         self._calls.clear()
 
-    def _end(self, now: int, ours: Mapping[str, Any] = MappingProxyType({}), *, run_end: str = "") -> None:
+    def _end(self, now: int, ours: Mapping[str, Any] | None = None, *, run_end: str = "") -> None:
         """End the episode, and also the run if ``run_end`` says how it ended."""
         self._add_calls(lambda _: self._episode or self._run)
         if self._episode is not None:
-            self._episode.set_attributes(_named("zorkgpt", ours))
+            self._episode.set_attributes(_named("zorkgpt", ours or {}))
             self._episode.end(now)
             self._episode = None
         if self._run is not None and run_end:

@@ -60,7 +60,7 @@ class Game(Protocol):
     def restore(self, state: SavedState) -> Observation:
         """Restore ``state`` and return the observation that was saved with it.
 
-        Raises ``GameError`` if ``state`` is not a saved state, is damaged or belongs to another story.
+        Raises ``GameError`` if ``state`` is not a saved state or belongs to another story.
         """
         ...
 

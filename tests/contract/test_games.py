@@ -92,7 +92,7 @@ def test_a_restored_game_goes_on_as_it_went_before(game: Game) -> None:
     play(game, 5)
     saved, before = game.save(), game.observation
     after = [game.step(command) for command in WALKTHROUGH[5:9]]
-    assert game.restore(SavedState.from_bytes(saved.to_bytes())) == before
+    assert game.restore(SavedState.unpacked(saved.packed())) == before
     assert game.observation == before
     assert [game.step(command) for command in WALKTHROUGH[5:9]] == after
 

@@ -140,7 +140,7 @@ def test_a_score_that_jericho_reads_in_the_status_line_is_saved_and_restored(sto
         assert replay_walkthrough(game, play.commands[:9])[-1].score == 5
         saved, actions = game.save(), game.valid_actions()
         assert replay_walkthrough(game, play.commands[9:14])[-1].score == 10
-        game.restore(SavedState.from_bytes(saved.to_bytes()))
+        game.restore(SavedState.unpacked(saved.packed()))
         assert game.valid_actions() == actions
         assert game.step("wait").score == 5
 

@@ -5,17 +5,51 @@ Source: docs/specification.md, Atomic writes.
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 import time
 from collections import Counter
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
+import structlog
 
 from managers.memory.document import parse_memories
-from tests.fixtures.memory_writer import done_file, start_writer
+from tests.unit.managers.memory_parts import manager_in, memory
+
+PLACES = 5
+TEXT = "The dye runs off unless the mordant has dried for three turns. " * 4
+
+
+def start_writer(workdir: Path, name: str) -> ForkServerProcess:
+    """Start a writer in its own process. It appends the title of every added memory to ``done_file``."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    process = context.Process(target=_write_forever, args=(workdir, name))
+    process.start()
+    return process
+
+
+def done_file(workdir: Path, name: str) -> Path:
+    """Return the file with the titles of all memories that were written, one per line."""
+    return workdir / f"{name}.done"
+
+
+def _write_forever(workdir: Path, name: str) -> None:
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    manager = manager_in(workdir)
+    done = os.open(done_file(workdir, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for number in count():
+        for title in (f"{name} {number}", f"common {number}"):
+            place = number % PLACES
+            if manager.add_memory(place, f"Vat {place}", memory(title, text=TEXT)):
+                os.write(done, f"{title}\n".encode())
+
 
 LONGEST_LIFE = 0.06  # seconds after the first write was reported
 MOST_MEMORIES = 400  # then a fresh folder: the kills are to hit writes, not the reading of a long file

@@ -129,7 +129,7 @@ def test_what_was_learned_in_play_is_known_where_it_was_saved_and_not_when_it_be
     with JerichoInterface(STORIES / "sleeper.z5") as game, JerichoInterface(STORIES / "sleeper.z5") as other:
         for command in ON_THE_DECK:
             game.step(command)
-        saved = SavedState.from_bytes(game.save().to_bytes())
+        saved = SavedState.unpacked(game.save().packed())
         other.restore(saved)
         for command in ("wait", "north", "south"):
             assert other.step(command) == game.step(command)

@@ -7,6 +7,7 @@ in for every server in the docs; runs are shortened.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,12 +24,56 @@ from typer.testing import CliRunner
 
 from session.files.run_folders import run_folders
 from tests.fixtures.command_line import environment, ran
-from tests.fixtures.documented_commands import PAGES, ROOT, Shown, shown_commands
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt import api
 from zorkgpt.api import PlayedRun
 from zorkgpt.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WRITTEN_BY_THE_PROGRAM = "commands.md"
+_FENCED = re.compile(r"^```(\w*).*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINE = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/|docker run .* )?zorkgpt (.*)$")
+_INLINE = re.compile(r"(?<!`)`zorkgpt ([^`]+)`(?!`)")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command as a page shows it, without ``zorkgpt`` and without a trailing comment.
+
+    is_inline: it is part of a sentence, so it may be incomplete
+    """
+
+    page: str
+    words: tuple[str, ...]
+    is_inline: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.page}: zorkgpt {shlex.join(self.words)}"
+
+
+def shown_commands() -> list[Shown]:
+    """Return every command once for each page that shows it."""
+    pages = [page for page in PAGES if page.name != WRITTEN_BY_THE_PROGRAM]
+    return list(dict.fromkeys(each for page in pages for each in _commands_of(page)))
+
+
+def _indented(text: str) -> list[str]:
+    return [line for line in _FENCED.sub("", text).splitlines() if line.startswith("    ")]
+
+
+def _commands_of(page: Path) -> Iterator[Shown]:
+    text = page.read_text(encoding="utf-8")
+    prose = _FENCED.sub("", text)
+    indented = [line.strip() for line in _indented(text)]
+    fenced = [line for _, block in _FENCED.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    for line in (*indented, *fenced):
+        if found := _LINE.match(line):
+            yield Shown(page.name, tuple(shlex.split(found[1], comments=True)))
+    for inline in _INLINE.findall(" ".join(line for line in prose.splitlines() if not line.startswith("    "))):
+        yield Shown(page.name, tuple(inline.split()), is_inline=True)
+
 
 ADDED_BY_AN_EXAMPLE = {"places"}
 """Commands that are there once an example of docs/extending.md is applied."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -11,9 +15,55 @@ import pytest
 
 from tests.fixtures.command_line import environment
 from tests.fixtures.hostile_folder import HostileFolder, ran_and_watched
-from tests.fixtures.installed_package import ROOT, SHIPPED, Installed, install
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
+_NEEDED = (*SHIPPED, "pyproject.toml", "README.md", "LICENSE")
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A wheel, and an environment with it and all packages of the current environment."""
+
+    wheel: Path
+    environment: Path
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of the environment."""
+        return self.environment / "bin" / "python"
+
+    @property
+    def zorkgpt(self) -> Path:
+        """The installed command."""
+        return self.environment / "bin" / "zorkgpt"
+
+
+def install(folder: Path) -> Installed:
+    """Build the wheel in ``folder`` and install it there with pip, without network access."""
+    source = folder / "source"
+    for name in _NEEDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    wheels, environment = folder / "wheels", folder / "environment"
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(source))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    python = str(environment / "bin" / "python")
+    (wheel,) = wheels.iterdir()
+    _pip("--python", python, "install", "--no-deps", "--no-index", str(wheel))
+    (site,) = environment.glob("lib/python*/site-packages")
+    # A .pth file does not process the .pth files there, so an editable install of the project is not visible.
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return Installed(wheel, environment)
+
+
+def _pip(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments], check=True)
+
 
 NOT_SHIPPED = {".py", ".pyc", ".inf"}
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"

@@ -47,3 +47,5 @@ def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_p
     with pytest.raises(ConfigurationError, match=r"two files of the work folder would have the name lexicon\.json"):
         play_prompted(own_story, work, turns=1, knowledge_file="Lexicon.json")
     assert not work.exists()
+    with pytest.raises(ConfigurationError, match=r"would have the name knowledgebase\.archive\.md"):
+        shared_files(GameConfiguration(simple_memory={"memory_file": "knowledgebase.archive.md"}))

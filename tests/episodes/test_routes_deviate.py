@@ -6,17 +6,73 @@ import json
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from threading import Event as Flag
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from orchestration.opening import ChosenStory, Parts
+from orchestration.run import open_run
+from session.commands import Vocabulary
+from session.events import Event
+from session.game_configuration import GameConfiguration
 from session.text import counted
-from session.values import GameObject, Location, Observation
-from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPE, ROPED, WAY, YARD, play_mill
+from session.values import GameObject, Location, Observation, Seed
+from tests.fixtures.scripted_game import Script, ScriptedGame
 from tests.fixtures.whole_run import WholeRun
-from zorkgpt.llm.language_model import Prompt, Role
+from tests.unit.zorkgpt.players.dye_works import vocabulary
+from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
+from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import ScriptedLLM
+
+ROPE, MILLER = GameObject(21, "rope"), GameObject(22, "miller")
+YARD = Observation("A yard.", Location(11, "Yard"), (), (), score=0, moves=0)
+LOFT = replace(YARD, text="A loft, and a rope.", location=Location(12, "Loft"), visible=(ROPE,), moves=1)
+ROPED = replace(LOFT, text="Taken.", inventory=(ROPE,), visible=(), moves=2)
+CELLAR = replace(ROPED, text="A cellar full of flour.", location=Location(13, "Cellar"), score=5, moves=3)
+MILL: Script = {"": YARD, "up": LOFT, "take rope": ROPED, "down": CELLAR}
+WAY = ("up", "take rope", "down")
+
+
+class ChangingMill(ScriptedGame):
+    """Uses the next script in each further episode; the last one is repeated."""
+
+    def __init__(self, *scripts: Script) -> None:
+        super().__init__(scripts[0])
+        self._scripts = scripts
+
+    def reset(self, seed: Seed) -> Observation:
+        self._script = self._scripts[min(len(self.seeds), len(self._scripts) - 1)]
+        return super().reset(seed)
+
+
+def play_mill(folder: Path, model: LanguageModel, *scripts: Script, episodes: int = 2, **options: Any) -> WholeRun:
+    """Play a run at the mill to its end."""
+    usual = {"critic": {"mode": "object_tree"}, "objectives": {"enabled": False}, "knowledge": {"enabled": False}}
+    off = {"simple_memory": {"enabled": False}, "max_turns_per_episode": len(WAY)}
+    configuration = GameConfiguration(zork_game_workdir=folder, **{**usual, **off, **options})
+    events: list[Event] = []
+    game = ChangingMill(*(scripts or (MILL,)))
+    parts = Parts(game, ChosenModel(model, "scripted"), ChosenStory(folder / "mill.z5", "a test"), words())
+    with open_run(configuration, parts, episodes=episodes, show=events.append, stop=Flag()) as run:
+        end = run.play()
+    return WholeRun(end, tuple(events))
+
+
+def words() -> Vocabulary:
+    """Return the vocabulary of the mill."""
+    known = vocabulary()
+    ways = frozenset({"up", "down"})
+    return replace(
+        known,
+        words=known.words | ways | {"rope", "look"},
+        nouns=known.nouns | {"rope"},
+        verbs=known.verbs | {"look"},
+        directions=ways,
+        objects={"rope": (ROPE.num,)},
+        mentions={"rope": (ROPE.num,)},
+    )
 
 
 def returning() -> ScriptedLLM:

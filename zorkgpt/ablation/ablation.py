@@ -224,7 +224,7 @@ def play(task: Task, folder: Path) -> None:
 
 def main() -> int:
     """Play the task from standard input. Returns 1 if that failed, with the reason printed."""
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
     task, folder = json.loads(sys.stdin.readline())
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
@@ -233,10 +233,6 @@ def main() -> int:
         sys.stdout.write(str(error))
         return 1
     return 0
-
-
-def _leave(_signal: int, _frame: object) -> None:
-    sys.exit(1)
 
 
 def _leave_with_parent() -> None:

@@ -220,15 +220,10 @@ def pairs_needed(difference: float, spread: float) -> int | None:
     pairs = max(LEAST_PAIRS, math.ceil(normal**2))
     if pairs > MOST_PAIRS:
         return None
-    while _power(size, pairs) < POWER:
+    # The power is that of one tail: the far one adds nothing that matters.
+    while stats.nct.sf(stats.t.ppf(1 - ALPHA / 2, pairs - 1), pairs - 1, size * math.sqrt(pairs)) < POWER:
         pairs += 1
     return pairs
-
-
-def _power(size: float, pairs: int) -> float:
-    """Return how often a paired t-test sees a difference of ``size`` standard deviations; the far tail is left out."""
-    critical = stats.t.ppf(1 - ALPHA / 2, pairs - 1)
-    return float(stats.nct.sf(critical, pairs - 1, size * math.sqrt(pairs)))
 
 
 Pool = dict[str, list[RunMeasures]]

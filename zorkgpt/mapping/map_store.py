@@ -114,8 +114,11 @@ class MapStore(SharedStore):
         try:
             graph = MapGraph.parse(content, self.path, left_out.__setitem__)
         except NoMap as error:
-            kept = self._keep(self.path.rename)
-            told = f"{self.path} is now {kept.name} ({error.where}: {error.problem}){self._keep_backup(kept)}"
+            kept, backup = self._keep(self.path.rename), backup_of(self.path)
+            told = f"{self.path} is now {kept.name} ({error.where}: {error.problem})"
+            with reported_as(f"{backup} cannot be kept"), suppress(FileNotFoundError):  # the next one would replace it
+                renamed = backup.rename(f"{kept}.backup")
+                told += f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
             event = "corrupt map kept aside, starting empty"
             self._warn(event, error=told, kept=str(kept), where=error.where, problem=error.problem)
             return MapGraph()
@@ -133,17 +136,6 @@ class MapStore(SharedStore):
         with reported_as(f"{self.path} is corrupt and cannot be kept aside"):
             move(aside)
         return aside
-
-    def _keep_backup(self, kept: Path) -> str:
-        """Rename the backup of a corrupt file, if there is one, so that the next backup does not replace it.
-
-        Returns a message about it.
-        """
-        backup = backup_of(self.path)
-        with reported_as(f"{backup} cannot be kept"), suppress(FileNotFoundError):
-            renamed = backup.rename(f"{kept}.backup")
-            return f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
-        return ""
 
     def _found_edit(self) -> FileEdited | None:
         if self._stat() == self._signature:

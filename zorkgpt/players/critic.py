@@ -205,16 +205,14 @@ class ObjectCheck:
             )
         if observation.location is None or observation.text.rstrip().endswith(_ASKING):
             return NO_OPINION
-        commands = [read_command(each, self._vocabulary) for each in self._each_of_list(self._parted(action))]
+        # The parser may know only the parts of a hyphenated word.
+        parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
+        action = " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
+        commands = [read_command(each, self._vocabulary) for each in self._each_of_list(action)]
         self._hear(observation)
         scene = self._scene(observation, observation.location.num)
         opinions = {self._command_opinion(each, scene) if each else NO_OPINION for each in commands}
         return opinions.pop() if len(opinions) == 1 else NO_OPINION
-
-    def _parted(self, action: str) -> str:
-        """Return the command with each hyphenated word in its parts, if the parser knows only these."""
-        parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
-        return " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
 
     def _each_of_list(self, action: str) -> list[str]:
         """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""

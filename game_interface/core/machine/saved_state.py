@@ -1,9 +1,8 @@
-"""The whole state of a game, as plain values and as bytes: a seal, a line of JSON and two arrays. No pickle."""
+"""The whole state of a game, as plain values and as bytes: a line of JSON and two arrays. No pickle."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from zlib import crc32
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
@@ -12,10 +11,6 @@ from game_interface.core.machine.interpreter import Registers, Snapshot
 from game_interface.core.story_text import StoryQuestion
 from session.errors import GameError
 from session.values import Observation
-
-_FORMAT = b"zorkgpt-state-1 "
-_SEAL_SIZE = len(_FORMAT) + 9
-"""Bytes of the format's name and the CRC-32 of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +80,8 @@ class SavedState:
     question: StoryQuestion = field(default_factory=StoryQuestion)
     learned: Learned = Learned()
 
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes for storage, which :meth:`from_bytes` reads on any machine."""
-        content = self.packed()
-        return _FORMAT + b"%08x\n" % crc32(content) + content
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` for any other ``content``."""
-        packed = content[_SEAL_SIZE:]
-        if content != _FORMAT + b"%08x\n" % crc32(packed) + packed:
-            raise GameError("This is not a saved state of a story, or it is damaged.")
-        return cls.unpacked(packed)
-
     def packed(self) -> bytes:
-        """Return the state as bytes without a seal, for reliable transport to :meth:`unpacked`."""
+        """Return the state as bytes, which :meth:`unpacked` reads on any machine."""
         snapshot = self.snapshot
         header = _Header(
             story=self.story,

@@ -225,29 +225,11 @@ def test_every_option_is_shown_with_its_origin_and_of_a_key_only_that_it_is_set(
     assert shown["llm.critic.api_key"][0] is None
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        *(
-            ({option: name}, f"{option} on the command line: {name} is reserved for a file of the program")
-            for option in ("knowledge_file", "map_state_file", "simple_memory.memory_file")
-            for name in ("episodes.json", "Story.json", "runs", "forks", "notes.lock")
-        ),
-        (
-            {"knowledge_file": "notes.md", "simple_memory.memory_file": "notes.md"},
-            "knowledge_file and simple_memory",
-        ),
-        ({"map_state_file": "Memories.md"}, "map_state_file and simple_memory.memory_file"),
-        ({"knowledge_file": "MEMORIES.md"}, "knowledge_file and simple_memory.memory_file"),
-        ({"simple_memory.memory_file": "knowledgebase.archive.md"}, "archive of knowledge_file and simple_memory"),
-    ],
-)
-def test_no_two_files_of_a_work_folder_may_have_one_name(
-    tmp_path: Path, names: dict[str, object], message: str
-) -> None:
-    assert message in _error(names, {}, tmp_path)
-    exchanged = {"knowledge_file": "Memories.md", "simple_memory.memory_file": "knowledgebase.md"}
-    assert load_configuration(exchanged, {}, tmp_path).configuration.knowledge_file == "Memories.md"
+@pytest.mark.parametrize("option", ["knowledge_file", "map_state_file", "simple_memory.memory_file"])
+def test_the_name_of_a_file_of_the_program_is_reserved(tmp_path: Path, option: str) -> None:
+    for name in ("episodes.json", "Story.json", "runs", "forks", "notes.lock"):
+        message = f"{option} on the command line: {name} is reserved for a file of the program"
+        assert message in _error({option: name}, {}, tmp_path)
 
 
 class TestStrangersFiles:

@@ -6,17 +6,74 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 from opentelemetry.sdk.trace.export import SpanExportResult
+from typing_extensions import Self
 
 from session.errors import ConfigurationError
 from session.events import RunEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, run_started, turn_played
-from tests.fixtures.trace_collector import TraceCollector
 from zorkgpt.cli.playing import OTEL_ENDPOINT, spans_of
 from zorkgpt.telemetry import Exporter
+
+
+@dataclass(slots=True)
+class TraceCollector:
+    """Takes OTLP over HTTP at ``endpoint`` while it is open; answers every request with ``status``.
+
+    requests: path, content type and spans of each request so far
+    """
+
+    status: int = HTTPStatus.OK
+    requests: list[tuple[str, str, list[ResourceSpans]]] = field(default_factory=list)
+    _server: ThreadingHTTPServer = field(init=False)
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    @property
+    def spans(self) -> list[Span]:
+        """All spans of all requests."""
+        return [
+            span
+            for _, _, resources in self.requests
+            for resource in resources
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+    def __enter__(self) -> Self:
+        collector = self
+
+        class Door(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                request = ExportTraceServiceRequest.FromString(body)
+                collector.requests.append((self.path, self.headers["Content-Type"], list(request.resource_spans)))
+                self.send_response(collector.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
+                """Tests print nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
 
 LOOK_AT_IMPORTS = (
     "import sys; from zorkgpt.cli.playing import spans_of; from session.game_configuration import GameConfiguration\n"
