@@ -5,19 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event as Flag
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from orchestration.history import Branch, open_fork
+from orchestration.opening import open_parts
+from orchestration.run import open_run
+from session.errors import LanguageModelUnavailable
 from session.events import ModelAnswered, ModelFailed, RunStarted
-from session.game_configuration import LanguageModelOptions
-from tests.fixtures.misbehaving_server import MisbehavingServer
+from session.files.journal import read_manifest
+from session.files.run_folders import find_run
+from session.game_configuration import GameConfiguration, LanguageModelOptions
+from tests.fixtures.command_line import ran
+from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
-from tests.fixtures.whole_run import WholeRun, play_run
+from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
-from zorkgpt.llm.language_model import ROLES
+from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.served_model import RoleSettings
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3
@@ -93,3 +103,93 @@ def learnt(run: WholeRun) -> tuple[bytes, dict[str, Any]]:
     workdir = Path(started.folder).parents[1]
     map_state = json.loads((workdir / "map_state.json").read_bytes())
     return (workdir / "Memories.md").read_bytes(), map_state | {"metadata": {}}
+
+
+ANSWERS = ("north. north", "  ", "north", "take lamp then wait. look", "look at the door " * 180, "south")
+
+
+def test_each_turn_is_one_command_the_critic_judges_no_nonsense_and_the_run_is_repeated_exactly(
+    own_story: Path, tmp_path: Path
+) -> None:
+    answers = iter(ANSWERS)
+
+    def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
+        if role == "critic":
+            return {"reason": "Why not?", "accepted": True, "confidence": 1}
+        return {"reasoning": "", "action": next(answers)} if role == "agent" else {"memories": []}
+
+    model = ScriptedLLM(reply)
+    run = play_run(
+        own_story, model, tmp_path, max_turns_per_episode=4, critic={"mode": "llm"}, objectives={"enabled": False}
+    )
+    assert [turn.action for turn in run.turns] == ["north", "north", "take lamp", "south"]
+    assert [len(turn.proposals) for turn in run.turns] == [2, 2, 2, 2]
+    assert [call.role for call in model.calls].count("critic") == 4
+    assert not any("look at the door" in call.prompt.user for call in model.calls if call.role == "critic")
+    assert max(len(call.prompt.user) for call in model.calls) < 8000
+    replayed = verify_run(own_story, tmp_path)
+    assert (replayed.difference, replayed.turns) == (None, 4)
+
+
+LOOKS = Streams(('{"reasoning": "It may help.", "action": "look"}',))
+WRONG_KEY = says_error(401, "Incorrect API key provided")
+WRONG_MODEL = says_error(404, "no such model")
+SPENT_QUOTA = says_error(429, "You exceeded your current quota", code="insufficient_quota")
+
+
+def configured(server: MisbehavingServer, workdir: Path) -> GameConfiguration:
+    options = {
+        "agent_model": "named",
+        "llm": {"base_url": server.base_url, "patience": 0},
+        "zork_game_workdir": workdir,
+        "max_turns_per_episode": 2,
+        "simple_memory": {"enabled": False},
+        "knowledge": {"enabled": False},
+        "objectives": {"enabled": False},
+        "critic": {"mode": "object_tree"},
+    }
+    return GameConfiguration.model_validate(options)
+
+
+def play_once(configuration: GameConfiguration) -> None:
+    with (
+        open_parts(configuration) as parts,
+        open_run(configuration, parts, episodes=1, show=lambda _: None, stop=Flag()) as run,
+    ):
+        run.play()
+
+
+def files_in(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("step", [WRONG_KEY, WRONG_MODEL, SPENT_QUOTA], ids=["key", "model", "quota"])
+def test_an_unusable_model_uses_up_neither_a_run_nor_an_episode_number(tmp_path: Path, step: Step) -> None:
+    with MisbehavingServer(LOOKS) as server:
+        configuration = configured(server, tmp_path / "work")
+        play_once(configuration)
+        run, before = find_run(tmp_path / "work"), files_in(tmp_path)
+        server.trial = step
+        with pytest.raises(LanguageModelUnavailable, match="agent: named at"):
+            play_once(configuration)
+        assert files_in(tmp_path) == before
+        with (
+            pytest.raises(LanguageModelUnavailable),
+            open_parts(configuration) as parts,
+            open_fork(configuration, parts, run, Branch(1, 1), show=lambda _: None, stop=Flag()),
+        ):
+            pass
+        assert files_in(tmp_path) == before
+        server.trial = LOOKS
+        play_once(configuration)
+    assert read_manifest(find_run(tmp_path / "work")).first_episode == 2
+
+
+def test_a_wrong_key_is_one_line_and_leaves_no_work_folder(tmp_path: Path) -> None:
+    with MisbehavingServer(LOOKS) as server:
+        server.trial = WRONG_KEY
+        result = ran(tmp_path, "run", "--base-url", server.base_url, "--model", "named")
+    assert (result.status, result.out) == (2, b"")
+    assert len(result.lines) == 1
+    assert "401: the server requires a key" in result.lines[0]
+    assert list(tmp_path.iterdir()) == []

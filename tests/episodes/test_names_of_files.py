@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from orchestration.history import Branch
 from orchestration.learning import shared_files
 from session.errors import ConfigurationError
+from session.files.run_folders import find_run
 from session.files.shared_files import is_reserved
 from session.game_configuration import GameConfiguration
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import fork_of, play_prompted
+from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import verify_run
 
 OWN_NAMES: dict[str, Any] = {
@@ -49,3 +52,49 @@ def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_p
     assert not work.exists()
     with pytest.raises(ConfigurationError, match=r"would have the name knowledgebase\.archive\.md"):
         shared_files(GameConfiguration(simple_memory={"memory_file": "knowledgebase.archive.md"}))
+
+
+CLOSED = ("Memories.md", "knowledgebase.md", "map_state.json", "lexicon.json", "episode_summaries.jsonl")
+MEMORY = ("The stair is slippery", "Hold the rail.")
+
+
+def modes(folder: Path, names: tuple[str, ...]) -> dict[str, int]:
+    return {name: stat.S_IMODE((folder / name).stat().st_mode) for name in names if (folder / name).exists()}
+
+
+@pytest.fixture(scope="module")
+def played(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A work folder whose shared files were restricted after a first run, and the folder of a second run that used
+    them.
+    """
+    folder = tmp_path_factory.mktemp("work")
+    play_prompted(own_story, folder, turns=12, episodes=5)
+    for name in CLOSED:
+        (folder / name).chmod(0o600)
+    for backup in folder.glob("*.backup"):  # made before the files were closed
+        backup.unlink()
+    first = find_run(folder)
+    play_prompted(own_story, folder, turns=12)
+    (second,) = (run for run in first.parent.iterdir() if run != first)  # both may have begun in the same second
+    return folder, second
+
+
+def test_a_run_leaves_files_closed_and_closes_what_it_copies_of_them(played: tuple[Path, Path]) -> None:
+    workdir, run = played
+    for folder in (workdir, run / "start", run / "end"):
+        found = modes(folder, CLOSED)
+        assert found == dict.fromkeys(CLOSED, 0o600), folder
+    assert stat.S_IMODE(run.stat().st_mode) == 0o700
+    assert modes(run, ("manifest.json",)) == {"manifest.json": 0o600}
+    backups = modes(workdir, tuple(f"{name}.backup" for name in CLOSED))
+    assert backups
+    assert set(backups.values()) == {0o600}
+
+
+def test_a_memory_added_by_hand_leaves_them_closed(played: tuple[Path, Path]) -> None:
+    workdir, _ = played
+    (workdir / "Memories.md.backup").chmod(0o644)
+    added = typed("memories", "add", "32", *MEMORY, "--name", "Stair", "--workdir", str(workdir))
+    assert added.status == 0, added
+    assert "The stair is slippery" in (workdir / "Memories.md").read_text()
+    assert set(modes(workdir, ("Memories.md", "Memories.md.backup")).values()) == {0o600}

@@ -32,9 +32,7 @@ def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]
     return {"accepted": True, "reason": HOSTILE, "confidence": 0.5}
 
 
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 def test_all_of_it_is_data_and_its_prompts_are_those_of_the_recorded_checksums(own_story: Path) -> None:

@@ -13,14 +13,24 @@ from hypothesis import strategies as st
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from managers.lexicon_manager import LEXICON_FILE, REFRESH_INTERVAL, SYNTAX_TOKENS, FormTrial, Lexicon, LexiconManager
+from managers.lexicon_manager import (
+    LEXICON_FILE,
+    LONGEST_ANSWER,
+    REFRESH_INTERVAL,
+    SYNTAX_TOKENS,
+    FormTrial,
+    Lexicon,
+    LexiconManager,
+    form_trial_of,
+)
 from session.errors import StoreError
 from session.game_state import GameState
-from session.values import Proposal, TurnRecord, Verdict
+from session.values import GameObject, Proposal, TurnRecord, Verdict
 from tests.fixtures.held_stores import held
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from tests.unit.managers.lexicon_parts import LONG, changing, manager_in, moving, silent, unread
-from tests.unit.zorkgpt.players.dye_works import VATS, moment
+from tests.unit.managers.lexicon_parts import DIRECTIONS, LONG, changing, manager_in, moving, nowhere, silent, unread
+from tests.unit.zorkgpt.players.dye_works import VATS, moment, turn, vocabulary
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 TOKENS = 150
 
@@ -128,8 +138,8 @@ class TestWhatIsShown:
         manager = manager_in(tmp_path)
         manager.learn(silent("ask loom", LONG))
         assert manager.text(TOKENS) == ""
-        for turn in range(2, REFRESH_INTERVAL):
-            manager.learn(changing("take basket", number=turn))
+        for number in range(2, REFRESH_INTERVAL):
+            manager.learn(changing("take basket", number=number))
             assert manager.text(TOKENS) == "Worked in this story: take basket"
         manager.learn(changing("light banner", number=REFRESH_INTERVAL))
         assert manager.text(TOKENS) == "Worked in this story: take basket; light banner"
@@ -280,9 +290,9 @@ def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: P
     )
     with JerichoInterface(zork1, seed=WINNING_SEED) as game:
         before = game.observation
-        for turn, action in enumerate(get_zork1_walkthrough(), start=1):
+        for number, action in enumerate(get_zork1_walkthrough(), start=1):
             after = game.step(action)
-            manager.learn(TurnRecord(1, turn, before, (Proposal(action),), (Verdict(accepted=True),), after))
+            manager.learn(TurnRecord(1, number, before, (Proposal(action),), (Verdict(accepted=True),), after))
             before = after
     text = manager.text(SYNTAX_TOKENS)
     assert text.startswith(
@@ -291,3 +301,104 @@ def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: P
     assert len(text) <= 4 * SYNTAX_TOKENS
     assert "look" not in text
     assert "examine" not in text
+
+
+def sighted(record: TurnRecord) -> FormTrial | None:
+    return form_trial_of(record, vocabulary(), MovementAnalyzer(DIRECTIONS))
+
+
+def seen(record: TurnRecord) -> FormTrial:
+    found = sighted(record)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [
+        ("Take the grey BANNER", "take OBJECT"),
+        ("dip banner in basket", "dip OBJECT in OBJECT"),
+        ("dip in treadle", "dip in OBJECT"),
+        ("ask loom about zinc", "ask OBJECT about WORDS"),
+        ("take zinc sheet", "take WORDS"),
+        ("take all", "take all"),
+        ("take it", "take it"),
+        ("light", "light"),
+        ("frobnicate river", "frobnicate OBJECT"),
+        ("light river north", "light OBJECT DIRECTION"),
+        ("take beam", "take OBJECT"),
+    ],
+)
+def test_things_ways_and_other_words_are_abstracted(action: str, form: str) -> None:
+    """``beam`` is in no table of the story, only in the name of what is seen."""
+    seen_here = replace(moment(), visible=(GameObject(99, "oak beam", VATS),))
+    assert seen(turn(action, seen_here, seen_here)).form == form
+
+
+def test_a_way_that_is_also_a_things_name_is_a_thing_and_so_is_any_phrase_in_a_story_without_names() -> None:
+    words = vocabulary()
+    for record, known, directions in (
+        (silent("light north", "No."), replace(words, objects={**words.objects, "north": (1,)}), DIRECTIONS),
+        (silent("light zinc sheet", "No."), replace(vocabulary("unknown"), objects={}, mentions={}), ()),
+    ):
+        found = form_trial_of(record, known, MovementAnalyzer(directions))
+        assert found is not None
+        assert found.form == "light OBJECT"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        silent("north", "No way."),
+        moving("go up"),
+        moving("dip in river"),
+        silent("wait", "Time passes."),
+        silent("x loom", LONG),
+        silent("take banner. wait", "Taken."),
+        silent("again", "Taken."),
+        silent("", "Pardon?"),
+        silent("dip" + " in" * 30, "What?"),
+        turn("dip banner", moment(), replace(moment("You drown."), died=True)),
+        turn("dip banner", moment(), replace(moment("You drown."), ending="lost")),
+        turn("wait", replace(moment(), ending="over"), moment()),
+        turn("wait", replace(moment(), awaits_key=True), moment()),
+        turn("undo", replace(moment(), moves=7), replace(moment(), moves=6)),
+        turn("banner", moment("What do you want to take?"), moment("Taken.")),
+    ],
+)
+def test_what_says_nothing_of_a_form_is_left_out(record: TurnRecord) -> None:
+    assert sighted(record) is None
+
+
+def test_a_change_is_what_the_player_has_sees_or_scores_or_the_hash_of_a_world_of_unknown_things() -> None:
+    before = replace(moment(), score=0)
+    lit = replace(before, inventory=(replace(before.inventory[0], attributes=frozenset({20})),))  # type: ignore[index]
+    assert seen(turn("light banner", before, lit)).changed
+    assert seen(turn("light banner", before, replace(before, score=5))).changed
+    assert seen(changing("take basket")).changed
+    assert not seen(silent("take river", "You cannot.")).changed
+    assert seen(turn("light loom", nowhere("Hm."), replace(nowhere("Hm."), world_hash="w2"))).changed
+    assert not seen(turn("light loom", nowhere("Hm."), nowhere("Hm."))).changed
+
+
+def test_a_turn_is_taken_when_the_storys_clock_goes_on_or_there_is_none_but_not_by_what_never_reached_it() -> None:
+    assert not seen(unread("take zinc", "What is zinc?")).took_turn
+    assert seen(silent("take river", "You cannot.")).took_turn
+    assert seen(changing("take basket")).took_turn
+    refused = replace(moment(), refusal="Commands are plain ASCII.", visible=())
+    assert seen(turn("dip banner", moment(), refused)) == FormTrial(
+        "dip OBJECT", VATS, changed=False, words="Commands are plain ASCII.", command="dip banner", took_turn=False
+    )
+
+
+def test_the_answer_is_the_first_line_with_a_blank_for_what_was_typed_unless_it_is_long() -> None:
+    answer = "\n  You see no BANNER, in  the banner's place.\n\nThe clock strikes."
+    assert seen(silent("dip banner in basket", answer)).words == "You see no …, in the banner's place."
+    assert seen(silent("dip loom", LONG)).words == ""
+    assert len(seen(silent("dip loom", LONG[:90])).words) in range(LONGEST_ANSWER - 5, LONGEST_ANSWER + 1)
+
+
+def test_a_command_stands_for_others_if_something_was_filled_in_even_after_a_question() -> None:
+    assert (seen(silent("light", "No.")).command, seen(silent("take all", "No.")).command) == ("", "")
+    assert seen(silent("Take  the river", "No.")).command == "take the river"
+    assert seen(turn("take banner", moment("(Are you sure?)"), moment("Taken."))).form == "take OBJECT"

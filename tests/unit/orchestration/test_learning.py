@@ -99,16 +99,6 @@ def test_one_that_the_configuration_leaves_out_is_no_error(parts: ManagerParts) 
     assert build_learning(replace(parts, config=config)).find(RouteManager) is None
 
 
-def test_every_manager_is_given_those_that_take_part_in_the_run(learning: Learning) -> None:
-    map_manager, memory = learning.get(MapManager), learning.get(SimpleMemoryManager)
-    knowledge, objectives = learning.get(KnowledgeManager), learning.get(ObjectiveManager)
-    episodes = learning.get(EpisodeSynthesizer)
-    assert (knowledge.map_manager, knowledge.memory_manager) == (map_manager, memory)
-    assert (objectives.map_manager, objectives.memory_manager) == (map_manager, memory)
-    assert [objectives.adaptive_knowledge_manager, episodes.knowledge_manager] == [knowledge, knowledge]
-    assert episodes.state_manager is learning.get(StateManager)
-
-
 def test_a_new_episode_is_every_managers(learning: Learning) -> None:
     state = GameState(episode=2)
     state.begin(Observation("You stand among the vats."))

@@ -21,9 +21,7 @@ STORIES = {"dyeworks": "5c" * 32}
 FIRST = Path("out/full/1/runs/20260131-184500-1a2b")
 
 
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 def written(measured: list[RunMeasures], *, pairs: int, stories: dict[str, str] = STORIES) -> None:

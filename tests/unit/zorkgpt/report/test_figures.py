@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from managers.routes.document import Learnt, RouteBook
 from session.errors import StoreError
-from session.events import Event, RunEnded
+from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
+from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
-from session.values import Observation, TurnRecord, Verdict
+from session.knowledge import KnowledgeEntry, KnowledgeLine, Source
+from session.memory import INVALIDATION_MARKER, Memory
+from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from tests.fixtures.report_data import text_of
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.commands.runs import print_figures
-from zorkgpt.report.figures import Milestone, RunFigures, figures_of
+from zorkgpt.llm.budget import Spending
+from zorkgpt.report.figures import (
+    Gains,
+    Milestone,
+    RunFigures,
+    core_downgrades,
+    figures_of,
+    has_failed,
+    repeat_failures,
+)
+from zorkgpt.report.learnt import (
+    changes_between,
+    items_of,
+    keys_shown,
+    known_knowledge,
+    known_memories,
+    known_routes,
+    lines_kept,
+)
 from zorkgpt.report.played_run import read_run
 
 IN_LOFT = after(SEEN, location=LOFT, score=5)
@@ -229,3 +256,202 @@ def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(
         ["won", "by", "routes", "3", "points"],
         ["calls", "saved", "by", "routes", "2"],
     ]
+
+
+VAT = GameObject(7, "vat", parent=31)
+BANNER = GameObject(8, "banner", parent=31)
+AMONG_THINGS = replace(SEEN, inventory=(), visible=(VAT, BANNER))
+
+
+@pytest.mark.parametrize(
+    ("effect", "failed"),
+    [
+        ({}, True),
+        ({"moves": 9, "text": "Time passes, and it smells differently."}, True),
+        ({"location": LOFT}, False),
+        ({"location": None}, False),
+        ({"score": 5}, False),
+        ({"world_hash": "00000002"}, False),
+        ({"died": True}, False),
+        ({"ending": "over"}, False),
+    ],
+    ids=lambda effect: "/".join(effect) if isinstance(effect, dict) else "",
+)
+def test_a_command_has_failed_if_it_had_no_effect(effect: dict[str, Any], failed: bool) -> None:
+    assert has_failed(turn(1, "pull chain", **effect)) is failed
+
+
+def test_only_what_changes_in_sight_is_an_effect() -> None:
+    lit = replace(VAT, attributes=frozenset({11}))
+    assert has_failed(turn(1, "pull chain", AMONG_THINGS, world_hash="00000002"))
+    assert not has_failed(turn(1, "light vat", AMONG_THINGS, visible=(lit, BANNER)))
+
+
+def test_where_no_object_tree_is_known_only_a_refusal_is_certain() -> None:
+    assert not has_failed(turn(1, "pull chain", Observation("Steam.", SEEN.location)))
+    assert has_failed(turn(1, "save", Observation("Steam."), refusal="no saving"))
+
+
+def repeats(*records: TurnRecord) -> list[bool | None]:
+    return list(repeat_failures(records))
+
+
+def test_the_same_command_at_the_same_place_repeats_a_failure_of_any_episode() -> None:
+    turns = (turn(1, "pull chain"), turn(2, "Pull   CHAIN"), turn(3, "push chain"), turn(1, "pull chain", episode=2))
+    assert repeats(*turns) == [False, True, False, True]
+    assert repeats(turns[0], turn(4, "pull chain", after(SEEN, location=LOFT))) == [False, False]
+
+
+def test_a_command_that_worked_before_is_no_repeated_failure() -> None:
+    assert repeats(turn(1, "pull chain", world_hash="00000002"), turn(2, "pull chain")) == [False, False]
+
+
+def test_a_repetition_counts_though_it_works_this_time() -> None:
+    assert repeats(turn(1, "north"), turn(2, "north", location=LOFT)) == [False, True]
+
+
+def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
+    assert repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) == [None]
+
+
+YARD = Observation("A yard.", Location(1, "Yard"), score=0)
+HALL = Observation("A hall.", Location(2, "Hall"), score=20)
+ROUTE = KnownRoute(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("north", Waypoint(2, "Hall", 20)),), 2)
+BOOK = Learnt((ROUTE,)).apply_to(RouteBook())
+
+
+def episode(
+    number: int, score: int | None, most: int | None = None, *, follows: int | None = None, walks_to: int | None = None
+) -> Iterator[Event]:
+    yield EpisodeStarted(number, 1, YARD)
+    if follows is not None or walks_to is not None:
+        proposal, verdict = Proposal("north", follow=follows, go_to=walks_to), Verdict(accepted=True, source="route")
+        yield TurnPlayed(TurnRecord(number, 1, YARD, (proposal,), (verdict,), HALL), 0.1)
+    seen = replace(HALL, score=score, max_score=most)
+    yield TurnPlayed(TurnRecord(number, 2, HALL, (Proposal("look"),), (Verdict(accepted=True),), seen), 0.1)
+
+
+def line(*episodes: Iterable[Event], book: RouteBook = BOOK, memories: int = 0, tokens: int = 0) -> str:
+    gains = Gains()
+    for events in episodes:
+        for event in events:
+            gains.see(event)
+    return gains.line(2, book, memories, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
+
+
+def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of() -> None:
+    told = line(episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1), memories=1, tokens=4000)
+    assert told == (
+        "Learnt so far: 2 locations, 1 route, 1 memory. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
+        "route of episode 2. Cost: 4,000 tokens, $4.0000."
+    )
+
+
+def test_a_route_that_is_known_no_more_has_no_episode() -> None:
+    told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook(), memories=2)
+    assert told == (
+        "Learnt so far: 2 locations, 0 routes, 2 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+    )
+
+
+def test_only_points_on_a_route_are_a_routes_and_what_is_repeated_after_a_resumption_counts_once() -> None:
+    followed = list(episode(2, 20, follows=1))
+    assert line(episode(1, 5), followed, followed[1:]).endswith("episode 2: 20, of which 20 by a route of episode 2.")
+    assert line(episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
+    assert line(episode(1, 5), episode(2, 0)).endswith("Episode 1: 5 points; episode 2: 0.")
+    assert line(episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
+
+
+def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told() -> None:
+    gains = Gains()
+    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == ""
+    unscored = Observation("A yard.", Location(1, "Yard"))
+    gains.see(TurnPlayed(TurnRecord(1, 1, unscored, (Proposal("look"),), (Verdict(accepted=True),), unscored), 0.1))
+    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == "Learnt so far: 14 locations, 1 route, 0 memories."
+
+
+STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")
+BLUE = KnowledgeEntry("PUZZLE SOLUTIONS", KnowledgeLine("Mordant comes first.", (Source(1, 3, 3), Source(2, 4, 6))))
+WAY = KnownRoute(3, Goal("room", 44, "Drying Loft"), Waypoint(), (RouteStep("up", Waypoint()),), 2)
+
+
+def test_items_say_what_they_are_where_they_hold_and_where_they_come_from() -> None:
+    known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
+    told = [(item.kind, item.title, item.text, item.place, item.tags, item.by) for item in items_of(known)]
+    assert told == [
+        ("memory", "Steam burns", "Wear the gloves.", 31, ("DANGER", "permanent", "active"), "episode 1, turns 12-14"),
+        ("knowledge", "PUZZLE SOLUTIONS", "Mordant comes first.", None, (), "episode 1, turn 3; episode 2, turns 4-6"),
+        ("route", "Route 3: to Drying Loft", "up", None, (), "episode 2; worked in 1 of 1 episode"),
+    ]
+
+
+def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
+    cold = replace(STEAM, title="Cold is safe")
+    wrong = replace(STEAM, status="SUPERSEDED", superseded_by=INVALIDATION_MARKER, invalidation_reason="No burns.")
+    before, after = known_memories({31: [STEAM, cold], 44: [cold]}), known_memories({31: [wrong, cold], 45: [cold]})
+    changes = {change.key: (change.before, change.after) for change in changes_between(before, after)}
+    assert list(changes) == ["m:31:steam burns:1", "m:44:cold is safe:1", "m:45:cold is safe:1"]
+    was, given_up = changes["m:31:steam burns:1"]
+    assert was is not None
+    assert given_up is not None
+    assert (was.tags[2], given_up.tags[2]) == ("active", "superseded")
+    assert given_up.text == "Wear the gloves.\nGiven up: No burns."
+    assert changes["m:44:cold is safe:1"][1] is None
+    assert changes["m:45:cold is safe:1"][0] is None
+
+
+def test_an_item_is_shown_where_its_words_stand_in_the_prompt() -> None:
+    known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
+    prompt = "## ROUTES\n3: to Drying Loft in 1 command\n## Known\n- Mordant comes first.\n[NOTE] Steam burns: Wear"
+    assert keys_shown(known, prompt) == tuple([*known][1:])
+    assert len(known_memories({31: [STEAM, STEAM], 44: [STEAM]})) == 3
+    assert keys_shown(known, "  [DANGER] Steam burns: Wear the gloves. [session]") == ("m:31:steam burns:1",)
+
+
+LINES = st.sampled_from(["", "a", "b", "ab", "\r", "\u2028", "\ud800"])
+
+
+@given(st.lists(st.lists(LINES).map("\n".join)))
+def test_every_text_comes_back_to_the_letter(texts: list[str]) -> None:
+    table: dict[str, int] = {}
+    kept = [lines_kept(text, table) for text in texts]
+    assert [text_of(list(ranges), list(table)) for ranges in kept] == texts
+
+
+def test_each_line_is_kept_once_and_lines_in_a_row_are_one_range() -> None:
+    table: dict[str, int] = {}
+    assert lines_kept("one\ntwo\nthree", table) == (0, 3)
+    assert lines_kept("two\nthree\nfour\none", table) == (1, 3, 0, 1)
+    assert list(table) == ["one", "two", "three", "four"]
+
+
+UP, AGAIN = (played(turn(number, "up", location=LOFT)) for number in (1, 3))
+DOWN = played(turn(2, "down", after(SEEN, location=LOFT), location=SEEN.location))
+WAIT, WAIT_MORE = (played(turn(number, "wait")) for number in (1, 2))
+REFUSED = played(turn(1, "save", refusal="no saving"))
+
+
+def asked(*persistences: str) -> Event:
+    memories = [{"should_remember": True, "persistence": each} for each in persistences]
+    return answered(role="memory", answer={"memories": memories})
+
+
+def brief(persistence: str) -> Event:
+    return answered(role="memory", answer={"turn": 1, "category": "NOTE", "persistence": persistence})
+
+
+@pytest.mark.parametrize(
+    ("events", "downgrades"),
+    [
+        pytest.param([UP, asked("core", "core"), DOWN, asked("core")], 0, id="first visits"),
+        pytest.param([UP, DOWN, AGAIN, asked("core", "permanent", "core")], 2, id="return visit"),
+        pytest.param([UP, DOWN, AGAIN, brief("core"), brief("permanent")], 1, id="an answer that is one memory"),
+        pytest.param([WAIT, asked("core"), WAIT_MORE, asked("core")], 1, id="new only until asked about"),
+        pytest.param([WAIT, replace(failed(1.0), role="memory"), WAIT_MORE, asked("core")], 1, id="unanswered"),
+        pytest.param([UP, asked("core"), started(2), UP, asked("core")], 0, id="another episode"),
+        pytest.param([REFUSED, WAIT_MORE, asked("core")], 0, id="a refused turn is no visit"),
+        pytest.param([UP, answered()], None, id="never asked"),
+    ],
+)
+def test_core_memories_of_visits_that_are_not_new_are_counted(events: list[Event], downgrades: int | None) -> None:
+    assert core_downgrades([started(), *events]) == downgrades

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from zorkgpt.llm.openai.answers import (
     read_answer,
     split_reasoning,
 )
+from zorkgpt.llm.openai.served_model import response_format
 
 
 @pytest.mark.parametrize(
@@ -191,3 +193,56 @@ class Numbers(BaseModel):
 def test_countless_misfits_are_counted_not_listed() -> None:
     with pytest.raises(ResponseInvalid, match=r"^100000 values in it do not fit$"):
         read_answer(split_reasoning(f'{{"numbers": [{",".join(["{}"] * 100_000)}]}}'), Numbers)
+
+
+class Lamp(BaseModel):
+    kind: Literal["lamp"]
+    oil: int = Field(ge=0, le=100)
+
+
+class Sword(BaseModel):
+    kind: Literal["sword"]
+    pattern: str = Field("plain", pattern="^[a-z]+$", description="as engraved")
+
+
+class Chest(BaseModel):
+    """What is in it."""
+
+    first: Annotated[Lamp | Sword, Field(discriminator="kind")]
+    others: set[str] = Field(default_factory=set, max_length=3)
+    owner: Lamp = Field(description="whose it is")
+    note: str | None = None
+
+
+class Ledger(BaseModel):
+    entries: dict[str, int]
+
+
+def test_a_strict_schema_closes_objects_requires_all_and_knows_no_defaults() -> None:
+    held = response_format(Chest, constraints=True)["json_schema"]
+    assert isinstance(held, dict)
+    assert held["name"] == "Chest"
+    assert held["strict"] is True
+    written = str(held["schema"])
+    assert "'required': ['first', 'others', 'owner', 'note']" in written
+    assert written.count("'additionalProperties': False") == written.count("'type': 'object'")
+    assert all(word not in written for word in ("default", "oneOf", "discriminator"))
+    assert "'maxItems': 3" in written
+
+
+def test_without_constraints_only_the_shape_is_left() -> None:
+    written = str(response_format(Chest, constraints=False))
+    assert all(f"'{word}': " not in written for word in ("maxItems", "uniqueItems", "minimum", "maximum"))
+    assert "'pattern': {'description': 'as engraved'" in written, "a property may be named like a keyword"
+    assert "'enum'" in written or "'const'" in written
+
+
+def test_a_schema_with_free_keys_is_not_strict() -> None:
+    held = response_format(Ledger, constraints=True)["json_schema"]
+    assert isinstance(held, dict)
+    assert held["strict"] is False
+
+
+def test_a_compact_answer_is_held_to_no_white_space_between_its_fields() -> None:
+    assert "'x-guidance': {'whitespace_flexible': False}" in str(response_format(Move, constraints=True, compact=True))
+    assert "x-guidance" not in str(response_format(Move, constraints=True))

@@ -9,6 +9,8 @@ import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 
+import httpx2
+import openai
 import pytest
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
@@ -28,6 +30,7 @@ from tests.fixtures.misbehaving_server import (
     says_error,
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
+from zorkgpt.llm.openai.faults import from_status, server_message
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.served_model import RoleSettings
 
@@ -455,3 +458,43 @@ def test_a_model_that_replies_at_all_can_be_used(reply: Step) -> None:
         server.trial = reply
         model.try_out("agent")
         assert ask(model).value.action == "light lamp"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "a\n  b"}}, "a b"),
+        ({"error": "a"}, "a"),
+        ({"message": "a"}, "a"),
+        ({"detail": "a"}, "a"),
+        ({"detail": [{"loc": ["body", "n"], "msg": "a"}, {"loc": ["x", 0], "msg": "b"}]}, "body.n: a; x.0: b"),
+        ("a", "a"),
+        (None, ""),
+        ({}, ""),
+        ({"error": {"code": 5}}, ""),
+        ({"error": [1, None]}, ";"),
+    ],
+)
+def test_a_servers_words_are_found_in_its_error(body: object, words: str) -> None:
+    assert server_message(body) == words
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("0", 0.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00", 0.0),
+        ("inf", None),
+        ("nan", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_a_retry_after_is_seconds_from_now_or_nothing(header: str, seconds: float | None) -> None:
+    request = httpx2.Request("POST", "http://host")
+    response = httpx2.Response(429, headers={"retry-after": header}, request=request)
+    failure = from_status(openai.RateLimitError("busy", response=response, body=None))
+    assert failure.retry_after == seconds

@@ -67,3 +67,30 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
     seen_again = [memory for num in visited for memory in after_first.get(num, ())]
     assert seen_again
     assert all(any(memory.title in prompt for prompt in model.prompts[1]) for memory in seen_again[:1])
+
+
+def played(seed: int, folder: Path) -> list[str]:
+    """The commands of a short run with that seed."""
+    overrides = {"game.seed": seed, "zork_game_workdir": folder / "work", "max_turns_per_episode": 8}
+    configuration = load_configuration(overrides | {"llm.engine": "embedded"}, {}, folder).configuration
+    commands: list[str] = []
+
+    def show(event: Event) -> None:
+        if isinstance(event, TurnPlayed):
+            commands.append(event.record.action)
+
+    with open_parts(configuration) as parts, open_run(configuration, parts, episodes=1, show=show, stop=Flag()) as run:
+        run.play()
+    return commands
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_the_embedded_model_plays_the_same_with_the_same_seed_and_differently_with_another(tmp_path: Path) -> None:
+    if not ModelStore().is_pulled:
+        pytest.skip("the embedded model is not there: zorkgpt model pull")
+    runs = []
+    for number, seed in enumerate((1, 1, 2)):
+        (tmp_path / str(number)).mkdir()
+        runs.append(played(seed, tmp_path / str(number)))
+    assert runs[0] == runs[1] != runs[2]
