@@ -361,12 +361,8 @@ class NewsLedger(SharedStore):
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))
         new = {key: title for key, title in new.items() if self._made.get(key) != title}
         self._unwritten += tuple(f"{key}:{title}" if title else key for key, title in sorted(new.items()))
+        self.is_due = bool(self._unwritten)
         self._made |= new
-
-    @property
-    @override
-    def is_due(self) -> bool:
-        return bool(self._unwritten)
 
     @override
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
@@ -388,7 +384,7 @@ class NewsLedger(SharedStore):
     @override
     def write(self) -> None:
         if self._is_repeating:
-            self._repeated, self._unwritten = self._repeated + self._unwritten, ()
+            self._repeated, self._unwritten, self.is_due = self._repeated + self._unwritten, (), False
         else:
             self._append()
 
@@ -409,7 +405,7 @@ class NewsLedger(SharedStore):
             self._has_warned = True
         else:
             self._repeated = self._unwritten = ()
-            self._known = None
+            self._known, self.is_due = None, False
 
     def _is_new(self, outcome: ActionOutcome, known: Collection[str]) -> bool:
         """Return whether the outcome was not considered before. If the player waited, the response decides.

@@ -55,6 +55,7 @@ class SharedStore(ABC):
     """Keeps what a manager learns in one file of the work folder.
 
     inputs: what the run reads and writes, as its journal has it; ``None`` outside a run
+    is_due: whether there is something to write
 
     In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
     :meth:`write`), without forcing it to the disk. While recorded turns are repeated, neither touches the disk. The
@@ -65,6 +66,7 @@ class SharedStore(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.inputs: Inputs | None = None
+        self.is_due = False
         self._signature: tuple[int, ...] | None = None
 
     @property
@@ -76,11 +78,6 @@ class SharedStore(ABC):
     def digest(self) -> str | None:
         """SHA-256 of what the file contains or is about to, 64 hex digits; ``None`` if it is not compared."""
         return None
-
-    @property
-    @abstractmethod
-    def is_due(self) -> bool:
-        """Whether there is something to write."""
 
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
         """Take part in a run. If turns are to be repeated, begin with ``base`` instead of the file's content."""
@@ -148,16 +145,10 @@ class DocumentStore(SharedStore, Generic[D, E]):
         self.document = self._saved = parse("")
         self._content: bytes | None = None
         self._unsaved: list[E] = []
-        self._is_due = False
         # While turns are repeated: the digest of each version of the file since they began, oldest first (``None`` for
         # no file), and the run's edits that made it out of the version before; none if others edited it.
         self._versions: list[tuple[str | None, tuple[E, ...]]] | None = None
         self.refresh()
-
-    @property
-    @override
-    def is_due(self) -> bool:
-        return self._is_due
 
     @property
     def unsaved(self) -> int:
@@ -207,7 +198,7 @@ class DocumentStore(SharedStore, Generic[D, E]):
         """
         if self.holds:
             is_effective = self.defer(edit)
-            self._is_due = self._is_due or is_effective
+            self.is_due = self.is_due or is_effective
             return is_effective
         self._unsaved.append(edit)
         try:
@@ -219,11 +210,11 @@ class DocumentStore(SharedStore, Generic[D, E]):
 
     def demand(self) -> None:
         """Let every unsaved edit be written with the next commit."""
-        self._is_due = bool(self._unsaved)
+        self.is_due = bool(self._unsaved)
 
     @override
     def commit(self) -> None:
-        if self._is_due:
+        if self.is_due:
             self._save()
 
     @override
@@ -244,7 +235,7 @@ class DocumentStore(SharedStore, Generic[D, E]):
             else:
                 self._versions.append((_sha256(content or None), tuple(self._unsaved)))
             self._content, self._saved, self._unsaved = content or None, self.document, []
-        self._is_due = False
+        self.is_due = False
         if self._versions is not None and not self._is_repeating:
             self.look()
 
@@ -257,7 +248,7 @@ class DocumentStore(SharedStore, Generic[D, E]):
         if self._versions is not None:
             if edited.lacks:
                 lost = [edit for _, edits in self._versions[-edited.lacks :] for edit in edits]
-                self._unsaved, self._is_due = [*lost, *self._unsaved], True
+                self._unsaved, self.is_due = [*lost, *self._unsaved], True
             self._versions.append((_sha256(self._content), ()))
         if not self._is_repeating:
             self._versions = None

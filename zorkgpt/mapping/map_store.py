@@ -35,18 +35,13 @@ class MapStore(SharedStore):
 
     def __init__(self, path: Path, warn: Callable[..., object], graph: MapGraph | None = None) -> None:
         super().__init__(path)
-        self.is_changed = self._is_due = self._is_prepared = False
+        self.is_changed = self._is_prepared = False
         self._warn = warn
         self._written: set[str] = set()  # digests of the maps that the run has written or read
         if graph is None:
             graph = self._read()
             self._written, self._signature = {digest(graph)}, self._stat()
         self.graph = graph
-
-    @property
-    @override
-    def is_due(self) -> bool:
-        return self._is_due
 
     @property
     @override
@@ -66,11 +61,11 @@ class MapStore(SharedStore):
 
     def demand(self) -> None:
         """Let the map go to its file with the next write."""
-        self._is_due = True
+        self.is_due = True
 
     @override
     def commit(self) -> None:
-        if self._is_due:
+        if self.is_due:
             with locked(self.path):
                 self._absorb(self._found_edit())
                 self._write()
@@ -92,7 +87,7 @@ class MapStore(SharedStore):
     def write(self) -> None:
         self._written.add(self.digest)
         if self._is_repeating:
-            self.is_changed = self._is_due = False
+            self.is_changed = self.is_due = False
         elif self._is_prepared:
             self._write()
         else:
@@ -103,7 +98,7 @@ class MapStore(SharedStore):
     def _write(self) -> None:
         self._replace(to_json(self.graph.to_dict(), indent=2))
         self._written = {self.digest}
-        self.is_changed = self._is_due = False
+        self.is_changed = self.is_due = False
 
     def _read(self) -> MapGraph:
         """Return the map in the file; an empty one if there is none. Reports and keeps what is left out."""
