@@ -13,6 +13,7 @@ import structlog
 
 from benchmarks.critic_verdicts import catch_refused, pass_walkthrough
 from benchmarks.going_in_circles import aimless_turns, noticed_in, walkthrough_turns
+from benchmarks.map_truth import MapTruth, measure
 from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from game_interface.core.game import Game
 from game_interface.core.jericho_interface import JerichoInterface
@@ -207,3 +208,22 @@ def rate(story: Path, commands: Sequence[str], seed: int) -> float:
             for number, command in enumerate(commands, start=1)
         )
         return sum(map(bool, repeat_failures(turns))) / len(commands)
+
+
+def truth_of(story: Path, commands: Sequence[str], workdir: Path) -> MapTruth:
+    with JerichoInterface(story, seed=WINNING_SEED) as game:
+        return measure(game, commands, workdir)
+
+
+def test_the_map_of_the_shipped_story_is_true_after_its_walkthrough(own_story: Path, tmp_path: Path) -> None:
+    truth = truth_of(own_story, WALKTHROUGH, tmp_path)
+    assert truth.commands == len(WALKTHROUGH)
+    assert truth.edges > 0
+    assert truth.holds, truth
+
+
+@pytest.mark.stories
+def test_the_map_of_zork_1_is_true_after_its_walkthrough(zork1: Path, tmp_path: Path) -> None:
+    truth = truth_of(zork1, get_zork1_walkthrough(), tmp_path)
+    assert (truth.commands, truth.moves, truth.carried, truth.rooms, truth.edges) == (396, 241, 2, 86, 142)
+    assert truth.holds, truth

@@ -15,19 +15,20 @@ from orchestration.history import Branch, open_fork
 from orchestration.opening import open_parts
 from orchestration.run import open_run
 from session.errors import LanguageModelUnavailable
-from session.events import ModelAnswered, ModelFailed, RunStarted
+from session.events import ModelAnswered, ModelFailed, RunPaused, RunStarted
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration, LanguageModelOptions
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
 from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.served_model import RoleSettings
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3
@@ -193,3 +194,72 @@ def test_a_wrong_key_is_one_line_and_leaves_no_work_folder(tmp_path: Path) -> No
     assert len(result.lines) == 1
     assert "401: the server requires a key" in result.lines[0]
     assert list(tmp_path.iterdir()) == []
+
+
+PLANNED_TURNS = 25
+DOWN = LanguageModelUnavailable("the server is gone")
+
+
+def player(others: Callable[[type[BaseModel]], Reply]) -> ScriptedLLM:
+    """An agent that follows the walkthrough, while ``others`` answers for every other role."""
+    commands = iter(WALKTHROUGH)
+
+    def reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        if role != "agent":
+            return others(schema)
+        return {"reasoning": "as planned", "action": next(commands)}
+
+    return ScriptedLLM(reply)
+
+
+def play_plan(story: Path, model: ScriptedLLM, folder: Path, **options: Any) -> WholeRun:
+    return play_run(story, model, folder, max_turns_per_episode=PLANNED_TURNS, objective_update_interval=5, **options)
+
+
+def nonsense(schema: type[BaseModel]) -> dict[str, object]:
+    """Something in every field, and nothing that means anything."""
+    junk: dict[str, object] = {
+        "string": "\x00\u202e" * 50,
+        "boolean": True,
+        "integer": -1,
+        "number": 1e9,
+        "array": [{}],
+    }
+    fields = schema.model_json_schema()["properties"]
+    return {name: junk.get(field.get("type", ""), "?") for name, field in fields.items()}
+
+
+def test_models_that_are_down_or_talk_nonsense_cost_their_learning_not_the_play(
+    own_story: Path, tmp_path: Path
+) -> None:
+    down = play_plan(own_story, player(lambda _schema: DOWN), tmp_path / "a")
+    run = play_plan(own_story, player(nonsense), tmp_path / "b", critic={"mode": "llm"}, extractor={"mode": "separate"})
+    assert down.end == run.end == "done"
+    assert len(down.turns) == PLANNED_TURNS
+    assert [turn.after for turn in run.turns] == [turn.after for turn in down.turns]
+    assert len([event for event in down.events if isinstance(event, ModelFailed)]) >= PLANNED_TURNS // 5
+    assert "failures" in (tmp_path / "a" / "current_state.json").read_text()
+
+
+def test_the_agents_own_nonsense_is_played_as_the_nonsense_it_is(own_story: Path, tmp_path: Path) -> None:
+    words = ["frotz the grobnik", "\x1b[2J", "", "north\nnorth", "\\q", "take take take", "é" * 300]
+    replies: list[Reply] = [{"reasoning": "\x07", "action": word or " "} for word in words * 9]
+    run = play_run(own_story, ScriptedLLM(replies), tmp_path, max_turns_per_episode=9, critic={"mode": "object_tree"})
+    assert run.end == "done"
+    assert {turn.after.location for turn in run.turns} == {run.turns[0].before.location}
+
+
+@pytest.mark.parametrize("turns_before", [0, 7])
+def test_an_agent_whose_model_is_down_pauses_the_run(own_story: Path, tmp_path: Path, turns_before: int) -> None:
+    replies: list[Reply] = [{"reasoning": "", "action": action} for action in WALKTHROUGH[:turns_before]]
+    run = play_plan(
+        own_story,
+        ScriptedLLM([*replies, DOWN]),
+        tmp_path,
+        objectives={"enabled": False},
+        simple_memory={"enabled": False},
+        critic={"mode": "object_tree"},
+    )
+    assert run.end == "paused"
+    assert len(run.turns) == turns_before
+    assert run.events[-1] == RunPaused("the server is gone", episode=1, turns=turns_before)

@@ -13,14 +13,17 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from typing_extensions import override
 
 from orchestration.history import Branch
 from orchestration.opening import ChosenStory, Parts
+from orchestration.route_proof import _RouteTrial
 from orchestration.run import open_run
 from session.commands import Vocabulary
 from session.events import EpisodeEnded, Event, GameFailed, ModelAnswered, RoutesProven, RunStarted, TurnPlayed
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
+from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.text import counted
 from session.values import GameObject, Location, Observation, Seed
 from tests.fixtures.doomed_run import decided_by_prompt
@@ -470,3 +473,34 @@ def test_a_route_is_played_to_its_end_and_how_it_is_named_is_told_where_the_answ
         text = f"{prompt.system}\n{prompt.user}"
         assert [f"`{way}`" in text for way in ("follow", "go_to")] == [way in fields for way in ("follow", "go_to")]
         assert ("write `wait`" in text) is ("follow" in fields or "go_to" in fields)
+
+
+DEADLY_YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
+SAFE_LOFT = Observation("A loft.", Location(2, "Loft"), (), (), score=0)
+
+
+class DangerousYard(ScriptedGame):
+    """A story in which waiting kills with the second seed."""
+
+    def __init__(self) -> None:
+        super().__init__({"": DEADLY_YARD, "up": SAFE_LOFT})
+
+    @override
+    def reset(self, seed: Seed) -> Observation:
+        super().reset(seed)
+        self.observation = replace(DEADLY_YARD, moves=int(seed))
+        return self.observation
+
+    @override
+    def step(self, command: str) -> Observation:
+        is_deadly = command == "wait" and self.observation.moves == 2
+        after = super().step(command)
+        return replace(after, died=True) if is_deadly else after
+
+
+def test_seeds_with_which_only_the_shortened_form_works_count() -> None:
+    steps = (RouteStep("wait", Waypoint.of(DEADLY_YARD)), RouteStep("up", Waypoint.of(SAFE_LOFT)))
+    route = KnownRoute(1, Goal("room", 2, "Loft"), Waypoint.of(DEADLY_YARD), steps, 1)
+    (form,) = _RouteTrial(DangerousYard(), route, range(1, 4), lambda: False).forms()
+    assert form.commands == ("up",)
+    assert form.proof == Proof(3, 3)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,13 +25,49 @@ from managers.lexicon_manager import (
     form_trial_of,
 )
 from session.errors import StoreError
+from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.held_stores import held
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from tests.unit.managers.lexicon_parts import DIRECTIONS, LONG, changing, manager_in, moving, nowhere, silent, unread
-from tests.unit.zorkgpt.players.dye_works import VATS, moment, turn, vocabulary
+from tests.unit.zorkgpt.players.dye_works import VATS, in_the_loft, moment, turn, vocabulary
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+DIRECTIONS = ("north", "up")
+LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."
+
+
+def manager_in(workdir: Path, episode: int = 1) -> LexiconManager:
+    config = GameConfiguration(zork_game_workdir=workdir)
+    return LexiconManager(
+        structlog.get_logger(), config, GameState(episode=episode), vocabulary=vocabulary(), directions=DIRECTIONS
+    )
+
+
+def changing(action: str, text: str = "Done.", number: int = 1) -> TurnRecord:
+    """The command took the basket away from the vats."""
+    return turn(action, moment(), replace(moment(text), visible=()), number)
+
+
+def silent(action: str, text: str, number: int = 1) -> TurnRecord:
+    """The command changed nothing but the hash of a world with a moving character, and took a turn."""
+    return turn(action, replace(moment(), moves=4), replace(moment(text, world="w2"), moves=5), number)
+
+
+def unread(action: str, text: str, number: int = 1) -> TurnRecord:
+    """The command took no turn."""
+    return turn(action, replace(moment(), moves=4), replace(moment(text), moves=4), number)
+
+
+def moving(action: str, number: int = 1) -> TurnRecord:
+    """The command led to the loft."""
+    return turn(action, moment(), in_the_loft(), number)
+
+
+def nowhere(text: str) -> Observation:
+    """A moment in a story that shows nothing but its text and a hash."""
+    return Observation(text, world_hash="w1")
+
 
 TOKENS = 150
 

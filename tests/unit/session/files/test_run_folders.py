@@ -12,10 +12,12 @@ from shutil import rmtree
 
 import pytest
 
+from orchestration.learning import shared_files
 from session.errors import StoreError
 from session.events import RunPaused
 from session.files.journal import Journal
 from session.files.run_folders import (
+    Checkpoint,
     SharedFile,
     SharedFiles,
     claimed,
@@ -23,9 +25,12 @@ from session.files.run_folders import (
     find_run,
     fork_folder,
     is_claimed,
+    latest_checkpoint,
+    make_checkpoint,
     run_folders,
     take_episode_numbers,
 )
+from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.report.dye_runs import manifest
 
@@ -161,3 +166,99 @@ def test_the_manifest_and_the_copies_are_known_by_their_digests(tmp_path: Path) 
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     assert digests_at_start(tmp_path) == {name: sha256(content).hexdigest() for name, content in files.items()}
+
+
+FILES = {
+    "Memories.md": "# Memories\n",
+    "knowledgebase.md": "# Knowledge Base\n",
+    "knowledgebase.archive.md": "# Archive of the knowledge base\n",
+    "map_state.json": "{}\n",
+    "routes.json": '{"version": 1}\n',
+    "lexicon.json": '{"version": 1}\n',
+    "memory_news.txt": "news\n",
+    "episode_summaries.jsonl": '{"episode": 1}\n',
+}
+
+
+def files_in(work: Path) -> SharedFiles:
+    return shared_files(GameConfiguration(zork_game_workdir=work))
+
+
+def contents_of(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.mark.parametrize("missing", [None, "lexicon.json"])
+def test_every_file_that_runs_share_is_kept_and_comes_back_and_a_missing_one_is_empty(
+    work: Path, tmp_path: Path, missing: str | None
+) -> None:
+    kept = dict(FILES)
+    if missing:
+        (work / missing).unlink()
+        kept[missing] = ""
+    files_in(work).copy_to(tmp_path / "copies")
+    assert contents_of(tmp_path / "copies") == kept
+    assert files_in(work).read(tmp_path / "copies") == {name: text.encode() for name, text in kept.items()}
+    files_in(tmp_path / "far" / "away").restore_from(tmp_path / "copies")
+    assert contents_of(tmp_path / "far" / "away") == {name: text for name, text in kept.items() if text}
+
+
+def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_path: Path) -> None:
+    config = GameConfiguration(
+        zork_game_workdir=tmp_path,
+        knowledge_file="what.md",
+        map_state_file="where.json",
+        simple_memory={"memory_file": "who.md"},
+    )
+    files = shared_files(config)
+    for name in ("what.md", "where.json", "who.md"):
+        (tmp_path / name).write_text(name)
+    copies = tmp_path / "copies"
+    files.copy_to(copies)
+    kept = {name: content for name, content in contents_of(copies).items() if content}
+    assert kept == {"Memories.md": "who.md", "knowledgebase.md": "what.md", "map_state.json": "where.json"}
+    assert files.read(copies)["where.json"] == b"where.json"
+
+
+def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(work: Path, tmp_path: Path) -> None:
+    (work / "lexicon.json").chmod(0o640)
+    files_in(work).copy_to(tmp_path / "copies")
+    (work / "lexicon.json").unlink()
+    files_in(work).restore_from(tmp_path / "copies")
+    assert (work / "lexicon.json").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    return folder
+
+
+def test_the_latest_checkpoint_is_found_and_older_ones_are_removed(work: Path, run: Path) -> None:
+    assert latest_checkpoint(run) == Checkpoint(0, "", run / "start")
+    for seq in (9, 10, 100):
+        (work / "Memories.md").write_text(f"after line {seq}")
+        make_checkpoint(run, seq, "abc", files_in(work))
+    found = latest_checkpoint(run)
+    assert (found.seq, found.sum) == (100, "abc")
+    assert (found.copies / "Memories.md").read_text() == "after line 100"
+    assert len(list((run / "checkpoints").iterdir())) == 1
+
+
+def test_a_checkpoint_that_was_not_finished_does_not_count_and_a_damaged_one_is_named(work: Path, run: Path) -> None:
+    make_checkpoint(run, 9, "abc", files_in(work))
+    files_in(work).copy_to(run / "checkpoints" / "000000000012")
+    assert latest_checkpoint(run).seq == 9
+    (latest_checkpoint(run).copies / "line.json").write_text("[]")
+    with pytest.raises(StoreError, match=r"line\.json does not name a line of the journal"):
+        latest_checkpoint(run)
