@@ -128,14 +128,8 @@ WORDS = "word " * 40
 
 
 @pytest.fixture
-def learnt(tmp_path: Path) -> list[PromptSection]:
+def learnt(learning: Learning) -> list[PromptSection]:
     """The sections of a run's managers, of equal length, one for each title."""
-    config = GameConfiguration(zork_game_workdir=tmp_path)
-    learning = build_learning(
-        ManagerParts(
-            structlog.get_logger(), config, GameState(), ScriptedLLM(), SCRIPTED_STORY, vocabulary(), TokenCounter()
-        )
-    )
     said = [manager.section(HALL) for manager in learning.managers]
     return [*{section.title: replace(section, text=WORDS) for section in said if section is not None}.values()]
 
