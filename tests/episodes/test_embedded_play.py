@@ -1,4 +1,4 @@
-"""The embedded model learns: what episode 1 wrote down is shown to episode 2 at its place."""
+"""The embedded model learns from one episode to the next, and the seed of a run decides what it plays."""
 
 from __future__ import annotations
 

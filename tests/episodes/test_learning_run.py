@@ -1,4 +1,4 @@
-"""A whole run learns: its memories are in the run folder, and knowledge comes after the memories of the visit."""
+"""Whole runs learn: memories are in the run folder, knowledge comes after them, and objectives are achieved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run against a server in trouble is the run against a healthy one, only slower."""
+"""A server in trouble, and models that fail or return nonsense: runs go on, or pause and lose nothing."""
 
 from __future__ import annotations
 

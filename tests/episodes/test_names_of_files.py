@@ -1,4 +1,4 @@
-"""A run's files have the names that options give, or names that no option and no story may take."""
+"""A run's files have names that no option and no story may take, and the modes that a user has given them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is repeated from its journal exactly, or the first thing that is not what it was is found and named."""
+"""A run is repeated exactly, or the first difference is named; so are runs that earlier versions recorded."""
 
 from __future__ import annotations
 

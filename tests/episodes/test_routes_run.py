@@ -1,4 +1,4 @@
-"""What one episode reached, the next one returns to along a route, without asking a model."""
+"""What one episode reached, the next one returns to along a route, which may be proven first or prove wrong."""
 
 from __future__ import annotations
 

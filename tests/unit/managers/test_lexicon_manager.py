@@ -1,4 +1,4 @@
-"""The lexicon over turns, episodes, runs and kills: what it holds, what it shows, what is in its file."""
+"""Forms of commands, and the lexicon over turns, episodes, runs and kills: what it holds, shows and writes."""
 
 from __future__ import annotations
 

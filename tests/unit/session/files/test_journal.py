@@ -1,4 +1,4 @@
-"""The journal gives back what was put in, and survives being cut off."""
+"""The journal gives back what was put in, and recorded events are repeated in their order before new ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are found by id and by path, played by one process, and number their episodes across a work folder."""
+"""Runs are found and played by one process, and keep copies of the files that runs share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel below the story while a run is played in a terminal."""
+"""What a run looks like on each screen, and the panel below the story while it is played."""
 
 from __future__ import annotations
 

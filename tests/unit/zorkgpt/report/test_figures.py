@@ -1,4 +1,4 @@
-"""The figures of a run by episode, its success metrics, and what its models took."""
+"""The figures of a run: by episode, of failed commands, of what was gained and learnt, and of its models."""
 
 from __future__ import annotations
 
