@@ -14,6 +14,7 @@ from typing import Literal
 from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 from jericho.template_action_generator import TemplateActionGenerator
+from pydantic import ConfigDict
 
 from game_interface.core.commands import LONGEST_LINE, keypress
 from game_interface.core.machine.containment import Containment
@@ -55,6 +56,8 @@ class Snapshot:
 
     Jericho's profiles read the score and the ending from the text and the status line.
     """
+
+    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     memory: bytes
     stack: bytes

@@ -1,13 +1,12 @@
-"""The whole state of a game, as plain values and as bytes: a line of JSON and two arrays. No pickle."""
+"""The whole state of a game, as plain values and as JSON. No pickle."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
-from typing_extensions import Self
 
-from game_interface.core.machine.interpreter import Registers, Snapshot
+from game_interface.core.machine.interpreter import Snapshot
 from game_interface.core.story_text import StoryQuestion
 from session.errors import GameError
 from session.values import Observation
@@ -46,25 +45,6 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """The line of JSON before the arrays."""
-
-    story: str
-    registers: Registers
-    text: str
-    observation: Observation
-    question: StoryQuestion
-    learned: Learned
-    memory_size: int
-    stack_size: int
-    command_places: tuple[int, ...] = ()
-    status_line: str = ""
-
-
-_HEADER = TypeAdapter(_Header)
-
-
-@dataclass(frozen=True, slots=True)
 class SavedState:
     """The state of a story at one of its prompts.
 
@@ -81,31 +61,16 @@ class SavedState:
     learned: Learned = Learned()
 
     def packed(self) -> bytes:
-        """Return the state as bytes, which :meth:`unpacked` reads on any machine."""
-        snapshot = self.snapshot
-        header = _Header(
-            story=self.story,
-            registers=snapshot.registers,
-            text=snapshot.text.decode("latin-1"),
-            observation=self.observation,
-            question=self.question,
-            learned=self.learned,
-            memory_size=len(snapshot.memory),
-            stack_size=len(snapshot.stack),
-            command_places=self.command_places,
-            status_line=snapshot.status_line.decode("latin-1"),
-        )
-        return _HEADER.dump_json(header) + b"\n" + snapshot.memory + snapshot.stack
+        """Return the state as JSON, which :meth:`unpacked` reads on any machine."""
+        return _STATES.dump_json(self)
 
     @classmethod
-    def unpacked(cls, content: bytes) -> Self:
+    def unpacked(cls, content: bytes) -> SavedState:
         """Read the state that :meth:`packed` wrote. Raises ``GameError`` if it is of another version."""
-        line, _, arrays = content.partition(b"\n")
         try:
-            header = _HEADER.validate_json(line)
-            text, status_line = header.text.encode("latin-1"), header.status_line.encode("latin-1")
-        except (ValidationError, UnicodeEncodeError) as error:
+            return _STATES.validate_json(content)
+        except ValidationError as error:
             raise GameError("The saved state is of another version.") from error
-        memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
-        snapshot = Snapshot(memory, stack, header.registers, text, status_line)
-        return cls(header.story, snapshot, header.observation, header.command_places, header.question, header.learned)
+
+
+_STATES = TypeAdapter(SavedState)

@@ -37,11 +37,6 @@ def test_a_state_is_read_back_as_it_was_written(memory: bytes, stack: bytes, tex
     assert SavedState.unpacked(state.packed()) == state
 
 
-def test_a_state_of_a_version_that_knew_one_place_for_commands_is_read() -> None:
-    earlier = STATE.packed().replace(b'"command_places":[77,1048576]', b'"prompt_place":77')
-    assert SavedState.unpacked(earlier) == replace(STATE, command_places=())
-
-
 @given(st.binary(max_size=200))
 def test_what_never_was_a_state_is_refused(other: bytes) -> None:
     with pytest.raises(GameError):
