@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from pydantic import BaseModel
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
@@ -26,7 +25,7 @@ from managers.episodes import (
     plain_lesson,
     summary_of,
 )
-from managers.knowledge.analysis import KnowledgeAnswer, most_useful
+from managers.knowledge.analysis import most_useful
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Ending, Question, conclude, share_at_end
@@ -41,7 +40,6 @@ from session.game_state import GameState
 from session.knowledge import INSIGHTS
 from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
-from zorkgpt.llm.language_model import Prompt
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
@@ -166,7 +164,7 @@ class EpisodeSynthesizer(BaseManager):
             tokens=self.tokens,
         )
         alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
-        beside: dict[type[BaseModel], Prompt] = {KnowledgeAnswer: prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
+        beside = {"lines": prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
         try:
             answer: EpisodeAnswer = yield Question(knowledge.model, "analysis", alone, EpisodeAnswer, beside)
         except LanguageModelError as error:

@@ -288,10 +288,8 @@ class KnowledgeManager(BaseManager):
             if is_for_a_small_model(budget, "knowledge", self.tokens):
                 answered = yield from most_worth_knowing(self.model, played, budget, self.tokens)
             else:
-                # The question about the episode, in the same call, contains the insights.
-                known = [entry for entry in self._known() if not (is_at_end and entry.section in INSIGHTS)]
                 budget = share_at_end(budget) if is_at_end else budget
-                answered = yield from what_is_new(self.model, played, known, budget, self.tokens)
+                answered = yield from what_is_new(self.model, played, self._known(), budget, self.tokens)
         except LanguageModelError as error:
             self._report_failure(error)
             return False

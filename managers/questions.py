@@ -22,14 +22,14 @@ class Question:
 
     model: the model that answers if the question is asked alone
     schema: of the answer. Its fields have other names than those of the other questions at an episode's end
-    beside: by the schema of another question, the prompt in a call with that question, without what its prompt contains
+    beside: by a field of another question's answer, the prompt in a call with it, without what its prompt contains
     """
 
     model: LanguageModel
     role: Role
     prompt: Prompt
     schema: type[BaseModel]
-    beside: Mapping[type[BaseModel], Prompt] = field(default_factory=dict)
+    beside: Mapping[str, Prompt] = field(default_factory=dict)
 
     def ask(self) -> BaseModel:
         """Return the model's answer. Raises ``LanguageModelError``."""
@@ -103,8 +103,7 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     }
     schema = create_model(LastLessons.__name__, __base__=LastLessons, __doc__=LastLessons.__doc__, **fields)
     schema.tasks = questions
-    schemas = [each.schema for each in questions]
-    prompts = [next((q.beside[each] for each in schemas if each in q.beside), q.prompt) for q in questions]
+    prompts = [next((q.beside[name] for name in fields if name in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))
     prompt = Prompt(
         "\n\n".join([fill_prompt("episode_end"), *(f"=== TASK {n} ===\n{each.system}" for n, each in numbered)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
@@ -94,11 +94,13 @@ class KnowledgePrompt:
 
     known: the lines of knowledge that are numbered in the prompt, starting with 1
     turns: the turns in the prompt, which may be cited
+    beside: the prompt in a call with the question about an episode, which contains the insights
     """
 
     prompt: Prompt
     known: tuple[KnowledgeEntry, ...] = ()
     turns: tuple[int, ...] = ()
+    beside: Mapping[str, Prompt] = field(default_factory=dict)
 
 
 def is_trivial(turns: Sequence[LearntTurn]) -> bool:
@@ -164,8 +166,12 @@ def update_question(
     stretches = _stretches(played.turns)
     play, count = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
-    user = fill_prompt("knowledge_play", **fields, play=play)
-    return KnowledgePrompt(Prompt(system, user), numbered, shown)
+    others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered)
+    alone, beside = (
+        Prompt(system, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
+        for text in (fields["knowledge"], others)
+    )
+    return KnowledgePrompt(alone, numbered, shown, {"insights": beside})
 
 
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> KnowledgePrompt:
@@ -334,7 +340,7 @@ def what_is_new(
 ) -> Generator[Question, Any, Answered]:
     """Yield the question what the turns add to these lines of knowledge. Returns the answer with its prompt."""
     asked = update_question(played, entries, budget, tokens)
-    answer: KnowledgeAnswer = yield Question(model, "analysis", asked.prompt, KnowledgeAnswer)
+    answer: KnowledgeAnswer = yield Question(model, "analysis", asked.prompt, KnowledgeAnswer, asked.beside)
     return answer, asked
 
 
