@@ -125,82 +125,74 @@ def _size(folder: Path) -> int:
         return (folder / JOURNAL_FILE).stat().st_size
 
 
-class Site:
-    """A folder with a page for each run below a work folder, and an index of them, which any web server can publish.
+def update_site(
+    workdir: Path, folders: Sequence[Path], to: Path, now: GameConfiguration, played: dict[Path, RunPages] | None = None
+) -> tuple[int, int]:
+    """Write what is new in the runs of these folders, and return how many runs there are and how many pages are new.
 
+    The folder ``to`` has a page for each run below ``workdir``, and an index of them, which any web server can publish.
     The index's own data, ``report.json``, name the runs whose pages need not be written again.
 
-    find: returns the folders of the runs
-    follow: the index, and pages of runs that are being played, poll their server for newer data
+    played: the runs that are being played; with it, their pages and the index poll their server for newer data
+    Raises ``StoreError``.
     """
+    index = _index_in(to)
+    before = {workdir / row.run.folder: row for row in index.index} if index else {}
+    rows = {folder: before.get(folder) or _row(workdir, summarise(folder)) for folder in folders}
+    follows, new = played is not None, 0
 
-    def __init__(
-        self, workdir: Path, find: Callable[[], list[Path]], to: Path, now: GameConfiguration, *, follow: bool
-    ) -> None:
-        self._workdir, self._find, self._to, self._now, self._follow = workdir, find, to, now, follow
-        self._rows = {workdir / row.run.folder: row for row in _index_in(to)}
-        self._played: dict[Path, RunPages] = {}
+    def write_index() -> None:
+        if rows != before or index is None or index.follow != follows:
+            _publish(IndexData(MAKER, tuple(rows.values()), follow=follows), to / INDEX_FILE, JSON_FILE)
+            before.clear()
+            before.update(rows)
 
-    def update(self) -> tuple[int, int]:
-        """Write what is new, and return how many runs there are and how many pages were written.
+    write_index()  # writing the pages of many runs for the first time takes minutes
+    try:
+        for folder, row in rows.items():
+            page, journal = to / folder.relative_to(workdir).with_name(f"{folder.name}.html"), folder / JOURNAL_FILE
+            if played is not None and folder in played:
+                has_news = played[folder].has_news or not is_claimed(folder)
+            elif row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
+                has_news = True
+            else:
+                has_news = page.stat().st_mtime <= journal.stat().st_mtime
+            if has_news:
+                rows[folder] = _write_row(workdir, folder, page, now, played)
+                new += rows[folder].link is not None
+    finally:
+        write_index()
+    return len(rows), new
 
-        Raises ``StoreError``.
-        """
-        rows = {folder: self._rows.get(folder) or self._row(summarise(folder)) for folder in self._find()}
-        self._write_index(rows)  # writing the pages of many runs for the first time takes minutes
-        written = 0
-        try:
-            for folder, row in rows.items():
-                if self._has_news(folder, row):
-                    rows[folder] = self._write_page(folder)
-                    written += rows[folder].link is not None
-        finally:
-            self._write_index(rows)
-        return len(rows), written
 
-    def _has_news(self, folder: Path, row: IndexedRun) -> bool:
-        if folder in self._played:
-            return self._played[folder].has_news or not is_claimed(folder)
-        page, journal = self._page_of(folder), folder / JOURNAL_FILE
-        if row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
-            return True
-        return page.stat().st_mtime <= journal.stat().st_mtime
+def _row(workdir: Path, run: RunSummary) -> IndexedRun:
+    """Return the row of a run, without paths of this computer and addresses of servers."""
+    folder, reason = run.folder.relative_to(workdir), run.reason.replace(f"{workdir}/", "")
+    return IndexedRun(replace(run, folder=folder, model=run.model.partition(" at ")[0], reason=reason, changes=()))
 
-    def _page_of(self, folder: Path) -> Path:
-        return self._to / folder.relative_to(self._workdir).with_name(f"{folder.name}.html")
 
-    def _row(self, run: RunSummary) -> IndexedRun:
-        """Return the row of a run, without paths of this computer and addresses of servers."""
-        folder, reason = run.folder.relative_to(self._workdir), run.reason.replace(f"{self._workdir}/", "")
-        return IndexedRun(replace(run, folder=folder, model=run.model.partition(" at ")[0], reason=reason, changes=()))
-
-    def _write_page(self, folder: Path) -> IndexedRun:
-        """Write the page of a run unless it has no manifest or no journal, and return its row."""
-        played = self._played.pop(folder, None)
-        pages = played or RunPages([folder], self._now)
-        try:
-            data = pages.data()
-        except StoreError:
-            return self._row(summarise(folder))
-        page = self._page_of(folder)
-        follows = f"{folder.name}.json" if self._follow and (data.follow or played) else ""
-        _publish(replace(data, follow=self._follow and data.follow), page, follows)
-        if self._follow and data.follow:
-            self._played[folder] = pages
-        figures = data.runs[0].figures
-        known = [use.dollars for use in figures.usage if use.dollars is not None]
-        return replace(
-            self._row(replace(figures.run, folder=folder)),
-            scores=tuple(episode.score for episode in figures.episodes),
-            dollars=sum(known) if known else None,
-            link=quote(bytes(page.relative_to(self._to))),
-        )
-
-    def _write_index(self, rows: dict[Path, IndexedRun]) -> None:
-        if rows != self._rows or not (self._to / INDEX_FILE).exists():
-            data = IndexData(MAKER, tuple(rows.values()), follow=self._follow)
-            _publish(data, self._to / INDEX_FILE, JSON_FILE)
-            self._rows = dict(rows)
+def _write_row(
+    workdir: Path, folder: Path, page: Path, now: GameConfiguration, played: dict[Path, RunPages] | None
+) -> IndexedRun:
+    """Write the page of a run unless it has no manifest or no journal, and return its row."""
+    before = played.pop(folder, None) if played else None
+    pages = before or RunPages([folder], now)
+    try:
+        data = pages.data()
+    except StoreError:
+        return _row(workdir, summarise(folder))
+    follows = data.follow and played is not None
+    _publish(replace(data, follow=follows), page, f"{folder.name}.json" if follows or before else "")
+    if follows and played is not None:
+        played[folder] = pages
+    figures, name = data.runs[0].figures, folder.relative_to(workdir)
+    known = [use.dollars for use in figures.usage if use.dollars is not None]
+    return replace(
+        _row(workdir, replace(figures.run, folder=folder)),
+        scores=tuple(episode.score for episode in figures.episodes),
+        dollars=sum(known) if known else None,
+        link=quote(bytes(name.with_name(page.name))),
+    )
 
 
 def _publish(data: object, page: Path, follows: str) -> None:
@@ -213,13 +205,13 @@ def _publish(data: object, page: Path, follows: str) -> None:
     write_atomically(page, page_of(content, follows=follows).encode(), durable=False)
 
 
-def _index_in(folder: Path) -> Sequence[IndexedRun]:
-    """Return what the site in that folder has, nothing if there is none, or if it is of another version."""
+def _index_in(folder: Path) -> IndexData | None:
+    """Return what the index in that folder has, ``None`` if there is none, or if it is of another version."""
     try:
         index = TypeAdapter(IndexData).validate_json((folder / JSON_FILE).read_bytes())
     except (OSError, ValidationError):
-        return ()
-    return index.index if index.program == MAKER else ()
+        return None
+    return index if index.program == MAKER and (folder / INDEX_FILE).exists() else None
 
 
 def repeat(

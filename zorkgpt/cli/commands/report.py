@@ -86,7 +86,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
     from session.files.run_folders import RUNS, run_folders
     from zorkgpt.ablation.plan import PLAN_FILE
-    from zorkgpt.cli.pages import INDEX_FILE, Site
+    from zorkgpt.cli.pages import INDEX_FILE, RunPages, update_site
 
     workdir = now.zork_game_workdir
 
@@ -97,14 +97,14 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
 
     if not watch and not found():
         raise StoreError(f"there is no run yet in {workdir}")
-    site = Site(workdir, found, out, now, follow=watch)
-    count, written = site.update()
-    pages = f"{counted(written, 'new page')} of {counted(count, 'run')}"
+    played: dict[Path, RunPages] | None = {} if watch else None
+    count, new = update_site(workdir, found(), out, now, played)
+    pages = f"{counted(new, 'new page')} of {counted(count, 'run')}"
     print_line(f"{pages} in {out}: open {out / INDEX_FILE} in a browser, or publish the folder.")
     try:
         while watch:
             time.sleep(LOOK)
-            site.update()
+            update_site(workdir, found(), out, now, played)
     except KeyboardInterrupt:
         return
 
