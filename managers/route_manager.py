@@ -19,7 +19,7 @@ from managers.routes.document import (
     TriedRoute,
     parse_routes,
     route_aim,
-    route_line,
+    route_lines,
 )
 from managers.routes.trail import Trail, digests_of, mark_of
 from session.context import OfferedRoute, Place, PromptSection
@@ -221,7 +221,9 @@ class RouteManager(BaseManager):
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
-            self._store.apply(Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.fatal, trail.deaths))
+            self._store.apply(
+                Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.held, trail.fatal, trail.deaths)
+            )
         self._store.demand()
         yield from ()
 
@@ -252,8 +254,9 @@ class RouteManager(BaseManager):
                 way = shortest_route(self._map.game_map, here.num, goal.number)
                 if way is not None and len(way.commands) <= length:
                     continue
-            best.append(route_line(replace(route, steps=self._played(route)), done))
-        return PromptSection("ROUTES", "\n".join(filter(None, [self._news, *best[:MOST_SHOWN]])), 5, Place.HERE)
+            best.append((replace(route, steps=self._played(route)), done))
+        lines = route_lines(best, self.book.names, MOST_SHOWN)
+        return PromptSection("ROUTES", "\n".join(filter(None, [self._news, *lines])), 5, Place.HERE)
 
     @override
     def outlook(self) -> str:
@@ -263,7 +266,7 @@ class RouteManager(BaseManager):
         best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
         left = max(0, most - len(best.steps))
         limit = f"An episode has at most {counted(most, 'turn')}: route {best.number} leaves {left} of them."
-        return "\n".join([*(f"Route {route_line(route)}" for route, _ in routes[:MOST_SHOWN]), limit])
+        return "\n".join([*(f"Route {line}" for line in route_lines(routes, self.book.names, MOST_SHOWN)), limit])
 
     @override
     def get_status(self) -> ManagerStatus:

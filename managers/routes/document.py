@@ -14,9 +14,10 @@ from pydantic import NonNegativeInt, TypeAdapter
 
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
-from session.text import counted
+from session.text import counted, cut_at
 
-LAST_SHOWN = 3  # commands
+COMMANDS_SHOWN = 360  # characters of the commands of all routes together
+LONGEST_GAINS = 120  # characters: of the things that a route takes
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
@@ -33,6 +34,7 @@ class RouteBook:
     failed: the keys of beginnings of shortened routes that stopped at their last command, and of shortened routes that
         failed with every seed
     said: 8 hex digits of each sentence that the story printed in these episodes
+    names: the name of each thing that the player had in them, by its number
     fatal: the commands that ended the story, by the mark of the moment (``Waypoint.mark``)
     deaths: how often each command ended the story at each location, by location id
     """
@@ -43,6 +45,7 @@ class RouteBook:
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
     said: frozenset[str] = frozenset()
+    names: Mapping[int, str] = field(default_factory=dict)
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
 
@@ -52,7 +55,8 @@ class RouteBook:
         tried = [f"{json.dumps(str(place))}: {json.dumps(counts)}" for place, counts in sorted(self.tried.items())]
         counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
         head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
-        rest = {"failed": self.failed, "said": sorted(self.said), "fatal": self.fatal, "deaths": self.deaths}
+        rest = {"failed": self.failed, "said": sorted(self.said), "names": self.names}
+        rest |= {"fatal": self.fatal, "deaths": self.deaths}
         told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
         return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
 
@@ -66,13 +70,14 @@ class Learnt:
     """An edit: adds the routes of an episode.
 
     rooms: the rooms to which routes are wanted, the most wanted first
-    tried, said, fatal, deaths: as in ``RouteBook``, of the episode
+    tried, said, names, fatal, deaths: as in ``RouteBook``, of the episode
     """
 
     routes: tuple[KnownRoute, ...]
     rooms: tuple[int, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     said: frozenset[str] = frozenset()
+    names: Mapping[int, str] = field(default_factory=dict)
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
 
@@ -97,6 +102,7 @@ class Learnt:
             book,
             tried=_added(document.tried, self.tried),
             said=document.said | self.said,
+            names={**document.names, **self.names},
             fatal={**document.fatal, **fatal},
             deaths=_added(document.deaths, self.deaths),
         )
@@ -116,7 +122,7 @@ class FollowedRoute:
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with one try more of the route.
 
-        One that broke off is tried as it was played, next time, and so are all others that begin as it did up to there.
+        One that broke off is next tried as it was played up to there, and so are all others that begin as it did.
         """
         routes = tuple(self._counted(route) if route.key == self.key else route for route in document.routes)
         book = document if routes == document.routes else replace(document, routes=routes)
@@ -132,7 +138,7 @@ class FollowedRoute:
             return tried
         at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
         tried = replace(tried, stops={**route.stops, at: route.stops.get(at, 0) + 1})
-        return replace(tried, steps=route.spare, spare=(), joined={}) if route.spare else tried
+        return _lengthened(tried, self.stopped_at) if route.spare else tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +195,7 @@ def _added(
 def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
     """Return the book with a new route if it is the shortest to its goal, or carries more for a few commands more.
 
-    If its shortened form begins like one that stopped, the route is kept as it was played.
+    If its shortened form begins like one that stopped, the route is kept as it was played up to there.
 
     number: its number, if it already has one
     """
@@ -215,11 +221,19 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
 
 
 def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
-    """Return the route with all of its commands if its shortened form begins in one of the ways that failed."""
-    beginnings = (key_of(route.commands[:length]) for length in range(1, len(route.steps) + 1))
-    if not (route.spare and failed) or failed.isdisjoint(beginnings):
-        return route
-    return replace(route, steps=route.spare, spare=(), joined={})
+    """Return the route with all commands that were played up to where its shortened form failed before."""
+    for length in range(len(route.steps) if route.spare else 0, 0, -1):
+        if key_of(route.commands[:length]) in failed:
+            longer = _lengthened(route, length)
+            if longer.steps != route.steps:
+                return _as_played(longer, failed)
+    return route
+
+
+def _lengthened(route: KnownRoute, length: int) -> KnownRoute:
+    """Return a shortened route with the commands that were left out before its first ``length`` commands were done."""
+    steps = route.spare[: _place_in(route.spare, route.steps[:length])] + route.steps[length:]
+    return replace(route, steps=steps, spare=() if steps == route.spare else route.spare, joined={})
 
 
 def _place_in(whole: Iterable[RouteStep], part: Sequence[RouteStep]) -> int:
@@ -254,22 +268,71 @@ def route_aim(route: KnownRoute, done: int = 0) -> str:
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 
-def route_line(route: KnownRoute, done: int = 0) -> str:
-    """Return the route on a line, with the first of the commands that are left after ``done`` of them, and the last."""
+def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> list[str]:
+    """Return at most so many lines about routes, the best first.
+
+    A route with which a longer one begins has no line of its own; the line of the longer one has its gain.
+
+    found: routes, the best first, each with the number of its commands that are done
+    names: of things, by number
+    """
+    ahead = [(route.commands[done:], route.gain(done)) for route, done in found]
+    longest: dict[int, None] = {}
+    for commands, _ in ahead:
+        begun = [at for at, (others, _) in enumerate(ahead) if others[: len(commands)] == commands]
+        longest.setdefault(max(begun, key=lambda at: (len(ahead[at][0]), -at)))
+    lines = []
+    for at in list(longest)[:most]:
+        gains: dict[int, int] = {}
+        for commands, gain in sorted(ahead, key=lambda each: len(each[0])):
+            if gain > max(gains, default=0) and commands == ahead[at][0][: len(commands)] != ahead[at][0]:
+                gains[gain] = len(commands)
+        room = COMMANDS_SHOWN // min(len(longest), most)
+        lines.append(route_line(*found[at], names=names, gains=gains, room=room))
+    return lines
+
+
+def route_line(
+    route: KnownRoute,
+    done: int = 0,
+    *,
+    names: Mapping[int, str] | None = None,
+    gains: Mapping[int, int] | None = None,
+    room: int = COMMANDS_SHOWN // 4,
+) -> str:
+    """Return the route on a line: its aim, its record, the commands that are left after ``done`` of them, its things.
+
+    If there is no room for all commands, the first and the last are shown.
+
+    names: of the things that it may take, by number
+    gains: the numbers of commands after which it has won some of its points, by these points
+    room: characters for the commands
+    """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
-    shown = numbered if len(numbered) <= LAST_SHOWN + 1 else [numbered[0], "…", *numbered[-LAST_SHOWN:]]
-    left = f"{counted(len(numbered), 'turn')}{' from here' if done else ''}"
-    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {', '.join(shown)}"
+    shown = ", ".join(numbered)
+    for last in range(2, len(numbered)):
+        if len(shown) <= room:
+            break
+        shown = ", ".join([numbered[0], "…", *numbered[last:]])
+    part = ", ".join(f"+{gain} until {number}" for gain, number in (gains or {}).items())
+    left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
+    now = route.steps[done - 1].leads_to if done else route.start
+    more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
+    things = cut_at(", ".join((names or {})[each] for each in more if each in (names or {})), LONGEST_GAINS)
+    then = f"; then you also hold: {things}" if things else ""
+    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{then}"
 
 
 def route_record(route: KnownRoute, done: int = 0) -> str:
     """Return the results of the route so far, counting its commands from number ``done``."""
-    tries = route.tries(done)
-    if route.spare and not tries.followed and route.proof is None:
-        return "shortened, not tried yet"
-    parts = [f"worked in {1 + tries.worked} of {counted(1 + tries.followed, 'episode')}"]
+    tries, played = route.tries(done), not route.spare  # the original play is no try of a shortened route
+    parts = []
+    if route.spare and not tries.worked and route.proof is None:
+        parts.append("shortened, not yet played to its end" if tries.followed else "shortened, not tried yet")
+    elif played + tries.followed:
+        parts.append(f"worked in {played + tries.worked} of {counted(played + tries.followed, 'episode')}")
     if route.proof is not None:
-        parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
+        parts.append(f"{'' if parts else 'worked '}in {route.proof.worked} of {route.proof.tried} trials")
     ahead = enumerate(route.commands[done:], start=1)
     stops = [f"{number} ({command})" for number, command in ahead if number + done in route.stops]
     if stops:

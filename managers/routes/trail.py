@@ -40,7 +40,7 @@ class Trail:
 
     A victory with the highest possible score does not count as the end: a route may lead there.
 
-    held, held_words: the numbers of the things that the player has had in this episode, and the words of their names
+    held, held_words: the things that the player has had in this episode, by number, and the words of their names
     tried: how often each command was chosen at each location, in all turns that are not part of a route
     said: the digests of the sentences that the story printed
     fatal: the commands that killed the player or ended the story too early, by the mark of the moment
@@ -54,7 +54,7 @@ class Trail:
         self._best: int | None = None
         self._met: set[tuple[str, int]] = set()
         self._is_over = False
-        self.held: set[int] = set()
+        self.held: dict[int, str] = {}
         self.held_words: set[str] = set()
         self.tried: dict[int, Counter[str]] = {}
         self.said: set[str] = set()
@@ -114,7 +114,7 @@ class Trail:
             found.append(Goal("room", location.num, location.label))
         for thing in observation.inventory or ():
             found.append(Goal("thing", thing.num, thing.name))
-            self.held.add(thing.num)
+            self.held[thing.num] = thing.name
             self.held_words.update(thing.name.lower().split())
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)

@@ -15,7 +15,7 @@ from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
-from session.values import Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)
@@ -103,12 +103,12 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     assert "+50" not in told(manager, hall)
 
 
-def test_the_route_that_wins_most_per_turn_comes_first_with_its_last_commands(tmp_path: Path) -> None:
+def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_path: Path) -> None:
     far = route_to(6, "north", "wait", "open box", "take gem", "up", "pray")
     manager = manager_in(tmp_path, far, route_to(5, "up", "jump"))
     assert told(manager, YARD).splitlines() == [
         "2: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. jump",
-        "1: +6 in 6 turns, worked in 1 of 1 episode: 1. north, …, 4. take gem, 5. up, 6. pray",
+        "1: +6 in 6 turns, worked in 1 of 1 episode: 1. north, 2. wait, 3. open box, 4. take gem, 5. up, 6. pray",
     ]
 
 
@@ -124,12 +124,22 @@ def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_
     knife = replace(long.steps[-1], leads_to=replace(long.steps[-1].leads_to, carried=(30,)))
     richer, beginning = replace(long, steps=(*long.steps[:-1], knife)), route_to(2, "north")
     shown = told(manager_in(tmp_path / "richer", short, richer, beginning), YARD).splitlines()
-    assert sorted(line[:2] for line in shown) == ["1:", "2:", "3:"]
+    assert sorted(line[:2] for line in shown) == ["1:", "2:"]
+    assert all("(+2 until 1)" in line for line in shown), "the beginning is named in the lines of the longer ones"
     manager = manager_in(tmp_path / "poorer", short)
     book = replace(manager.book, routes=(*manager.book.routes, replace(long, number=2)))
     open_routes(tmp_path / "poorer").path.write_text(book.render())
     manager.reset()
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["1:"]
+
+
+def test_the_next_episode_is_shown_what_a_route_takes(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    lamp = GameObject(30, "storm lamp", 9)
+    play(manager, YARD, replace(HALL, inventory=(lamp,)), "take lamp")
+    manager.end("left")
+    manager.reset()
+    assert told(manager, YARD).endswith(": 1. take lamp; then you also hold: storm lamp")
 
 
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:

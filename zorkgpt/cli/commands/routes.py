@@ -35,6 +35,7 @@ def show(
 
     store = _store(workdir, story)
     routes = store.document.routes if number is None else (_route(store, number),)
+    lines = (route_line(route, names=store.document.names) for route in routes)
     if as_json:
         print_json(routes)
     elif number is not None:
@@ -43,10 +44,10 @@ def show(
         for place, step in enumerate(route.steps, start=1):
             to = step.leads_to
             rows.append((str(place), step.command, to.place, "" if to.score is None else f"score {to.score}"))
-        print_folded(route_line(route))
+        print_folded(*lines)
         print_table(rows, wraps=True)
     elif routes:
-        print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *map(route_line, routes))
+        print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *lines)
     else:
         print_line(f"No route is known in {store.path}.")
 

@@ -18,6 +18,7 @@ from managers.routes.document import (
     parse_routes,
     route_aim,
     route_line,
+    route_lines,
     route_record,
 )
 from session.errors import StoreError
@@ -26,6 +27,8 @@ from session.route import Goal, KnownRoute, Proof, RouteStep, Tries, Waypoint
 FILE = Path("routes.json")
 BOOK = RouteBook()
 EMPTY = '{"routes": [{"number": 1, "goal": {"kind": "room", "number": 2}, "start": {}, "steps": [], "episode": 1}]}'
+LETTERS = " abcdefghijklmnopqrs"
+NUMBERED = [f"{number}. {letter}" for number, letter in enumerate(LETTERS)]
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
@@ -114,6 +117,15 @@ def test_a_route_that_stops_is_taken_as_it_was_played_and_the_stop_is_counted_am
     assert (stopped.routes[0].stops, commands_of(stopped)) == ({3: 1, 1: 1}, ["bab"])
 
 
+def test_what_was_left_out_after_the_command_that_stopped_a_route_stays_left_out() -> None:
+    kept = book(route("acef", spare=route("abcdef").steps))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    assert (commands_of(stopped), stopped.routes[0].stops) == (["abcef"], {3: 1})
+    again = Learnt((route("aceg", Goal("score", 6), spare=route("abcdeg").steps),)).apply_to(stopped)
+    assert commands_of(again) == ["abcef", "abceg"]
+    assert commands_of(FollowedRoute(again.routes[0].key, stopped_at=4).apply_to(again)) == ["abcdef", "abcdeg"]
+
+
 @pytest.mark.parametrize(("start", "tries"), [(0, (1, 1, {})), (1, (0, 0, {1: Tries(1, 1)}))])
 def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start: int, tries: object) -> None:
     kept = book(route("ab"))
@@ -185,7 +197,11 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
 @pytest.mark.parametrize(
     ("shown", "done", "line"),
     [
-        (route("abcde"), 0, "+5 in 5 turns, worked in 1 of 1 episode: 1. a, …, 3. c, 4. d, 5. e"),
+        (
+            route(LETTERS[1:]),
+            0,
+            f"+5 in 19 turns, worked in 1 of 1 episode: 1. a, …, {', '.join(NUMBERED[8:])}",
+        ),
         (route("abcde"), 1, "+0 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
         (
             route("ab", Goal("room", 9, "Loft"), stops={1: 1, 2: 1}, followed=2, worked=1),
@@ -199,6 +215,16 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
         ),
         (route("a", Goal("thing", 4, "rope"), points=1), 0, "take rope, +1 in 1 turn, worked in 1 of 1 episode: 1. a"),
         (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a"),
+        (
+            route("a", spare=route("ab").steps, followed=2, worked=1),
+            0,
+            "+5 in 1 turn, worked in 1 of 2 episodes: 1. a",
+        ),
+        (
+            route("a", spare=route("ab").steps, followed=1, stops={1: 1}),
+            0,
+            "+5 in 1 turn, shortened, not yet played to its end, stopped at command 1 (a): 1. a",
+        ),
     ],
 )
 def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: KnownRoute, done: int, line: str) -> None:
@@ -207,3 +233,12 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Know
         assert line.startswith(f"{route_aim(shown)} in ")
         assert f", {route_record(shown)}: " in line
         assert route_line(shown) == f"0: {line}"
+
+
+def test_a_route_that_begins_a_longer_one_is_named_by_its_points_in_the_line_of_that_one() -> None:
+    known = [(route("ab", points=3), 0), (route("abc", points=3), 0), (route("x"), 0), (route("abcd", carried=3), 0)]
+    took = "; then you also hold: lamp, rope"
+    assert route_lines(known, {0: "lamp", 2: "rope"}, 6) == [
+        f"0: +5 in 4 turns (+3 until 2), worked in 1 of 1 episode: 1. a, 2. b, 3. c, 4. d{took}",
+        "0: +5 in 1 turn, worked in 1 of 1 episode: 1. x",
+    ]

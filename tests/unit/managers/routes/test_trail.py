@@ -122,7 +122,7 @@ def test_what_the_player_has_had_is_no_news_on_a_route_and_what_was_in_sight_a_t
     trail = trail_of(("take hat", replace(YARD, inventory=(COIN, replace(hat, parent=PLAYER)))))
     deviation = route_of(*WAY).steps[1].leads_to.deviation
     before, now = replace(HALL, visible=(hat,)), replace(HALL, visible=(LAMP, hat))
-    assert (trail.held, trail.held_words) == ({COIN.num, hat.num}, {"old", "coin", "hat"})
+    assert (trail.held, trail.held_words) == ({COIN.num: "old coin", hat.num: "hat"}, {"old", "coin", "hat"})
     assert deviation(YARD, now, (), trail.held) == ""
     assert deviation(YARD, now, (), ()) == "this is new here: hat"
     assert deviation(before, now, (), ()) == "this is still here: hat"
