@@ -77,8 +77,7 @@ class MapManager(BaseManager):
         self._note_bearings(record.after.text, record.after.location)
         if record.reading and (record.reading.exits or record.reading.is_room_description) and record.before.location:
             here, named = record.before.location, self.movements.exits_named(record.reading.exits)
-            graph.add_exits(here.num, named)
-            graph.drop_exits(here.num, {*self._bearings_in(record.before.text, here)}.difference(named))
+            graph.correct_exits(here.num, named, {*self._bearings_in(record.before.text, here)}.difference(named))
 
     @override
     def ending(self, end: EpisodeEnd) -> Ending:
@@ -123,7 +122,8 @@ class MapManager(BaseManager):
         bearings = self._bearings_in(text, here) if here else ()
         if here and bearings:
             self.game_map.add_room(here.num, here.name)
-            self.game_map.add_exits(here.num, bearings)
+            misread = self.game_map.misread_exits.get(here.num, ())
+            self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
 
     def _bearings_in(self, text: str, here: Location) -> tuple[str, ...]:
         _, _, body = (description_in(text, here.name) or "").partition("\n")

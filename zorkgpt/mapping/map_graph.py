@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
 from operator import attrgetter, not_
 from pathlib import Path
@@ -133,6 +133,7 @@ class Edge(NamedTuple):
 
 EdgeKey = Annotated[Edge, BeforeValidator(Edge.from_key), PlainSerializer(attrgetter("key"), return_type=str)]
 Visits = Annotated[NonNegativeInt, Field(exclude_if=not_)]
+ByRoom = dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]]
 ByEdge = Annotated[dict[EdgeKey, str], Field(exclude_if=not_)]
 
 
@@ -180,6 +181,7 @@ class MapGraph(BaseModel):
     exit_refusals: the story's answer when an exit last led nowhere; removed when it works
     exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
+    misread_exits: exits that a text seemed to name, according to a model's reading of it
     """
 
     model_config = ConfigDict(extra="allow")
@@ -191,7 +193,8 @@ class MapGraph(BaseModel):
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
     exit_refusals: ByEdge = {}
     exit_deaths: ByEdge = {}
-    pruned_exits: dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]] = {}
+    pruned_exits: ByRoom = {}
+    misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -275,6 +278,18 @@ class MapGraph(BaseModel):
             kept = tuple(exit_ for exit_ in room.exits if exit_ not in mistaken)
             self.rooms[location_id] = room.model_copy(update={"exits": kept})
 
+    def correct_exits(self, location_id: int, named: Collection[str], misread: Collection[str]) -> None:
+        """Add the exits that a model read, and take off those that the text only seemed to name.
+
+        If the model read any, the others stay off the map until a reading names them.
+        """
+        self.add_exits(location_id, named)
+        self.drop_exits(location_id, misread)
+        known = self.misread_exits.pop(location_id, set())
+        denied = known.union(misread if named else ()).difference(named)
+        if denied:
+            self.misread_exits[location_id] = denied
+
     def add_connection(
         self,
         from_id: int,
@@ -342,7 +357,10 @@ class MapGraph(BaseModel):
         """Add the entries of ``other`` that this map lacks; entries of this map are kept."""
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
-            self.add_exits(room.id, room.exits)
+            if room.id in other.misread_exits:
+                self.misread_exits.setdefault(room.id, other.misread_exits[room.id])
+            misread = self.misread_exits.get(room.id, ())
+            self.add_exits(room.id, [exit_ for exit_ in room.exits if exit_ not in misread])
             if room.visits > self.rooms[room.id].visits:
                 visits = room.model_dump(include={"visits", "episodes", "last_episode"})
                 self.rooms[room.id] = self.rooms[room.id].model_copy(update=visits)
@@ -368,6 +386,16 @@ class MapGraph(BaseModel):
         untried = [exit_ for exit_ in exits if not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
         return tuple(exit_ for exit_ in untried if exit_ not in back)
+
+    def barred_exits(self, location_id: int) -> tuple[str, ...]:
+        """Return the exits that the story names there, never worked, and failed less often than it takes to prune them.
+
+        What barred such an exit may go away.
+        """
+        exits = self.rooms[location_id].exits if location_id in self.rooms else ()
+        walked = self.connections.get(location_id, {})
+        failed = (exit_ for exit_ in exits if Edge(location_id, exit_) in self.exit_failure_counts)
+        return tuple(exit_ for exit_ in failed if exit_ not in walked)
 
     def _is_tried(self, edge: Edge) -> bool:
         return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None

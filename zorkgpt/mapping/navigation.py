@@ -20,26 +20,26 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     """Return the map around a room as text, or "" for a room that is not on the map.
 
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
-    untried exits. The line of the player's room also has the refused exits with the story's words. A room without a
+    untried exits. The line of the player's room has the refused exits with the story's words. A room without a
     line is named with the exit that leads to it. Two more lines have the untried exits and the known rooms farther
     away, with the number of moves, nearest first.
     """
     if here not in graph.rooms:
         return ""
     moves = neighbourhood(graph, here, radius - 1)
-    has_exits = (room for room in moves if _ways(graph, room) or graph.untried_exits(room))
+    has_exits = (room for room in moves if _ways(graph, room) or _untried_exits(graph, room))
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_ways_told(graph, room, shown)]
-        untried = _untried_exits(graph, room)
+        untried = _untried_exits(graph, room, shows_barred=room != here)
         parts += [f"untried: {untried}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     routes = routes_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in routes if room not in named and not graph.untried_exits(room)]
+    others = [room for room in routes if room not in named and not _untried_exits(graph, room)]
     known = [f"{_label(graph, room)} ({len(routes[room].commands)})" for room in others]
     lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, shown)], FARTHEST_SHOWN)
     lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
@@ -87,9 +87,13 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{exit_} -> {names[to_id]} (back?)"
 
 
-def _untried_exits(graph: MapGraph, room: int) -> str:
-    """Return the untried exits of a room, each with the death that it led to."""
-    return ", ".join(_told(exit_, graph.exit_deaths.get(Edge(room, exit_))) for exit_ in graph.untried_exits(room))
+def _untried_exits(graph: MapGraph, room: int, *, shows_barred: bool = True) -> str:
+    """Return the untried exits of a room, each with the death that it led to, and the barred exits."""
+    told = [_told(exit_, graph.exit_deaths.get(Edge(room, exit_))) for exit_ in graph.untried_exits(room)]
+    for exit_ in graph.barred_exits(room) if shows_barred else ():
+        times = graph.exit_failure_counts[Edge(room, exit_)]
+        told.append(_told(exit_, "refused once" if times == 1 else f"refused {times} times"))
+    return ", ".join(told)
 
 
 def _refused(graph: MapGraph, room: int) -> Iterable[str]:

@@ -16,6 +16,7 @@ from session.values import Observation, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.navigation import local_view
 
 
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
@@ -149,6 +150,25 @@ class TestWhatThePromptSaysOfExits:
             reading = Reading(is_room_description=True, exits=exits)
             manager.learn(replace(read, proposals=(replace(read.proposals[0], reading=reading),)))
             assert manager.game_map.untried_exits(45) == untried
+        manager.learn(turn(at(43), "ne", church))
+        assert manager.game_map.untried_exits(45) == ("up", "southeast"), "what was misread does not come back"
+        assert MapGraph.from_dict(manager.game_map.to_dict()).misread_exits == {45: {"south", "east"}}
+        reading = Reading(is_room_description=True, exits=("south",))
+        manager.learn(replace(read, proposals=(replace(read.proposals[0], reading=reading),)))
+        assert "south" in manager.game_map.untried_exits(45)
+
+    def test_a_named_exit_that_something_passing_bars_is_shown_elsewhere_until_it_is_pruned(
+        self, tmp_path: Path
+    ) -> None:
+        manager = manager_in(tmp_path, here=49)
+        manager.game_map.add_connection(60, "north", 49)
+        manager.game_map.add_exits(49, ["west"])
+        for shown in ("west (refused once)", "west (refused 2 times)", ""):
+            manager.learn(turn(HALL, "west", said(49, "Hall", "You are too afraid to move.")))
+            manager.learn(turn(HALL, "up", said(49, "Hall", "There is no way up.")))
+            assert "led nowhere" in local_view(manager.game_map, 49, 2)
+            elsewhere = local_view(manager.game_map, 60, 2)
+            assert elsewhere.endswith(f"L49 Hall: south -> L60 (back?){'; untried: ' * bool(shown)}{shown}")
 
     def test_an_exit_that_was_tried_and_refused_says_so_with_the_storys_words_and_is_not_untried(
         self, tmp_path: Path

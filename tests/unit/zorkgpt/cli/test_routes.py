@@ -40,7 +40,9 @@ def test_every_route_has_a_line_and_a_long_one_shows_its_first_and_last_commands
     )
     long = KnownRoute(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
     open_routes(folder).apply(Learnt((long,), (2,)))
-    assert ": 1. wait, …, 13. wait, 14. wait, 15. wait, 16. wait, 17. wait, 18. wait, 19. wait, 20. wait\n" in output("routes", "show")
+    assert ": 1. wait, …, 13. wait, 14. wait, 15. wait, 16. wait, 17. wait, 18. wait, 19. wait, 20. wait\n" in output(
+        "routes", "show"
+    )
 
 
 def test_one_route_has_a_line_for_each_command() -> None:
