@@ -104,6 +104,7 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
         command="" if form == form.lower() else action.lower() if is_list else " ".join(command.words),
         took_turn=after.refusal is None
         and (before.moves is None or after.moves is None or after.moves != before.moves),
+        wins=wins,
     )
 
 
@@ -188,11 +189,13 @@ class Lexicon:
     forms: the tallies by form and location id; the id is 0 if it is unknown
     asked: for each short answer without a change, the command that had it; "" if several commands had it or it took no
         turn of the story; only the latest ``MOST_ASKED`` are kept
+    won: the first command of each form that won points, by the form
     """
 
     version: Literal[1] = 1
     forms: Mapping[str, Mapping[NonNegativeInt, Tally]] = field(default_factory=dict)
     asked: Mapping[str, str] = field(default_factory=dict)
+    won: Mapping[str, str] = field(default_factory=dict)
 
     def render(self) -> str:
         """Return the text of the file."""
@@ -206,6 +209,7 @@ class FormTrial:
     words: the beginning of a short answer with a blank for each word of the command; "" for a long answer
     command: the command as typed; "" if the form has nothing to fill in
     took_turn: false if the parser did not understand the command
+    wins: the turn won points
     """
 
     form: str
@@ -214,6 +218,7 @@ class FormTrial:
     words: str
     command: str
     took_turn: bool
+    wins: bool = False
 
     def apply_to(self, document: Lexicon) -> Lexicon:
         """Return the lexicon with the turn added, or the same lexicon if it has no room for another form."""
@@ -226,7 +231,8 @@ class FormTrial:
         if self.words and not self.changed and (self.command or not self.took_turn) and known != "":
             one = self.command if self.took_turn and known in {None, self.command} else ""
             asked = dict([*({**asked, self.words: one}).items()][-MOST_ASKED:])
-        return replace(document, forms=forms, asked=asked)
+        won = {self.form: self.command or self.form, **document.won} if self.wins else document.won
+        return replace(document, forms=forms, asked=asked, won=won)
 
 
 _FILE = TypeAdapter(Lexicon)
@@ -263,7 +269,7 @@ def working_forms(lexicon: Lexicon) -> WorkingForms:
     """Return what the lexicon knows of forms that worked, at all locations together.
 
     An answer that took no turn, or that several commands got, mostly without any change, is a refusal and does not
-    count.
+    count. A form that won points worked, however often it changed nothing.
     """
     surplus: Counter[str] = Counter()  # of the turns without a change, for each answer
     for tally in (tally for places in lexicon.forms.values() for tally in places.values()):
@@ -281,8 +287,8 @@ def working_forms(lexicon: Lexicon) -> WorkingForms:
             changed += tally.changed + sum(answered.changed for answered in taken)
             told += tally.told + sum(answered.silent for answered in taken)
             example = next(filter(None, (example, tally.example, *(answered.example for answered in taken))), "")
-        if changed and changed >= WORKING_SHARE * (changed + told):
-            changes[form], examples[form] = changed, example or form
+        if form in lexicon.won or (changed and changed >= WORKING_SHARE * (changed + told)):
+            changes[form], examples[form] = changed, example or lexicon.won.get(form, form)
     hardest_first = sorted(examples, key=lambda form: (-_difficulty(form), -changes[form], form))
     return WorkingForms(tuple(map(examples.__getitem__, hardest_first)), tuple(examples.values()), _single(lexicon))
 
@@ -317,7 +323,7 @@ class LexiconManager(BaseManager):
     cache the beginning of the prompt:
 
     - when the first form has worked
-    - every ``REFRESH_INTERVAL`` turns
+    - every ``agent.history_window`` turns, when the history changes as well; the file every ``REFRESH_INTERVAL`` turns
     - when an episode begins or ends
 
     Runs that share the folder add to each other's counts.
@@ -349,7 +355,7 @@ class LexiconManager(BaseManager):
             self._store.defer(trial)
         if record.turn % REFRESH_INTERVAL == 0:
             self.show_all()
-        elif not self._shown.examples:
+        elif not self._shown.examples or record.turn % self.config.agent.history_window == 0:
             self._shown = working_forms(self.lexicon)
 
     @override

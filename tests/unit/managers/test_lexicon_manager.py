@@ -17,7 +17,6 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.lexicon_manager import (
     LEXICON_FILE,
     LONGEST_ANSWER,
-    REFRESH_INTERVAL,
     SYNTAX_TOKENS,
     FormTrial,
     Lexicon,
@@ -171,14 +170,25 @@ class TestWhatIsShown:
             manager.learn(record)
         assert shown(manager) == (f"Worked in this story: {text}" if text else "")
 
-    def test_the_text_changes_with_the_first_form_and_then_at_refreshes_only(self, tmp_path: Path) -> None:
+    def test_a_form_that_won_points_is_shown_however_often_it_changed_nothing(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for record in [silent("ask loom about river", LONG)] * 9:
+            manager.learn(record)
+        assert shown(manager) == ""
+        won = changing("ask loom about spool", LONG)
+        manager.learn(replace(won, before=replace(won.before, score=0), after=replace(won.after, score=2)))
+        assert shown(manager) == "Worked in this story: ask loom about spool"
+        assert "ask loom about spool" in shown(manager_in(tmp_path))
+
+    def test_the_text_changes_with_the_first_form_and_then_when_the_history_slides(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         manager.learn(silent("ask loom", LONG))
         assert manager.text(TOKENS) == ""
-        for number in range(2, REFRESH_INTERVAL):
+        window = manager.config.agent.history_window
+        for number in range(2, window):
             manager.learn(changing("take basket", number=number))
             assert manager.text(TOKENS) == "Worked in this story: take basket"
-        manager.learn(changing("light banner", number=REFRESH_INTERVAL))
+        manager.learn(changing("light banner", number=window))
         assert manager.text(TOKENS) == "Worked in this story: take basket; light banner"
         manager.learn(changing("dip banner"))
         assert "dip" not in manager.text(TOKENS)
@@ -223,6 +233,7 @@ class TestTheFile:
                 }
             },
             "asked": {"You cannot.": "take river"},
+            "won": {},
         }
         later = manager_in(tmp_path, episode=2)
         assert later.lexicon == manager.lexicon
