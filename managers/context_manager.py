@@ -24,7 +24,7 @@ from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, cut_middle, without_padding
-from session.values import Observation
+from session.values import Observation, TurnRecord
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
@@ -162,8 +162,14 @@ class ContextManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
+        self._arrival = -1
         self._printed: list[str] = []
         self._named: set[str] = set()
+        self._held: set[int] = set()
+
+    @override
+    def learn(self, record: TurnRecord) -> None:
+        self._held.update(thing.num for thing in record.before.inventory or ())
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -332,6 +338,8 @@ class ContextManager(BaseManager):
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
+        if observation.awaits_key:
+            facts.append("The story waits for one key as the action: `return`, `space` or a character.")
         if not (is_told and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
@@ -351,22 +359,30 @@ class ContextManager(BaseManager):
     def _things_here(self, observation: Observation) -> str:
         """Return the names of the visible objects, without repetition; "" if there are none or they are not known.
 
-        A name that was never printed in the episode would be a hint and is left out. If the story has printed only the
-        last word of a name, such as "man", that word is listed.
+        A name that the story has not printed since the player came here, nor in the room's description, would be a hint
+        and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
+        such as "man", that word is listed.
         """
-        if not self._printed:
-            self._printed.append(_words(self.game_state.opening))
-        responses = self.game_state.action_history[len(self._printed) - 1 :]
-        self._printed += [_words(response) for _, response in responses]
+        state, here = self.game_state, observation.location
+        if state.arrival_turn != self._arrival:
+            self._arrival, self._printed, self._named = state.arrival_turn, [], set()
+        played = state.action_history[max(state.arrival_turn - 1, 0) + len(self._printed) :]
+        self._printed += [_words(response) for _, response in played]
+        described = state.room_description(here.num) if here else None
+        before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
         names = []
         for thing in observation.visible or ():
             if thing.attributes & self._not_listed:
                 continue
             for name in (thing.name, *thing.name.split()[-1:]):
                 words = _words(name)
-                if words not in self._named and words.strip() and any(words in text for text in self._printed):
+                if (
+                    words not in self._named
+                    and words.strip()
+                    and any(words in text for text in (*before, *self._printed))
+                ):
                     self._named.add(words)
-                if words in self._named:
+                if words in self._named or (words.strip() and thing.num in self._held):
                     names.append(name)
                     break
         return ", ".join(dict.fromkeys(names))

@@ -95,11 +95,12 @@ def test_no_text_of_the_story_stands_in_a_prompt_twice_and_its_banner_in_the_fir
     assert [turn.turn for turn, prompt in moments if "Serial number" in prompt] == [1]
 
 
-def test_what_is_in_sight_was_named_on_the_screen(moments: list[Moment]) -> None:
+def test_what_is_in_sight_was_named_on_the_screen_or_carried(moments: list[Moment]) -> None:
     screen = ""
     listed = 0
     for turn, prompt in moments:
         screen += f" {turn.before.text}".casefold()
+        screen += " ".join(["", *(thing.name for thing in turn.before.inventory or ())]).casefold()
         for names in re.findall(r"^Here: (.*)$", prompt, re.MULTILINE):
             listed += 1
             assert [name for name in names.split(", ") if name.casefold() not in " ".join(screen.split())] == []

@@ -17,7 +17,7 @@ from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
 from session.text import RoomDescription, TokenCounter
-from session.values import GameObject, Location, Observation
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 MILL = Observation(
     "The wheel turns slowly.",
@@ -198,6 +198,26 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     )
     rendered = context.get_agent_context(replace(MILL, inventory=carried)).render()
     assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
+
+
+def test_what_was_named_before_the_player_came_is_not_in_sight_unless_the_room_names_it_or_it_was_carried() -> None:
+    state = GameState(opening="A letter to the young man, about levers.")
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
+    yard = Observation("The yard. An oak chest.", Location(11, "Yard"), (GameObject(35, "mill stone", 4),), ())
+    hall = replace(
+        MILL, text="Water Mill\nA mill with an oak chest.", visible=(*THINGS, GameObject(35, "mill stone", 12))
+    )
+    for number, before, after in ((1, yard, hall), (2, hall, yard), (3, yard, replace(hall, text="Water Mill"))):
+        record = TurnRecord(1, number, before, (Proposal("go"),), (Verdict(accepted=True, source="none"),), after)
+        state.record(record)
+        context.learn(record)
+    assert "\nHere: oak chest, mill stone\n" in context.get_agent_context(hall).render()
+
+
+def test_a_story_that_waits_for_a_key_says_so_and_how_a_key_is_given() -> None:
+    told = "\nThe story waits for one key as the action: `return`, `space` or a character.\nThe story says:\n"
+    assert told in manager().get_agent_context(replace(MILL, awaits_key=True)).render()
+    assert "one key" not in manager().get_agent_context(MILL).render()
 
 
 LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
