@@ -85,7 +85,7 @@ def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_be
 
     sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
     assert sections[:TURNS] == [""] * TURNS
-    assert "in 10 turns, shortened, not tried yet: 1. north, …, 8. " in sections[TURNS]
+    assert "in 10 turns (+5 until 2, +10 until 8), shortened, not tried yet: 1. north, 2. north, " in sections[TURNS]
     assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
     reasons = [turn.proposals[-1].reasoning for turn in followed[1:]]
     assert reasons == [f"On route 7, +{first.best_score} points: command {number} of 10." for number in range(2, 11)]
