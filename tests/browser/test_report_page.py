@@ -6,16 +6,21 @@ import csv
 import json
 import re
 import time
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from session.events import TurnPlayed
+from session.files.journal import read_journal
 from tests.browser.conftest import OpenReport
-from tests.fixtures.report_data import seen_in
+from tests.fixtures.report_data import data_in, seen_in
+from tests.fixtures.typed_command import typed
 from tests.fixtures.unplayed_report import HOSTILE, ablation_of, index_of, report_of, run_of
+from zorkgpt.report.server import Edition, ReportServer
 
 pytestmark = pytest.mark.slow
 
@@ -309,3 +314,64 @@ def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_scree
         ]
         assert serious == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def edition(turns: int, *, follow: bool = True, number: int = 1) -> Edition:
+    report: dict[str, Any] = {**report_of(run_of(turns, number=number)), "follow": follow}
+    return Edition.of(json.dumps(report).encode())
+
+
+@pytest.fixture
+def server() -> Iterator[ReportServer]:
+    with ReportServer(0, edition(10)) as server:
+        yield server
+
+
+@pytest.mark.parametrize(("read", "then"), [(10, 12), (4, 4)])
+def test_whoever_reads_the_latest_turn_is_led_on_and_nobody_else(
+    browser: Browser, server: ReportServer, read: int, then: int
+) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{server.url}#e1t{read}")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {read}")
+    server.edition = edition(12, follow=False)
+    expect(page.get_by_role("slider", name="Turn")).to_have_attribute("max", "12")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {then}")
+    before = len(asked)
+    page.wait_for_timeout(3000)
+    assert len(asked) == before
+    assert all(url.startswith(server.url) for url in asked)
+    page.close()
+
+
+def test_a_run_that_begins_later_is_shown_at_its_latest_turn(browser: Browser, server: ReportServer) -> None:
+    page = browser.new_page()
+    page.goto(f"{server.url}#e1t4")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", "Episode 1, turn 4")
+    for turns in (6, 7):
+        server.edition = edition(turns, number=2)
+        expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {turns}")
+    page.close()
+
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+
+
+@pytest.mark.parametrize("version", [path.name for path in sorted(RECORDED.iterdir())])
+def test_every_recorded_turn_is_read_as_it_was_played(
+    open_report: OpenReport, tmp_path: Path, own_story: Path, version: str, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.chdir(tmp_path)
+    (run,) = (RECORDED / version / "runs").iterdir()
+    written = typed("report", str(run), "--to", "written.html", "--game", str(own_story))
+    assert written.status == 0, written
+    page = open_report(data_in(Path("written.html").read_text(encoding="utf-8")))
+    records = [line.event.record for line in read_journal(run) if isinstance(line.event, TurnPlayed)]
+    assert records
+    for record in records:
+        page.evaluate(f"location.hash = '#e{record.episode}t{record.turn}'")
+        article = page.get_by_role("article", name=f"Episode {record.episode}, turn {record.turn}", exact=True)
+        expect(article.get_by_role("heading", level=2)).to_have_text(f"> {record.action}")
+        expect(article.locator(".story")).to_have_text(record.after.text.strip())

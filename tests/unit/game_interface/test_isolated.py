@@ -7,14 +7,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from game_interface.core import fork_helper
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.interpreter import Registers, Snapshot
+from game_interface.core.machine.saved_state import SavedState
 from session.errors import GameError, StoryError
+from session.values import GameObject, Location, Observation
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
 
@@ -150,3 +156,35 @@ def test_a_helper_that_was_killed_is_replaced_and_one_that_cannot_be_asked_is_a_
         IsolatedGame(own_story)
     with IsolatedGame(own_story) as game:
         assert game.step("look").text
+
+
+OBSERVATION = Observation(
+    text="A “hall”.\n",
+    location=Location(7, "Hall"),
+    inventory=(GameObject(9, "lamp", 4, frozenset({3, 20})),),
+    score=-10,
+    world_hash="0badcafe",
+    died=True,
+    ending="lost",
+)
+STATE = SavedState(
+    story="ab" * 32,
+    snapshot=Snapshot(b"\n\0\xff" * 5, b"\n" * 8, Registers(1, 2, 3, 4, 228, 2**40, 0, 5), b"caf\xe9", b"Hall  \xe9"),
+    observation=OBSERVATION,
+    command_places=(77, 2**20),
+)
+
+
+@given(st.binary(max_size=50), st.binary(max_size=50), st.text(), st.integers(-(2**60), 2**60))
+def test_a_state_is_read_back_as_it_was_written(memory: bytes, stack: bytes, text: str, rng: int) -> None:
+    registers = replace(STATE.snapshot.registers, rng=rng)
+    snapshot = replace(STATE.snapshot, memory=memory, stack=stack, registers=registers)
+    text = text.encode("utf-8", "ignore").decode()
+    state = replace(STATE, snapshot=snapshot, observation=replace(OBSERVATION, text=text))
+    assert SavedState.unpacked(state.packed()) == state
+
+
+@given(st.binary(max_size=200))
+def test_what_never_was_a_state_is_refused(other: bytes) -> None:
+    with pytest.raises(GameError):
+        SavedState.unpacked(other)

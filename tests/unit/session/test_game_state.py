@@ -70,15 +70,11 @@ def test_the_agent_adds_replaces_and_drops_notes_up_to_five_of_300_characters() 
 MILL, POND = Location(3, "Mill"), Location(8, "Pond")
 
 
-def played(number: int, after: Observation) -> TurnRecord:
-    return TurnRecord(1, number, Observation(""), (Proposal("wait"),), (Verdict(accepted=True),), after)
-
-
 def test_an_episode_is_counted_turn_by_turn() -> None:
     progress = EpisodeProgress(Observation("Hm.", MILL, score=0))
     scores = (5, 5, 0, 7)
     for number, score in enumerate(scores, 1):
-        progress.count(played(number, Observation("Oh.", POND, score=score)), 0.5)
+        progress.count(record(Observation(""), "wait", Observation("Oh.", POND, score=score), number), 0.5)
     assert (progress.turns, progress.seconds, progress.rooms) == (4, 2.0, {3, 8})
     assert (progress.latest.score, progress.best_score) == (7, 7)
     assert progress.new_bests == [NewBest(1, 5), NewBest(4, 7)]
@@ -87,8 +83,8 @@ def test_an_episode_is_counted_turn_by_turn() -> None:
 def test_the_first_score_that_is_known_is_no_new_best() -> None:
     progress = EpisodeProgress(Observation("Hm."))
     assert (progress.best_score, progress.rooms) == (None, set())
-    progress.count(played(1, Observation("Oh.", score=5)), 1.0)
-    progress.count(played(2, Observation("Hm.")), 1.0)
+    progress.count(record(Observation(""), "wait", Observation("Oh.", score=5), 1), 1.0)
+    progress.count(record(Observation(""), "wait", Observation("Hm."), 2), 1.0)
     assert (progress.best_score, progress.new_bests) == (5, [])
 
 
