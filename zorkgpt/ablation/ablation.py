@@ -110,11 +110,9 @@ class Ablation:
         waiting = [task for task in self.plan.tasks() if task.folder not in done]
         for task in waiting:
             folder = self._folder_of(task)
-            try:
+            with reported_as(f"{folder} cannot be cleared"):
                 if folder.exists():
                     shutil.rmtree(folder)
-            except OSError as error:
-                raise StoreError(f"{folder} cannot be cleared: {error.strerror}") from error
         yield from runner(waiting, self._folder_of)
 
     def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from distributed import Client, KilledWorker, as_completed
 
-from session.errors import ConfigurationError, GameError, StoreError
+from session.errors import ConfigurationError, GameError, reported_as
 from session.files.shared_files import write_atomically
 from zorkgpt.ablation.ablation import RunProcess
 from zorkgpt.ablation.plan import Task
@@ -65,10 +65,8 @@ def store(files: Mapping[str, bytes], folder: Path) -> None:
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise GameError(f"a worker sent a file outside of {folder}: {name}")
-        try:
+        with reported_as(f"{path.parent} cannot be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path.parent} cannot be made: {error.strerror}") from error
         write_atomically(path, files[name])
 
 

@@ -17,7 +17,7 @@ from pkgutil import resolve_name
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
 from orchestration.opening import Parts, choose_story, open_parts
-from session.errors import ConfigurationError, StoreError, StoryError
+from session.errors import ConfigurationError, StoreError, StoryError, reported_as
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration, Sampling
 from session.options import options_of
@@ -117,16 +117,8 @@ class Task:
             if isinstance(key, SecretStr):
                 *groups, name = option.name.split(".")
                 reduce(getitem, groups, written)[name] = key.get_secret_value()
-        fields = {
-            "story": self.story,
-            "arm": self.arm,
-            "pair": self.pair,
-            "folder": self.folder,
-            "configuration": written,
-            "episodes": self.episodes,
-            "open_parts": _name(self.open_parts),
-        }
-        return json.dumps(fields)
+        plain = {name: getattr(self, name) for name in ("story", "arm", "pair", "folder", "episodes")}
+        return json.dumps({**plain, "configuration": written, "open_parts": _name(self.open_parts)})
 
     @classmethod
     def from_json(cls, line: str) -> Task:
@@ -264,10 +256,8 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
 
 
 def _digest(file: Path) -> str:
-    try:
+    with reported_as(f"{file} cannot be read", StoryError):
         return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError as error:
-        raise StoryError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _name(open_parts: OpenParts) -> str:
