@@ -123,10 +123,10 @@ class LearningReader:
             self.learned = Learned(clues, missed)
             status = self._status(memory)
         if status.score is None and self.learned.clues.tells_score:
-            score = told_score(text).score
+            score, _ = told_score(text)
             if self._interpreter.listens:
                 with self._interpreter.trying():
-                    score = told_score(self._interpreter.send("score")).score
+                    score, _ = told_score(self._interpreter.send("score"))
             status = status._replace(score=score)
         return status
 
@@ -306,24 +306,20 @@ library's declarations.
 """
 
 
-class ToldScore(NamedTuple):
-    """The score and the maximum in a story's answer; ``None`` for a value that it does not contain."""
+def told_score(answer: str) -> tuple[int | None, int | None]:
+    """Return the score and the maximum in the ``answer`` to ``score``; ``None`` for what it does not contain.
 
-    score: int | None = None
-    maximum: int | None = None
-
-
-def told_score(answer: str) -> ToldScore:
-    """Return the score and maximum in the ``answer`` to ``score``; a maximum of 0 means that no score is kept."""
+    A maximum of 0 means that no score is kept.
+    """
     if not re.search("scor|point", answer, re.IGNORECASE):
-        return ToldScore()
+        return None, None
     out_of = _OUT_OF.search(answer)
     if out_of and int(out_of[2]):
-        return ToldScore(int(out_of[1]), int(out_of[2]))
+        return int(out_of[1]), int(out_of[2])
     if out_of or _KEEPS_NONE.search(answer):
-        return ToldScore(maximum=0)
+        return None, 0
     alone = _SCORED.search(answer) or _POINTS.search(answer)
-    return ToldScore(int(alone[1])) if alone else ToldScore()
+    return (int(alone[1]) if alone else None), None
 
 
 def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> Clues:
@@ -342,12 +338,12 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most
         candidates = evidence.library_clues() or evidence.motion_clues()
         certain = len({clues.players for clues in candidates}) == 1
         clues = evidence.with_score(candidates[0]) if certain else Clues()
-    told = told_score(exploration.score_text)  # takes precedence over a global
-    if told.maximum == 0:
+    told, maximum = told_score(exploration.score_text)  # takes precedence over a global
+    if maximum == 0:
         return replace(clues, score=None, shown_score=None, max_score=0)
-    if told.score is not None and clues.score is not None and told.score != evidence.turns[-1][clues.score]:
+    if told is not None and clues.score is not None and told != evidence.turns[-1][clues.score]:
         clues = replace(clues, score=None, shown_score=None)
-    return replace(clues, tells_score=told.score is not None, max_score=told.maximum)
+    return replace(clues, tells_score=told is not None, max_score=maximum)
 
 
 class _GlobalsOverTime:

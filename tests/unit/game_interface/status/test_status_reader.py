@@ -15,7 +15,7 @@ from game_interface.core.machine.interpreter import Interpreter, Registers, Snap
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import Clues
 from game_interface.core.machine.story import Story
-from game_interface.core.status.status_reader import LearningReader, Status, ToldScore, explore, told_score
+from game_interface.core.status.status_reader import LearningReader, Status, explore, told_score
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
@@ -384,7 +384,7 @@ def test_any_memory_can_be_read(plan: Plan, noise: bytes, at: int, tmp_path_fact
 def test_the_figures_of_an_answer_are_read_only_where_it_speaks_of_a_score(
     answer: str, told: tuple[int | None, int | None]
 ) -> None:
-    assert told_score(answer) == ToldScore(*told)
+    assert told_score(answer) == told
 
 
 STORIES = (
