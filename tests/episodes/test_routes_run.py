@@ -353,11 +353,11 @@ def returning() -> ScriptedLLM:
     """A model that goes to the cellar, and then follows the first route that it is shown at the opening."""
     commands = cycle(WAY)
 
-    def reply(_role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
-        at_opening = "How the story began" not in prompt.user
-        if at_opening and "follow" in schema.model_fields:
-            return {"action": "wait", "follow": int(prompt.user.split("## ROUTES\n")[1].split(":")[0])}
-        return {"action": next(commands) if "follow" not in schema.model_fields else "wait"}
+    def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
+        _, is_offered, routes = prompt.user.partition("## ROUTES\n")
+        if is_offered and "How the story began" not in prompt.user:
+            return {"action": "wait", "follow": int(routes.split(":")[0])}
+        return {"action": "wait" if is_offered else next(commands)}
 
     return ScriptedLLM(reply)
 
@@ -472,7 +472,7 @@ def test_a_route_is_played_to_its_end_and_how_it_is_named_is_told_where_the_answ
     for prompt, fields in asked:
         text = f"{prompt.system}\n{prompt.user}"
         assert [f"`{way}`" in text for way in ("follow", "go_to")] == [way in fields for way in ("follow", "go_to")]
-        assert ("write `wait`" in text) is ("follow" in fields or "go_to" in fields)
+        assert ("`action` is `wait`" in text) is ("follow" in fields or "go_to" in fields)
 
 
 DEADLY_YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
