@@ -6,6 +6,7 @@ in for every server in the docs; runs are shortened.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -125,6 +126,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         shutil.copy(own_story, folder / name)
     for name in ("way.txt", "commands.txt"):
         (folder / name).write_text("north\nlook\n")
+    shutil.copy(ROOT / "zorkgpt" / "prompts" / "agent.md", folder / "my-agent.md")
+    shutil.copytree(ROOT / "zorkgpt" / "prompts", folder / "my-prompts", ignore=shutil.ignore_patterns("*.py*", "__*"))
     workdir = folder / "game_files"
 
     def play(**options: Any) -> PlayedRun:
@@ -158,6 +161,8 @@ def here(prepared: Prepared, tmp_path: Path, clean_environment: pytest.MonkeyPat
     clean_environment.chdir(folder)
     clean_environment.setenv("OPENAI_BASE_URL", prepared.base_url)
     clean_environment.setenv("ZORKGPT_MAX_TURNS_PER_EPISODE", "2")
+    prices = {name: {"input": 0.5, "output": 2} for name in ("served", "gpt-4.1-mini", "google/gemini-2.5-flash")}
+    clean_environment.setenv("ZORKGPT_PRICES", json.dumps(prices))
     return folder
 
 
