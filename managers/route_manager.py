@@ -265,7 +265,7 @@ class RouteManager(BaseManager):
             return ""
         best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
         left = max(0, most - len(best.steps))
-        limit = f"An episode has at most {counted(most, 'turn')}: route {best.number} leaves {left} of them."
+        limit = f"An episode has at most {counted(most, 'turn')}: the route to +{best.gain()} leaves {left} of them."
         return "\n".join([*(f"Route {line}" for line in route_lines(routes, self.book.names, MOST_SHOWN)), limit])
 
     @override

@@ -66,7 +66,8 @@ class Waypoint:
             return "you died"
         location = observation.location
         if self.location_id is not None and (location is None or location.num != self.location_id):
-            return f"you are not at {self.place} but {f'at {location.label}' if location else 'somewhere unknown'}"
+            there = f"at {location.label} (L{location.num})" if location else "somewhere unknown"
+            return f"you are not at {self.place} (L{self.location_id}) but {there}"
         if self.score is not None and observation.score != self.score:
             return f"the score is not {self.score} but {observation.score}"
         if self.is_described and (location is None or description_in(observation.text, location.name) is None):

@@ -16,6 +16,7 @@ from session.files.document_store import read_json
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
 from session.text import counted, cut_at
 
+MOST_GAINS = 4
 COMMANDS_SHOWN = 360  # characters of the commands of all routes together
 LONGEST_GAINS = 120  # characters: of the things that a route takes
 MOST_SCORES = 3
@@ -271,25 +272,18 @@ def route_aim(route: KnownRoute, done: int = 0) -> str:
 def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> list[str]:
     """Return at most so many lines about routes, the best first.
 
-    A route with which a longer one begins has no line of its own; the line of the longer one has its gain.
+    A route with which a longer one begins has no line of its own.
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
     """
-    ahead = [(route.commands[done:], route.gain(done)) for route, done in found]
+    ahead = [route.commands[done:] for route, done in found]
     longest: dict[int, None] = {}
-    for commands, _ in ahead:
-        begun = [at for at, (others, _) in enumerate(ahead) if others[: len(commands)] == commands]
-        longest.setdefault(max(begun, key=lambda at: (len(ahead[at][0]), -at)))
-    lines = []
-    for at in list(longest)[:most]:
-        gains: dict[int, int] = {}
-        for commands, gain in sorted(ahead, key=lambda each: len(each[0])):
-            if gain > max(gains, default=0) and commands == ahead[at][0][: len(commands)] != ahead[at][0]:
-                gains[gain] = len(commands)
-        room = COMMANDS_SHOWN // min(len(longest), most)
-        lines.append(route_line(*found[at], names=names, gains=gains, room=room))
-    return lines
+    for commands in ahead:
+        begun = [at for at, others in enumerate(ahead) if others[: len(commands)] == commands]
+        longest.setdefault(max(begun, key=lambda at: (len(ahead[at]), -at)))
+    room = COMMANDS_SHOWN // max(1, min(len(longest), most))
+    return [route_line(*found[at], names=names, room=room) for at in list(longest)[:most]]
 
 
 def route_line(
@@ -297,15 +291,14 @@ def route_line(
     done: int = 0,
     *,
     names: Mapping[int, str] | None = None,
-    gains: Mapping[int, int] | None = None,
     room: int = COMMANDS_SHOWN // 4,
 ) -> str:
     """Return the route on a line: its aim, its record, the commands that are left after ``done`` of them, its things.
 
+    The aim is followed by the latest gains before its last command, each with the number of the command.
     If there is no room for all commands, the first and the last are shown.
 
     names: of the things that it may take, by number
-    gains: the numbers of commands after which it has won some of its points, by these points
     room: characters for the commands
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
@@ -314,9 +307,14 @@ def route_line(
         if len(shown) <= room:
             break
         shown = ", ".join([numbered[0], "…", *numbered[last:]])
-    part = ", ".join(f"+{gain} until {number}" for gain, number in (gains or {}).items())
-    left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     now = route.steps[done - 1].leads_to if done else route.start
+    gains: dict[int, int] = {}
+    for number, step in enumerate(route.steps[done:-1], start=1):
+        gain = (step.leads_to.score or 0) - (now.score or 0)
+        if gain > max(gains, default=0):
+            gains[gain] = number
+    part = ", ".join(f"+{gain} until {number}" for gain, number in list(gains.items())[-MOST_GAINS:])
+    left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = cut_at(", ".join((names or {})[each] for each in more if each in (names or {})), LONGEST_GAINS)
     then = f"; then you also hold: {things}" if things else ""

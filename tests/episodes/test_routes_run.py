@@ -377,8 +377,8 @@ def followed(run: WholeRun, episode: int) -> list[str]:
 
 
 CHANGED: dict[str, tuple[str, Observation, int, str]] = {
-    "place": ("up", replace(LOFT, location=YARD.location), 1, "you are not at Loft but at Yard"),
-    "unknown place": ("up", replace(LOFT, location=None), 1, "you are not at Loft but somewhere unknown"),
+    "place": ("up", replace(LOFT, location=YARD.location), 1, "you are not at Loft (L12) but at Yard (L11)"),
+    "unknown place": ("up", replace(LOFT, location=None), 1, "you are not at Loft (L12) but somewhere unknown"),
     "score": ("take rope", replace(ROPED, score=-2), 2, "the score is not 0 but -2"),
     "death": ("take rope", replace(ROPED, died=True), 2, "you died"),
     "missing": ("take rope", replace(ROPED, inventory=()), 2, "you do not carry all that you carried then"),

@@ -32,10 +32,14 @@ NUMBERED = [f"{number}. {letter}" for number, letter in enumerate(LETTERS)]
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
-def route(commands: str, goal: Goal | None = None, *, carried: int = 0, points: int = 5, **more: object) -> KnownRoute:
-    """A route with a command for each letter, which ends with that many objects and points."""
-    end = Waypoint(9, "Loft", points, tuple(range(carried)))
-    steps = tuple(RouteStep(letter, end) for letter in commands)
+def route(
+    commands: str, goal: Goal | None = None, *, carried: int = 0, points: int = 5, won: int = 0, **more: object
+) -> KnownRoute:
+    """A route with a command for each letter: the second brings points, the last as many objects and all points."""
+    scores = [won * bool(at) for at in range(len(commands) - 1)]
+    way = [Waypoint(9, "Loft", score, ()) for score in scores]
+    places = (*way, Waypoint(9, "Loft", points, tuple(range(carried))))
+    steps = tuple(RouteStep(letter, place) for letter, place in zip(commands, places, strict=True))
     return KnownRoute(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]
 
 
@@ -202,7 +206,7 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
             0,
             f"+5 in 19 turns, worked in 1 of 1 episode: 1. a, …, {', '.join(NUMBERED[8:])}",
         ),
-        (route("abcde"), 1, "+0 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
+        (route("abcde"), 1, "+5 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
         (
             route("ab", Goal("room", 9, "Loft"), stops={1: 1, 2: 1}, followed=2, worked=1),
             0,
@@ -235,8 +239,9 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Know
         assert route_line(shown) == f"0: {line}"
 
 
-def test_a_route_that_begins_a_longer_one_is_named_by_its_points_in_the_line_of_that_one() -> None:
-    known = [(route("ab", points=3), 0), (route("abc", points=3), 0), (route("x"), 0), (route("abcd", carried=3), 0)]
+def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number_of_their_command() -> None:
+    longest = route("abcd", carried=3, won=3)
+    known = [(route("ab", points=3), 0), (route("abc", points=3), 0), (route("x"), 0), (longest, 0)]
     took = "; then you also hold: lamp, rope"
     assert route_lines(known, {0: "lamp", 2: "rope"}, 6) == [
         f"0: +5 in 4 turns (+3 until 2), worked in 1 of 1 episode: 1. a, 2. b, 3. c, 4. d{took}",
