@@ -161,7 +161,6 @@ class ObjectiveManager(BaseManager):
             self._counts["failures"] += 1
             self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
             return ()
-        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
         self._counts["updates"] += 1
         return self._take(completion.value)
 
