@@ -20,8 +20,7 @@ from session.values import Location, Observation, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
-from zorkgpt.llm.language_model import Prompt, TokenUsage
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.language_model import Prompt
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"
@@ -175,17 +174,6 @@ def test_the_latest_objectives_that_have_ended_are_shown(tmp_path: Path) -> None
     play.manager.objectives = tuple(Objective(number, f"Wring {number}", 1, status="dropped") for number in range(30))
     play.turn()
     assert re.findall(r"Wring (\d+)", last_prompt(play).user) == ["25", "26", "27", "28", "29"]
-
-
-def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path)
-    tokens = TokenCounter()
-    model = ScriptedLLM([{}], usage=TokenUsage(prompt=100_000))
-    logger, state = play.manager.logger, GameState(turn_count=20)
-    knowledge = KnowledgeManager(logger, play.config, state, model)
-    manager = ObjectiveManager(logger, play.config, state, knowledge, tokens=tokens)
-    manager.process_periodic_update()
-    assert tokens.tokens_per_character > TokenCounter().tokens_per_character
 
 
 def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> None:
