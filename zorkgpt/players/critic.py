@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -84,14 +84,14 @@ class Critic:
         Accepts the proposal if the model call fails, so that ``LanguageModelError`` never stops play.
         """
         opinion = self._check.opinion(observation, proposal.action)
-        if opinion.kind == "refuse":
-            return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
+        if opinion and not opinion.accepted:
+            return opinion
         outcomes, repetition = self.tries.outcomes(observation, proposal.action), circle
         if len(set(outcomes)) == 1:  # different outcomes are a sign of chance, and trying again may help
             times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
             told = f"`{plain_command(proposal.action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
             repetition = f"{_REPEATED} {told}"
-        is_doubtful = opinion.kind == "none" or bool(repetition)
+        is_doubtful = opinion is None or bool(repetition)
         if self._mode == "llm" or (self._mode == "hybrid" and is_doubtful):
             tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
             prompt = Prompt(system=self.system_prompt, user=context() + tried)
@@ -101,7 +101,7 @@ class Critic:
                 self.failures += 1
                 return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
             return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
-        return Verdict(accepted=True, reason=repetition, source=opinion.source)
+        return replace(opinion or Verdict(accepted=True), reason=repetition)
 
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
@@ -117,21 +117,8 @@ TRIES_UNTIL_CERTAIN = 3
 """After this many failures in one state of the world it is certain that an exit leads nowhere in that state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A certain judgement of a command, or ``none``.
-
-    refuse: the story does not carry it out
-    accept: everything that it names is at hand
-    """
-
-    kind: Literal["refuse", "accept", "none"]
-    reason: str = ""
-    source: Literal["object_tree", "map", "none"] = "none"
-
-
-NO_OPINION = Opinion("none")
-ACCEPTED = Opinion("accept", source="object_tree")
+ACCEPTED = Verdict(accepted=True, source="object_tree")
+"""Everything that the command names is at hand."""
 
 
 class ObjectCheck:
@@ -181,8 +168,11 @@ class ObjectCheck:
         if here and is_exit and has_stayed and description_in(turn.after.text, here.name):
             self._led_back.add(here.num)
 
-    def opinion(self, observation: Observation, action: str) -> Opinion:
-        """Return what is certain of ``action`` as the next command after ``observation``."""
+    def opinion(self, observation: Observation, action: str) -> Verdict | None:
+        """Return what is certain of ``action`` as the next command after ``observation``, ``None`` if nothing is.
+
+        A refused command is one that the story would not carry out.
+        """
         if observation.awaits_key:
             return ACCEPTED
         exit_ = self._movements.exit_of(action)
@@ -198,21 +188,20 @@ class ObjectCheck:
                 if turn.before.world_hash == turn.after.world_hash == observation.world_hash != ""
             ]
             if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
-                return NO_OPINION
+                return None
             answer = cut_at(answers[0], LONGEST_OUTCOME)
-            return Opinion(
-                "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
-            )
+            reason = f"{exit_!r} was tried here with everything as it is now, again and again: {answer}"
+            return Verdict(accepted=False, reason=reason, source="map")
         if observation.location is None or observation.text.rstrip().endswith(_ASKING):
-            return NO_OPINION
+            return None
         # The parser may know only the parts of a hyphenated word.
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
         action = " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
         commands = [read_command(each, self._vocabulary) for each in self._each_of_list(action)]
         self._hear(observation)
         scene = self._scene(observation, observation.location.num)
-        opinions = {self._command_opinion(each, scene) if each else NO_OPINION for each in commands}
-        return opinions.pop() if len(opinions) == 1 else NO_OPINION
+        opinions = {self._command_opinion(each, scene) if each else None for each in commands}
+        return opinions.pop() if len(opinions) == 1 else None
 
     def _each_of_list(self, action: str) -> list[str]:
         """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""
@@ -229,25 +218,25 @@ class ObjectCheck:
             self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
         self._heard = observation
 
-    def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
+    def _command_opinion(self, command: Command, scene: _Scene) -> Verdict | None:
         family = self._vocabulary.family
         checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
         unknown = next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
         if unknown:
             reason = f"The story's parser does not know the word {unknown!r}."
-            return Opinion("refuse", reason, "object_tree")
+            return Verdict(accepted=False, reason=reason, source="object_tree")
         verb = self._vocabulary.cut(command.words[0])
         if verb not in self._vocabulary.verbs:
-            return NO_OPINION
+            return None
         is_free = verb in self._vocabulary.free_verbs
         absent = "" if is_free or not _TOPICS_FOLLOW.isdisjoint(command.words) else scene.absent_thing(command)
         if absent:
             reason = f"There is no {absent!r} here: everything that the story calls so is in another room."
-            return Opinion("refuse", reason, "object_tree")
+            return Verdict(accepted=False, reason=reason, source="object_tree")
         at_hand = command.phrases[:1] if is_free else command.phrases
         if not (all(map(self._is_known, command.words)) and scene.holds_all_of(at_hand)):
-            return NO_OPINION
-        return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
+            return None
+        return None if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
 
     def _is_known(self, word: str) -> bool:
         return self._vocabulary.cut(word) in self._vocabulary.words
