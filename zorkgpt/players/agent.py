@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
 
@@ -37,21 +37,6 @@ class ReadingAnswer(BaseModel):
     def reading(self) -> Reading:
         """Return the answer as a value."""
         return Reading(self.is_room_description, tuple(self.exits), self.in_combat)
-
-
-class AgentAnswer(BaseModel):
-    """The next command, and before it the reason from which it follows."""
-
-    reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
-    action: str = Field(min_length=1, description="The one command to type")
-
-
-class ReadingAgentAnswer(BaseModel):
-    """What the story's latest text says, and the next command with the reason from which it follows."""
-
-    reading: Annotated[ReadingAnswer, _or_else(ReadingAnswer)] = Field(default_factory=ReadingAnswer)
-    reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
-    action: str = Field(min_length=1, description="The one command to type")
 
 
 class ObjectiveAnswer(BaseModel):
@@ -130,23 +115,18 @@ class Agent:
         """
         assisted = context.valid_actions is not None
         system = self.system_prompt(assisted=assisted, offers_ways=context.offers_ways)
-        schema = _answer_schema(
-            context.valid_actions,
-            self.reasoning_length,
-            reads=self.reads,
-            notes_objectives=self.notes_objectives,
-            keeps_notes=self.keeps_notes,
-            travels=self.travels and context.offers_ways and not assisted,
-        )
+        travels = self.travels and context.offers_ways and not assisted
+        schema = _answer_schema(self, context.valid_actions, travels=travels)
         completion = self.model.complete("agent", Prompt(system, context.render()), schema)
-        answer = completion.value
+        answer: Any = completion.value
         chosen = next((route.number for route in context.routes if route.choice == answer.action), None)
+        reading: ReadingAnswer | None = getattr(answer, "reading", None)
         objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
         note: NoteAnswer | None = getattr(answer, "note", None)
         return Proposal(
             action=answer.action.strip(),
-            reasoning=answer.reasoning.strip() or completion.reasoning,
-            reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
+            reasoning=getattr(answer, "reasoning", "").strip() or completion.reasoning,
+            reading=None if reading is None else reading.reading(),
             objective=None if objective is None else objective.note(),
             follow=getattr(answer, "follow", chosen),
             go_to=getattr(answer, "go_to", None),
@@ -156,32 +136,25 @@ class Agent:
 
 
 @lru_cache(maxsize=128)
-def _answer_schema(
-    valid_actions: tuple[str, ...] | None,
-    reasoning_length: int | None,
-    *,
-    reads: bool,
-    notes_objectives: bool,
-    keeps_notes: bool,
-    travels: bool,
-) -> type[AgentAnswer | ReadingAgentAnswer]:
-    """Return the answer model, restricted to the valid actions if any; equal arguments give the same class."""
-    base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
+def _answer_schema(agent: Agent, valid_actions: tuple[str, ...] | None, *, travels: bool) -> type[BaseModel]:
+    """Return the schema of an answer, in whose order the model writes; equal arguments give the same class."""
     fields: dict[str, Any] = {}
-    if reasoning_length == 0:
-        fields["reasoning"] = (ClassVar[str], "")
-    elif reasoning_length is not None:  # one plain sentence in the first person
-        longest = max(reasoning_length, 12) - 3
-        fields["reasoning"] = (str, Field(pattern=rf"^I [A-Za-z ,']{{8,{longest}}}\.$"))
-    elif valid_actions:
+    length = agent.reasoning_length
+    if agent.reads:
+        fields["reading"] = (Annotated[ReadingAnswer, _or_else(ReadingAnswer)], Field(default_factory=ReadingAnswer))
+    if length is not None and length > 0:  # one plain sentence in the first person
+        fields["reasoning"] = (str, Field(pattern=rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"))
+    elif length is None and valid_actions:
         fields["reasoning"] = (str, Field())
-    if fields:
-        action = Literal[valid_actions] if valid_actions else str
-        fields["action"] = (action, Field(description="The one command to type"))
-    if notes_objectives:
+    elif length is None:
+        fields["reasoning"] = (str, Field("", description="Why this command now, in a sentence or two"))
+    shortest = 1 if length is None and not valid_actions else None
+    action = Literal[valid_actions] if valid_actions else str
+    fields["action"] = (action, Field(min_length=shortest, description="The one command to type"))
+    if agent.notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
-    if keeps_notes:
+    if agent.keeps_notes:
         fields["note"] = (_Note, Field(None, description="a line to keep in view, mostly null"))
     if travels:
         fields |= {way: (_Number, Field(None, description=description)) for way, description in _WAYS.items()}
-    return create_model(base.__name__, __base__=base, **fields) if fields else base
+    return create_model("ReadingAgentAnswer" if agent.reads else "AgentAnswer", **fields)
