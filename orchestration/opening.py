@@ -160,14 +160,14 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
     this story's name, or with its digest if the name is taken or not allowed. Raises ``StoreError``.
     """
     workdir = configuration.zork_game_workdir
-    first, *others = story_folders(workdir)
-    if first.story is None:
+    folders = story_folders(workdir)
+    if folders[workdir] is None:
         return workdir
-    for folder in (first, *others):
-        if folder.story is not None and folder.story.sha256 == facts.sha256:
-            return folder.path
+    for folder, story in folders.items():
+        if story is not None and story.sha256 == facts.sha256:
+            return folder
     taken = {file.name.casefold() for file in shared_files(configuration).files}
-    taken |= {folder.path.name.casefold() for folder in others}
+    taken |= {folder.name.casefold() for folder in folders if folder != workdir}
     is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
     return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
 

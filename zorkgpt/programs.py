@@ -313,7 +313,7 @@ def episodes(run: PlayedRun) -> Iterator[Row]:
 def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
     """Yield a row for each run of a work folder, the latest first. A run that cannot be read is ``damaged``."""
     now = _resolved({"zork_game_workdir": workdir}).configuration
-    return _rows(map(summarise, run_folders(story.path for story in story_folders(now.zork_game_workdir))))
+    return _rows(map(summarise, run_folders(story_folders(now.zork_game_workdir))))
 
 
 def ablate(

@@ -46,21 +46,14 @@ class BoundStory(BaseModel):
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoryFolder:
-    """A folder with what was learnt of a story and the runs that learnt it; ``None`` for no story that can be told."""
+def story_folders(workdir: Path) -> dict[Path, BoundStory | None]:
+    """Return the story of the work folder, then of each folder in it that belongs to a story of its own, by name.
 
-    path: Path
-    story: BoundStory | None
-
-
-def story_folders(workdir: Path) -> list[StoryFolder]:
-    """Return the work folder, then the folders in it that belong to a story of their own, by name.
-
-    Raises ``StoreError`` if the work folder cannot be read.
+    Such a folder contains what was learned of the story, and the runs. Raises ``StoreError`` if the work folder cannot
+    be read.
     """
     within = sorted(path for path in _folders_in(workdir) if (path / STORY_FILE).is_file())
-    return [StoryFolder(path, story_of(path)) for path in (workdir, *within)]
+    return {path: story_of(path) for path in (workdir, *within)}
 
 
 def story_of(folder: Path) -> BoundStory | None:
@@ -71,26 +64,26 @@ def story_of(folder: Path) -> BoundStory | None:
         return None
 
 
-def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> list[StoryFolder]:
+def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> list[Path]:
     """Return the story folders of a work folder, or those of one story, given by its name or its checksum.
 
     A folder without a ``story.json`` may belong to any story. Raises ``ConfigurationError`` if the story has no folder.
     """
     folders = story_folders(workdir)
     if story is None:
-        return folders
+        return list(folders)
     found = [
-        each
-        for each in folders
-        if each.story is None or each.story.sha256 == sha256 or each.story.name.casefold() == story.casefold()
+        path
+        for path, bound in folders.items()
+        if bound is None or bound.sha256 == sha256 or bound.name.casefold() == story.casefold()
     ]
     if not found:
-        played = ", ".join(folder.story.name for folder in folders if folder.story)
+        played = ", ".join(bound.name for bound in folders.values() if bound)
         raise ConfigurationError(f"--game {story}: {workdir} has no run of this story; it has {played or 'none'}")
     return found
 
 
-def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder] | None = None) -> Path:
+def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None = None) -> Path:
     """Return the folder of the run with that id or path, by default of the one in ``workdir`` that was played last.
 
     A run is found in the folders of all stories. A fork is found by its id too, but is never the default.
@@ -98,10 +91,9 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder]
     among: the story folders whose latest run is the default; ``None`` for all
     Raises ``StoreError`` with the closest ids.
     """
-    stories = story_folders(workdir)
-    folders = [folder.path for folder in stories]
+    folders = story_folders(workdir)
     if run is None:
-        places = folders if among is None else [folder.path for folder in among]
+        places = list(folders) if among is None else among
         latest = latest_runs(places)
         if not latest:
             raise StoreError(f"there is no run yet in {places[0] / RUNS}")
@@ -110,7 +102,7 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder]
     for folder in (*(place / RUNS / run for place in places), Path(run).absolute()):
         if (folder / MANIFEST).is_file():
             return folder
-    if any(folder.story is not None and folder.story.name.casefold() == run.casefold() for folder in stories):
+    if any(story is not None and story.name.casefold() == run.casefold() for story in folders.values()):
         raise StoreError(f"there is no run {run} in {workdir}; it is a story: use --game {run}")
     ids = [each.name for each in latest_runs(folders)]
     if not ids:

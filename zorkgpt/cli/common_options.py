@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from session.files.journal import Manifest
-    from session.files.run_folders import StoryFolder
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
     from zorkgpt.llm.budget import Spending
@@ -151,7 +150,7 @@ def story_file(story: str | None) -> Path | None:
     return path if story and (path.exists() or path.name != story or path.suffix) else None
 
 
-def folders_of(workdir: Path, story: str | None) -> list[StoryFolder]:
+def folders_of(workdir: Path, story: str | None) -> list[Path]:
     """Return the story folders of a work folder, or those of the story of ``--game``, by its file or its name.
 
     Raises ``StoryError`` for a file that is not a story, ``ConfigurationError`` for a story that was not played there.
@@ -187,7 +186,7 @@ def folder_and_configuration(workdir: Path | None, story: str | None) -> tuple[P
     from session.files.run_folders import latest_runs
 
     now = configuration_in(workdir)
-    folders = [folder.path for folder in folders_of(now.zork_game_workdir, story)]
+    folders = folders_of(now.zork_game_workdir, story)
     latest = latest_runs(folders)
     return latest[0].parent.parent if latest else folders[0], now
 

@@ -29,7 +29,7 @@ def run_ids(ctx: typer.Context, incomplete: str) -> Iterator[str]:
     with suppress(ZorkGPTError, OSError):
         story = ctx.params.get("story") or ctx.params.get("game")
         folders = folders_of(_configuration(ctx).zork_game_workdir, story)
-        yield from _offered((run.name for run in run_folders(folder.path for folder in folders)), incomplete)
+        yield from _offered((run.name for run in run_folders(folders)), incomplete)
 
 
 def stories(ctx: typer.Context, incomplete: str) -> Iterator[str]:
@@ -38,7 +38,7 @@ def stories(ctx: typer.Context, incomplete: str) -> Iterator[str]:
 
     with suppress(ZorkGPTError, OSError):
         folders = story_folders(_configuration(ctx).zork_game_workdir)
-        yield from _offered((folder.story.name for folder in folders if folder.story), incomplete)
+        yield from _offered((story.name for story in folders.values() if story), incomplete)
 
 
 def kinds_of_help(incomplete: str) -> Iterator[str]:

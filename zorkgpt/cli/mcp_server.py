@@ -132,8 +132,8 @@ class ClientsRun:
     def _opened(self) -> Session:
         """Return the session; the first time, begin a run or resume the latest one that a client has not finished."""
         if self._session is None:
-            stories = story_folders(self._workdir)
-            folders = [each.path for each in stories if each.story and each.story.sha256 == self._story_sha256]
+            stories = story_folders(self._workdir).items()
+            folders = [folder for folder, story in stories if story and story.sha256 == self._story_sha256]
             self.folder = next(filter(_is_unfinished, latest_runs(folders)), None)
             name = re.sub(r"[^\w .-]", "", self.client, flags=re.ASCII)[:40].strip() or "a client"
             self._session = self._open_session(self.folder, f"{name}{OVER_MCP}", self._see)

@@ -93,7 +93,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
     def found() -> list[Path]:
         if (workdir / PLAN_FILE).is_file():
             return run_folders(each.parent for each in sorted(workdir.rglob(RUNS)))
-        return run_folders(each.path for each in common_options.folders_of(workdir, game))
+        return run_folders(common_options.folders_of(workdir, game))
 
     if not watch and not found():
         raise StoreError(f"there is no run yet in {workdir}")

@@ -93,7 +93,7 @@ def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
     from zorkgpt.report.run_summary import summarise
 
     latest = common_options.chosen_run(workdir, run, story)
-    folders = [] if run is not None else latest_runs(each.path for each in common_options.folders_of(workdir, story))
+    folders = [] if run is not None else latest_runs(common_options.folders_of(workdir, story))
     for folder in folders:
         if summarise(folder).state not in ("done", "damaged"):
             if folder != latest:

@@ -54,7 +54,7 @@ def list_runs(
 
     folder = common_options.configuration_in(workdir).zork_game_workdir
     folders = common_options.folders_of(folder, story)
-    summaries = [summarise(each) for each in run_folders(each.path for each in folders)]
+    summaries = [summarise(each) for each in run_folders(folders)]
     if as_json:
         typer.echo(summaries_as_json(summaries))
     elif not summaries:
