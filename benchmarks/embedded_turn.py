@@ -19,14 +19,13 @@ from enum import Enum
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, SecretStr, create_model
 
-from session.game_configuration import Sampling
+from session.game_configuration import RoleOptions, Sampling
 from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 
 TURNS = 20
 REPETITIONS = 3
@@ -60,7 +59,7 @@ def main() -> None:
     with EmbeddedServer(path, proven=True) as server:
         opened = time.perf_counter() - start
         sampling = Sampling(temperature=0.7, min_p=0.1, max_tokens=120, seed=1)
-        agent = RoleSettings(server.model, server.base_url, server.api_key, sampling)
+        agent = RoleOptions(server.model, server.base_url, SecretStr(server.api_key), sampling)
         with OpenAIModel({"agent": agent}) as model:
             turns = _play(model)
     first, later = turns[0], turns[1:]

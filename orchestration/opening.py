@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from game_interface.core.game import Game
@@ -24,10 +24,10 @@ from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
-from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions, ServerOptions
+from session.game_configuration import GameConfiguration, RoleOptions
 from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
-from session.values import ROLES, Role, StoryFacts
+from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.run_model import ChosenModel
@@ -36,10 +36,6 @@ from zorkgpt.prompts.loader import check_prompts
 
 if TYPE_CHECKING:  # a run without a model needs neither client nor engine
     from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
-    from zorkgpt.llm.openai.served_model import RoleSettings
-
-_PATIENCE_ELSEWHERE = 300.0
-"""The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
 
 
 @contextmanager
@@ -52,7 +48,11 @@ def choose_model(
     stop: ends a wait between two attempts, and cancels a request
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
-    from zorkgpt.llm.embedded.embedded_server import LONGEST_BRIEF_PROMPT, EmbeddedServer  # noqa: PLC0415
+    from zorkgpt.llm.embedded.embedded_server import (  # noqa: PLC0415
+        LONGEST_BRIEF_PROMPT,
+        SAMPLING_EXTRAS,
+        EmbeddedServer,
+    )
     from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415
 
     with ExitStack() as stack:
@@ -60,8 +60,11 @@ def choose_model(
         settings = {}
         longest_prompt = max(configuration.prompt_budgets.model_dump().values())
         for role in ROLES:
-            options = configuration.role(role)
-            if options.engine == "embedded" and options.model not in embedded:
+            settings[role] = options = configuration.role(role)
+            if options.engine != "embedded":
+                _require_server(options)
+                continue
+            if options.model not in embedded:
                 file = ModelStore().pull(progress) if options.model is None else model_path(options.model)
                 embedded[options.model] = stack.enter_context(
                     EmbeddedServer(
@@ -71,7 +74,16 @@ def choose_model(
                         longest_prompt=longest_prompt,
                     )
                 )
-            settings[role] = _role_settings(configuration, role, options, embedded)
+            server = embedded[options.model]
+            is_small = options.model is None or not is_large(options.model)
+            settings[role] = replace(
+                options,
+                model=server.model,
+                base_url=server.base_url,
+                api_key=SecretStr(server.api_key),
+                extra_body={**(SAMPLING_EXTRAS if is_small else {}), **options.extra_body},
+                marks_cache=False,
+            )
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         require_prices(configuration, model.find_names())
@@ -86,33 +98,8 @@ def choose_model(
             yield ChosenModel(model, f"{embedded[agent.model].model} ({why})", waits)
 
 
-def limits_of(configuration: GameConfiguration, options: RoleOptions) -> LanguageModelOptions:
-    """Return the timeouts, the patience and the number of attempts for the model of a role."""
-    llm, agent = configuration.llm, configuration.role("agent")
-    if (options.engine, options.base_url) == (agent.engine, agent.base_url):
-        return llm
-    return llm.model_copy(update={"patience": min(llm.patience, _PATIENCE_ELSEWHERE)})
-
-
-def _role_settings(
-    configuration: GameConfiguration, role: Role, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
-) -> RoleSettings:
-    from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS  # noqa: PLC0415
-    from zorkgpt.llm.openai.served_model import RoleSettings  # noqa: PLC0415
-
-    limits, sampling = limits_of(configuration, options), options.sampling
-    own: ServerOptions = getattr(configuration.llm, role)
-    asked_for = dict.fromkeys(own.extra_body, f"llm.{role}.extra_body")
-    body = dict(own.extra_body)
-    if own.reasoning_effort is not None:
-        body["reasoning_effort"], asked_for["reasoning_effort"] = own.reasoning_effort, f"llm.{role}.reasoning_effort"
-    if options.engine == "embedded":
-        server = embedded[options.model]
-        if options.model is None or not is_large(options.model):
-            body = {**SAMPLING_EXTRAS, **body}
-        return RoleSettings(
-            server.model, server.base_url, server.api_key, sampling, limits, body, asked_for, compact=True
-        )
+def _require_server(options: RoleOptions) -> None:
+    """Raise ``ConfigurationError`` unless it is known which server has the model."""
     if options.base_url is None and options.model is None:
         key_alone = "a key is set, but no model" if options.api_key else "no model is configured"
         raise ConfigurationError(f"{key_alone}: set one with --model or agent_model")
@@ -120,10 +107,6 @@ def _role_settings(
         raise ConfigurationError(
             f"no server is configured for {options.model}: set --base-url or OPENAI_API_KEY, or use a .gguf file"
         )
-    key = options.api_key.get_secret_value() if options.api_key else None
-    return RoleSettings(
-        options.model, options.base_url, key, sampling, limits, body, asked_for, marks_cache=own.cache_control
-    )
 
 
 USERS_OWN = Path("infrastructure") / "zork.z5"

@@ -10,7 +10,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -402,6 +402,8 @@ class ChangedPrompt(Options):
 
 PromptFile = Annotated[ChangedPrompt, BeforeValidator(_from_file)]
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
+PATIENCE_ELSEWHERE = 300.0
+"""The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
 FALLBACKS: Mapping[Role, Role] = {
     "critic": "agent",
     "info_ext": "agent",
@@ -412,17 +414,25 @@ FALLBACKS: Mapping[Role, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class RoleOptions:
-    """The model of one role with its server and sampling, after all fallbacks.
+    """The model of one role with its server and its sampling, after all fallbacks.
 
-    model: ``None`` means the first one that the server lists
-    base_url: ``None`` means the client's default
+    model: ``None`` takes the first one that the server lists
+    base_url: up to and with ``/v1``; ``None`` is the client's default
+    limits: of its time and its attempts; the server is the one above
+    extra_body: fields that only this server knows, sent as they are (llama.cpp's ``repeat_penalty``)
+    asked_for: the option that sets a field of ``extra_body``, by the field; a server that refuses it cannot be used
+    marks_cache: the stable parts of prompts are marked for the server's cache
     """
 
-    engine: Engine
-    model: str | None
-    base_url: str | None
-    api_key: SecretStr | None
-    sampling: Sampling
+    model: str | None = None
+    base_url: str | None = None
+    api_key: SecretStr | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    limits: LanguageModelOptions = field(default_factory=LanguageModelOptions)
+    extra_body: Mapping[str, JsonValue] = field(default_factory=dict)
+    asked_for: Mapping[str, str] = field(default_factory=dict)
+    marks_cache: bool = False
+    engine: Engine = "openai"
 
 
 class GameConfiguration(Options):
@@ -521,14 +531,26 @@ class GameConfiguration(Options):
         A key is sent only to the URL that it was set with. A role without its own seed uses the seed of the story.
         """
         model, server = self._model_and_server(role)
-        engine = self.llm.engine
+        engine, limits = self.llm.engine, self.llm
         if engine == "auto":
             is_served = server.base_url is not None or server.api_key is not None
             engine = "openai" if (is_served if model is None else not is_model_file(model)) else "embedded"
         sampling: Sampling = getattr(self, f"{role}_sampling")
         if sampling.seed is None:
             sampling = sampling.model_copy(update={"seed": 1 if self.game.seed == "jericho" else self.game.seed})
-        return RoleOptions(engine, model, server.base_url, server.api_key, sampling)
+        if role != "agent":
+            agent = self.role("agent")
+            if (engine, server.base_url) != (agent.engine, agent.base_url):
+                limits = limits.model_copy(update={"patience": min(limits.patience, PATIENCE_ELSEWHERE)})
+        own: ServerOptions = getattr(self.llm, role)
+        body = dict(own.extra_body)
+        asked_for = dict.fromkeys(body, f"llm.{role}.extra_body")
+        if own.reasoning_effort is not None:
+            body["reasoning_effort"] = own.reasoning_effort
+            asked_for["reasoning_effort"] = f"llm.{role}.reasoning_effort"
+        return RoleOptions(
+            model, server.base_url, server.api_key, sampling, limits, body, asked_for, own.cache_control, engine
+        )
 
     def _model_and_server(self, role: Role) -> tuple[str | None, ServerOptions]:
         model: str | None = getattr(self, f"{role}_model")

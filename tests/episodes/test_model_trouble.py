@@ -18,7 +18,7 @@ from session.errors import LanguageModelUnavailable
 from session.events import ModelAnswered, ModelFailed, RunPaused, RunStarted
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
-from session.game_configuration import GameConfiguration, LanguageModelOptions
+from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -27,7 +27,6 @@ from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 EPISODES, TURNS = 2, 30
@@ -46,7 +45,7 @@ def play(story: Path, base_url: str, folder: Path, paused: Callable[[], None] = 
         paused()
 
     limits = LanguageModelOptions(stall_timeout=STALL, max_attempts=ATTEMPTS)
-    settings = RoleSettings("served", base_url, limits=limits)
+    settings = RoleOptions("served", base_url, limits=limits)
     with OpenAIModel(dict.fromkeys(ROLES, settings), sleep=sleep, clock=patience.clock) as model:
         return play_run(
             story,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.opening import bind_to_story, choose_model, choose_story, folder_for_story, limits_of
+from orchestration.opening import bind_to_story, choose_model, choose_story, folder_for_story
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.game_configuration import GameConfiguration, GameOptions
 from session.values import ROLES, StoryFacts
@@ -127,6 +127,6 @@ def test_a_model_that_play_goes_on_without_is_not_waited_for_all_night() -> None
         "memory": {"base_url": "http://here:1/v1"},
     }
     configuration = GameConfiguration.model_validate({"llm": llm})
-    patience = {role: limits_of(configuration, configuration.role(role)).patience for role in ROLES}
+    patience = {role: configuration.role(role).limits.patience for role in ROLES}
     assert patience["agent"] == patience["memory"] == 8 * 3600
     assert patience["critic"] == 300

@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from typing_extensions import Self
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.game_configuration import LanguageModelOptions
+from session.game_configuration import LanguageModelOptions, RoleOptions
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import ModelServer
-from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, RoleSettings, ServedModel
+from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, ServedModel
 
 Result = TypeVar("Result")
 
@@ -44,7 +44,7 @@ class OpenAIModel:
 
     def __init__(
         self,
-        settings: Mapping[Role, RoleSettings],
+        settings: Mapping[Role, RoleOptions],
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -55,13 +55,13 @@ class OpenAIModel:
         self._clock = clock
         self._models: dict[Role, ServedModel] = {}
         self._marked: dict[Role, tuple[str, tuple[int, ...]]] = {}
-        keys = [each.api_key for each in settings.values()]
-        server = cache(partial(ModelServer, clock=clock, other_keys=keys, stop=stop))
+        keys = {role: each.api_key.get_secret_value() for role, each in settings.items() if each.api_key}
+        server = cache(partial(ModelServer, clock=clock, other_keys=tuple(keys.values()), stop=stop))
         served = cache(partial(ServedModel, clock=clock))
         for role in (role for role in ROLES if role in settings):
             place = settings[role]
             try:
-                self._models[role] = served(server(place.base_url, place.api_key), place.model)
+                self._models[role] = served(server(place.base_url, keys.get(role)), place.model)
             except ConfigurationError as error:
                 raise ConfigurationError(f"{role}: {error}") from None
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain, pairwise
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, cast
 
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue
 
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.game_configuration import LanguageModelOptions, Sampling
+from session.game_configuration import RoleOptions, Sampling
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import AnswerIncomplete, ChatReply, SchemaIgnored, joined, read_answer, split_reasoning
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
@@ -58,31 +57,6 @@ _CONSTRAINTS = frozenset(
 _UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
-@dataclass(frozen=True, slots=True)
-class RoleSettings:
-    """The model that plays one role.
-
-    model: ``None`` takes the first one that the server lists
-    base_url: up to and with ``/v1``; ``None`` is the ``openai`` package's own default
-    api_key: never shown; ``None`` for servers that want none
-    limits: of its time and its attempts; the server is the one above
-    extra_body: fields that only this server knows, sent as they are (llama.cpp's ``repeat_penalty``)
-    asked_for: the option that sets a field of ``extra_body``, by the field; a server that refuses it cannot be used
-    marks_cache: the stable parts of prompts are marked for the server's cache
-    compact: answers are written without white space between their fields
-    """
-
-    model: str | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    sampling: Sampling = field(default_factory=Sampling)
-    limits: LanguageModelOptions = field(default_factory=LanguageModelOptions)
-    extra_body: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
-    asked_for: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    marks_cache: bool = False
-    compact: bool = False
-
-
 class Dialect:
     """The fields that a model understands: all fields that can be sent, except those that its server has refused.
 
@@ -97,7 +71,7 @@ class Dialect:
         self._refused: set[str] = set()
         self._max_tokens = "max_tokens"
 
-    def fields(self, sampling: Sampling, schema: type[BaseModel], settings: RoleSettings) -> dict[str, JsonValue]:
+    def fields(self, sampling: Sampling, schema: type[BaseModel], settings: RoleOptions) -> dict[str, JsonValue]:
         """Return the fields of a request other than model and messages, as this model takes them."""
         fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, "stream": True}
         fields |= settings.extra_body
@@ -105,7 +79,9 @@ class Dialect:
         if "max_tokens" in fields:
             fields[self._max_tokens] = fields.pop("max_tokens")
         if self._formats:
-            fields["response_format"] = response_format(schema, constraints=self._formats[0], compact=settings.compact)
+            fields["response_format"] = response_format(
+                schema, constraints=self._formats[0], compact=settings.engine == "embedded"
+            )
         return {name: value for name, value in fields.items() if name not in self._refused}
 
     def learn_from_answer(self, *, is_plain: bool, needed_words: bool) -> None:
@@ -337,7 +313,7 @@ class ServedModel:
             self._name = names[0]
         return self._name
 
-    def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Completion[Answer]:
+    def answer(self, exchange: Exchange[Answer], settings: RoleOptions, deadline: float) -> Completion[Answer]:
         """Send one request and return the answer if it is usable.
 
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
@@ -377,7 +353,7 @@ class ServedModel:
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
         return completion
 
-    def try_out(self, settings: RoleSettings, deadline: float) -> None:
+    def try_out(self, settings: RoleOptions, deadline: float) -> None:
         """Send a short request and read only the beginning of the reply, usable or not.
 
         Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key, name or option, a spent quota, and a
@@ -420,7 +396,7 @@ class ServedModel:
         return LanguageModelUnavailable(f"{place}: {failure}")
 
 
-def _require_not_asked_for(refused: str | None, settings: RoleSettings, failure: RequestFailed) -> None:
+def _require_not_asked_for(refused: str | None, settings: RoleOptions, failure: RequestFailed) -> None:
     """Raise ``ServerRefuses`` if the user has set the field that the server refuses."""
     if refused is not None and refused in settings.asked_for:
         raise ServerRefuses(f"the server rejects {refused!r} ({settings.asked_for[refused]}): {failure}") from failure

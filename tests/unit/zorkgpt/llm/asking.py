@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from session.errors import LanguageModelError
-from session.game_configuration import LanguageModelOptions, Sampling
+from session.game_configuration import LanguageModelOptions, RoleOptions, Sampling
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
 BRIEF = LanguageModelOptions(timeout=5.0, stall_timeout=0.3, total_time=60.0, patience=8.0, max_attempts=3)
@@ -55,7 +54,9 @@ def model_on(
     limits: LanguageModelOptions = BRIEF,
 ) -> OpenAIModel:
     patience = patience or Patience()
-    settings = RoleSettings(model, server.base_url, api_key, sampling or Sampling(), limits)
+    settings = RoleOptions(
+        model, server.base_url, SecretStr(api_key) if api_key else None, sampling or Sampling(), limits
+    )
     return OpenAIModel({"agent": settings}, sleep=patience.sleep, clock=patience.clock)
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 
 from session.errors import LanguageModelUnavailable, WaitInterrupted
-from session.game_configuration import LanguageModelOptions
+from session.game_configuration import LanguageModelOptions, RoleOptions
 from tests.fixtures.misbehaving_server import (
     CONTINUES,
     Compressed,
@@ -34,7 +34,6 @@ from tests.fixtures.misbehaving_server import (
 from tests.unit.zorkgpt.llm.asking import GOOD, MOVE, Move, ask, failure, model_on, outcome
 from zorkgpt.llm.openai.model_server import HIDDEN, Secrets
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 
 if TYPE_CHECKING:
     Listener = Callable[[], AbstractContextManager[str]]
@@ -45,7 +44,7 @@ UNENDING = {"a dripping header": Header(), "interim responses": CONTINUES, "a dr
 
 
 def model_at(base_url: str, limits: LanguageModelOptions, stop: Flag | None = None) -> OpenAIModel:
-    return OpenAIModel({"agent": RoleSettings("named", base_url, limits=limits)}, stop=stop)
+    return OpenAIModel({"agent": RoleOptions("named", base_url, limits=limits)}, stop=stop)
 
 
 class Stops:
@@ -87,7 +86,7 @@ def test_the_time_for_one_request_holds_for_a_server_that_never_falls_silent(ste
         with model_at(server.base_url, BRIEF) as model, pytest.raises(LanguageModelUnavailable, match=too_long):
             ask(model)
         server.listing = step
-        settings = RoleSettings(base_url=server.base_url, limits=LONG)
+        settings = RoleOptions(base_url=server.base_url, limits=LONG)
         with (
             OpenAIModel({"agent": settings}, clock=lambda: float(next(ticking))) as model,
             pytest.raises(LanguageModelUnavailable, match=too_long),

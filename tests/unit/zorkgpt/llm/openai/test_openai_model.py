@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from pydantic import SecretStr
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
-from session.game_configuration import Sampling
+from session.game_configuration import RoleOptions, Sampling
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, ask, failure, model_on, outcome
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 
 NO_FORMAT = says_error(400, "response_format of type json_schema is not supported")
 NO_STREAM = says_error(400, "streaming is not supported")
@@ -34,7 +34,7 @@ def test_the_prompt_is_two_messages_and_the_answer_is_streamed_and_held_to_a_str
 def test_only_the_sampling_that_is_set_is_sent_with_the_fields_that_only_this_server_knows() -> None:
     with MisbehavingServer(GOOD) as server:
         sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
-        settings = RoleSettings("named", server.base_url, sampling=sampling, extra_body={"repeat_penalty": 1.1})
+        settings = RoleOptions("named", server.base_url, sampling=sampling, extra_body={"repeat_penalty": 1.1})
         with OpenAIModel({"agent": settings}) as model:
             ask(model)
     (asked,) = server.asked
@@ -222,7 +222,7 @@ class TestRefusedParameter:
         refusal = says_error(400, "Unsupported", param="temperature")
         with MisbehavingServer(refusal, GOOD) as server:
             one, other = (
-                RoleSettings(name, server.base_url, sampling=Sampling(temperature=0.5), limits=BRIEF)
+                RoleOptions(name, server.base_url, sampling=Sampling(temperature=0.5), limits=BRIEF)
                 for name in ("one", "other")
             )
             with OpenAIModel({"agent": one, "critic": other}) as model:
@@ -262,8 +262,8 @@ class TestUnnamedModel:
 
 
 def test_each_model_is_described_once_and_no_secret_shown() -> None:
-    here = RoleSettings("one", "http://user:password@host:8/v1/", "sk-secret")
-    there = RoleSettings("two", "https://there/v1")
+    here = RoleOptions("one", "http://user:password@host:8/v1/", SecretStr("sk-secret"))
+    there = RoleOptions("two", "https://there/v1")
     with OpenAIModel({"critic": there, "agent": here, "memory": here}) as model:
         assert model.describe() == "one at http://host:8/v1, two at https://there/v1"
     assert "sk-secret" not in repr(here)
@@ -301,13 +301,13 @@ def test_text_that_is_not_unicode_is_sent_all_the_same() -> None:
 def test_finding_names_says_what_answers_in_place_of_a_list(listing: Says, words: str) -> None:
     with MisbehavingServer(Says(500)) as server:
         server.listing = listing
-        settings = RoleSettings(base_url=server.base_url)
+        settings = RoleOptions(base_url=server.base_url)
         with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelError, match=words):
             model.find_names()
 
 
 def test_finding_names_says_in_one_line_that_no_server_answers() -> None:
-    settings = RoleSettings(base_url="http://127.0.0.1:9/v1")
+    settings = RoleOptions(base_url="http://127.0.0.1:9/v1")
     place = r"^agent: the first model at http://127\.0\.0\.1:9/v1: "
     with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=place) as raised:
         model.find_names()

@@ -12,9 +12,10 @@ from email.utils import format_datetime
 import httpx2
 import openai
 import pytest
+from pydantic import SecretStr
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
-from session.game_configuration import LanguageModelOptions, Sampling
+from session.game_configuration import LanguageModelOptions, RoleOptions, Sampling
 from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
@@ -32,7 +33,6 @@ from tests.fixtures.misbehaving_server import (
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
 from zorkgpt.llm.openai.faults import from_status, server_message
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.served_model import RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 
@@ -108,7 +108,7 @@ def test_a_refused_connection_is_tried_again_and_then_said() -> None:
         taken.bind(("127.0.0.1", 0))
         base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         patience = Patience()
-        settings = RoleSettings("named", base_url, limits=BRIEF)
+        settings = RoleOptions("named", base_url, limits=BRIEF)
         with (
             OpenAIModel({"agent": settings}, sleep=patience.sleep, clock=patience.clock) as model,
             pytest.raises(LanguageModelUnavailable, match=r"refused\): is the server running there\?; gave up"),
@@ -215,7 +215,7 @@ def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
         raise Stopped("the run was stopped")
 
     with MisbehavingServer(says_error(503)) as server:
-        settings = RoleSettings("named", server.base_url, limits=BRIEF)
+        settings = RoleOptions("named", server.base_url, limits=BRIEF)
         with OpenAIModel({"agent": settings}, sleep=broken_off) as model, pytest.raises(Stopped) as caught:
             ask(model)
     assert str(caught.value) == f"agent: named at {server.base_url}: the run was stopped"
@@ -252,7 +252,7 @@ def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
 )
 def test_a_stream_kept_alive_without_an_answer_ends_with_its_time(limits: LanguageModelOptions, line: str) -> None:
     with MisbehavingServer(Drips()) as server:
-        settings = RoleSettings("named", server.base_url, limits=limits)
+        settings = RoleOptions("named", server.base_url, limits=limits)
         with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=line):
             ask(model)
 
@@ -412,13 +412,13 @@ def test_a_new_draw_has_a_new_seed() -> None:
 @pytest.mark.parametrize("base_url", ["localhost:8080", "ftp://host/v1", "http://", "http://[bad", "http://host:x/v1"])
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="agent: the base URL"):
-        OpenAIModel({"agent": RoleSettings(base_url=base_url)})
+        OpenAIModel({"agent": RoleOptions(base_url=base_url)})
 
 
 @pytest.mark.parametrize("key", ["sk-secret\n", "sk secret", "sk-sécret"])
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(ConfigurationError, match="agent: the API key") as caught:
-        OpenAIModel({"agent": RoleSettings(api_key=key)})
+        OpenAIModel({"agent": RoleOptions(api_key=SecretStr(key))})
     assert key not in str(caught.value)
 
 
