@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import astuple, replace
 from typing import Any
 
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
+from managers.memory.document import MemoriesDocument
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
     brief_question,
@@ -23,13 +24,14 @@ from managers.memory.prompt import (
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
-from managers.memory.tiers import MemoryTiers, Revision, require_location_id, stands
+from managers.memory.tiers import Revision, open_memories, require_location_id, stands
 from managers.prompting import is_for_a_small_model
 from managers.questions import Ending, Question, conclude
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
-from session.errors import LanguageModelError
+from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
+from session.files.document_store import Change
 from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
@@ -42,7 +44,7 @@ from session.memory import (
     MemoryStatusType,
     MemorySynthesisResponse,
 )
-from session.text import counted
+from session.text import counted, text_key
 from session.values import Location, Observation, Proposal, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -59,7 +61,7 @@ __all__ = [
 NEWS_FILE = "memory_news.txt"
 MOST_MEMORIES = 8  # of one visit
 LOGGED_REASONING = 200  # characters
-COUNTED = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
+COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
 
 
 class SimpleMemoryManager(BaseManager):
@@ -92,18 +94,22 @@ class SimpleMemoryManager(BaseManager):
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
         self._routes = routes
         self._map = map_manager
-        self._tiers = MemoryTiers(self.memory_file, self)
-        self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
-        self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
+        self.memory_cache: dict[int, list[Memory]] = {}
+        self.ephemeral_cache: dict[int, list[Memory]] = {}
+        self._store = open_memories(self.memory_file)
+        self._document: MemoriesDocument | None = None  # whose memories are in the cache
+        self._followed: dict[int, list[Memory]] = {}
+        self._is_failing = False  # the last access to the file failed
         self._ledger = NewsLedger(
             config.zork_game_workdir / NEWS_FILE,
             lambda error: self.log_warning(
                 "what was considered may be considered again in the next run", error=str(error)
             ),
         )
-        self.stores = (self._tiers.store, self._ledger)
+        self.stores = (self._store, self._ledger)
         self._visit = VisitTracker()
         self._counts: Counter[str] = Counter()
+        self.followed()
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
@@ -127,7 +133,7 @@ class SimpleMemoryManager(BaseManager):
 
     def problems(self) -> list[MarkdownProblem]:
         """Return the parts of the memory file that cannot be parsed. They are kept in the file but not used."""
-        return self._tiers.store.document.problems()
+        return self._store.document.problems()
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Add a memory to the location, and write it unless it is ephemeral.
@@ -135,7 +141,7 @@ class SimpleMemoryManager(BaseManager):
         Returns false if the location already has a memory of that title, or if the file cannot be written. Raises
         ``ValueError`` for an invalid location id, like all methods that change memories.
         """
-        return self._tiers.revise(Revision(location_id, location_name, memory))
+        return self._revise(Revision(location_id, location_name, memory))
 
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
         """Supersede a memory with a new one, in one write.
@@ -145,10 +151,10 @@ class SimpleMemoryManager(BaseManager):
         """
         turn = last_turn(new_memory) or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
-        if not revision.concerns(self._tiers.at(location_id)):
+        if not revision.concerns(self._at(location_id)):
             self.log_warning("there is no such memory", location_id=location_id, title=old_memory_title)
             return False
-        return self._tiers.revise(revision)
+        return self._revise(revision)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
         """Invalidate a memory, and return whether it existed. ``turn``: the current turn by default."""
@@ -160,14 +166,25 @@ class SimpleMemoryManager(BaseManager):
         """Invalidate memories in one write. Returns by title whether the memory existed."""
         turn = self.game_state.turn_count if turn is None else turn
         revision = Revision(location_id, invalidated=tuple(memory_titles), reason=reason, turn=turn)
-        memories = self._tiers.at(location_id)
+        memories = self._at(location_id)
         found = {title: stands(memories, title) for title in revision.invalidated}
-        self._tiers.revise(revision)
+        self._revise(revision)
         return found
 
     def remove_memory(self, title: str) -> bool:
         """Remove the memories of that title at all locations. Returns whether any existed. Raises ``StoreError``."""
-        return self._tiers.remove(title)
+        self._refresh()
+        key, is_done = text_key(title), False
+        for location_id, memories in self.ephemeral_cache.items():
+            kept = [memory for memory in memories if text_key(memory.title) != key]
+            is_done = is_done or kept != memories
+            self.ephemeral_cache[location_id] = kept
+        removal: Change[MemoriesDocument] = Change(
+            lambda document: document.revise(None, lambda memory: None if text_key(memory.title) == key else memory)
+        )
+        is_done = self._store.apply(removal) or is_done
+        self._follow()
+        return is_done
 
     def get_location_memory(self, location_id: int | None) -> str:
         """Return the location's memories in the agent's format, persistent ones first; "" if there are none.
@@ -177,11 +194,11 @@ class SimpleMemoryManager(BaseManager):
         if location_id is None:
             return ""
         show_markers = self.config.show_persistence_markers
-        memories = self._tiers.at(location_id)
+        memories = self._at(location_id)
         text = location_text(memories, self.config.simple_memory, self.tokens, show_markers=show_markers)
         if not text:
             return ""
-        in_file = self._tiers.store.document.visits().get(location_id)
+        in_file = self._store.document.visits().get(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
             # The file does not count the visit that has just begun, nor visits before the location had a memory.
@@ -215,7 +232,7 @@ class SimpleMemoryManager(BaseManager):
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
         """Count the memories of the location by persistence, without superseded ones."""
-        believed = (memory for memory in self._tiers.at(location_id) if memory.status != MemoryStatus.SUPERSEDED)
+        believed = (memory for memory in self._at(location_id) if memory.status != MemoryStatus.SUPERSEDED)
         counts = Counter(memory.persistence for memory in believed)
         return {persistence: counts[persistence] for persistence in PERSISTENCES}
 
@@ -230,7 +247,12 @@ class SimpleMemoryManager(BaseManager):
             return
         if location.num != visit.location_id:
             self.consider()
-            self._tiers.visit(location, record.episode)
+            self._follow()
+            count: Change[MemoriesDocument] = Change(
+                lambda document: document.update_visits(location.num, record.episode).with_name(*astuple(location))
+            )
+            self._store.defer(count)  # written with the next change
+            self._document = self._store.document  # a visit changes no memory
         outcome = ActionOutcome.of(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
         has_stopped = self._routes is not None and self._routes.has_stopped
@@ -278,7 +300,7 @@ class SimpleMemoryManager(BaseManager):
         record = TurnRecord(state.episode, max(state.turn_count, 1), now, (Proposal(""),), (), now)
         first_visit = here == now.location and here.num not in self._visit.visited
         outcome = ActionOutcome.of(record, here, self.movements, first_visit=first_visit)
-        memories = {room: tuple(self._tiers.at(room)) for room in (here.num, place)}
+        memories = {room: tuple(self._at(room)) for room in (here.num, place)}
         self._adopt(answer, VisitNews((outcome,), memories.pop(here.num), memories, rooms))
 
     def section(self, observation: Observation) -> PromptSection | None:
@@ -289,7 +311,10 @@ class SimpleMemoryManager(BaseManager):
 
     def commit(self) -> None:
         """Write pending memories. A failure to write is logged."""
-        self._tiers.commit()
+        self._refresh()
+        if self._store.is_due:
+            self._attempt(self._store.commit)
+            self._follow()
         self._ledger.commit()
 
     def consider(self) -> None:
@@ -305,8 +330,8 @@ class SimpleMemoryManager(BaseManager):
     def ending(self, end: EpisodeEnd) -> Ending:
         """Learn from the last visit of the episode. The next commit writes all memories."""
         yield from self._synthesise(self._taken_news())
-        self._tiers.store.demand()
-        if not self._tiers.store.holds:
+        self._store.demand()
+        if not self._store.holds:
             self.commit()
 
     def reset_episode(self) -> None:
@@ -321,9 +346,18 @@ class SimpleMemoryManager(BaseManager):
         self._visit = VisitTracker()
         super().reset(game_state)
 
-    @override
     def followed(self) -> None:
-        self._tiers.follow_file()
+        """Update the cache after the store has read the file, and log parts that cannot be parsed."""
+        if self._store.document is self._document:
+            return
+        self._follow()
+        for problem in self.problems():
+            self.log_warning(
+                "not understood in the file of memories",
+                file=str(self.memory_file),
+                line=problem.line,
+                problem=problem.message,
+            )
 
     @override
     def present(self) -> tuple[str, ...]:
@@ -338,14 +372,13 @@ class SimpleMemoryManager(BaseManager):
     def get_status(self) -> ManagerStatus:
         return {
             "type": "simple_memory",
-            "state": {"file": str(self.memory_file), "writable": not self._tiers.is_failing},
+            "state": {"file": str(self.memory_file), "writable": not self._is_failing},
             "metrics": {
                 "locations": len(self.memory_cache),
                 "persistent_memories": self.get_persistent_count(),
                 "ephemeral_memories": self.get_ephemeral_count(),
                 "pending_news": len(self._visit.news),
-                "pending_edits": self._tiers.store.unsaved,
-                "refused": self._tiers.refused,
+                "pending_edits": self._store.unsaved,
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
@@ -355,7 +388,7 @@ class SimpleMemoryManager(BaseManager):
 
         A repeated command without effect is rarely news if it has worked on this visit: it is done.
         """
-        memories, is_news = self._tiers.at(outcome.location.num), self._ledger.is_news
+        memories, is_news = self._at(outcome.location.num), self._ledger.is_news
         has_differed = (outcome.command, not outcome.had_effect) in self._visit.tried
         if has_differed and not (outcome.record.is_in_fight or outcome.is_idle):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
@@ -373,10 +406,10 @@ class SimpleMemoryManager(BaseManager):
         ):
             return
         here, state = outcomes[0].location.num, self.game_state
-        memories = tuple(self._tiers.at(here))
+        memories = tuple(self._at(here))
         elsewhere = {}
         for room in sorted(state.visited_locations - {here}):
-            found = tuple(memory for memory in self._tiers.at(room) if memory.status != MemoryStatus.SUPERSEDED)
+            found = tuple(memory for memory in self._at(room) if memory.status != MemoryStatus.SUPERSEDED)
             if found:
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names
@@ -389,7 +422,7 @@ class SimpleMemoryManager(BaseManager):
             return
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
         self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], memories)
-        if not self._tiers.store.holds:
+        if not self._store.holds:
             self.commit()
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> Generator[Question, Any, list[VisitMemory]]:
@@ -434,12 +467,106 @@ class SimpleMemoryManager(BaseManager):
             title=answer.memory_title,
             reasoning=answer.reasoning[:LOGGED_REASONING],
         )
-        new = main.new if main.new is not None and self._tiers.revise(main) else None
+        new = main.new if main.new is not None and self._revise(main) else None
         self._counts["memories_learnt"] += new is not None
         if new is None:
             others = [*visit.revisions(answer.model_copy(update={"should_remember": False}), episode)]
             others[0] = replace(others[0], superseded=())
         for revision in others:
             if revision.invalidated:
-                self._tiers.revise(revision)
+                self._revise(revision)
         return new
+
+    def _at(self, location_id: int) -> list[Memory]:
+        """Return the memories of a location, persistent ones first, including superseded ones and changes by others."""
+        self._refresh()
+        return [*self.memory_cache.get(location_id, ()), *self.ephemeral_cache.get(location_id, ())]
+
+    def _revise(self, revision: Revision) -> bool:
+        """Apply the revision to both caches, and write the file.
+
+        Returns false if the revision breaks a rule or changes nothing. Also returns false if the file cannot be
+        written; the caches are then changed and the write is retried later.
+        """
+        self._refresh()
+        location_id, new = revision.location_id, revision.new
+        persistent, ephemeral = self.memory_cache.get(location_id, []), self.ephemeral_cache.get(location_id, [])
+        refusal = revision.refusal(persistent, ephemeral)
+        if new is not None and refusal:
+            self._counts["refused"] += 1
+            self.log_warning("memory refused", location_id=location_id, title=new.title, text=new.text, reason=refusal)
+            return False
+        is_done = revision.new_ephemeral is not None or revision.concerns(ephemeral)
+        if is_done:
+            added = [] if revision.new_ephemeral is None else [revision.new_ephemeral]
+            self.ephemeral_cache[location_id] = [*map(revision.revised, ephemeral), *added]
+            if self.config.debug_ephemeral:
+                self.log_info(
+                    "ephemeral memories changed",
+                    location_id=location_id,
+                    new=new.title if new else None,
+                    given_up=[*revision.superseded, *revision.invalidated],
+                )
+        if revision.new_persistent is not None or revision.concerns(persistent):
+            is_done = self._attempt(lambda: self._store.apply(revision))
+            self._follow()
+        if is_done:
+            self._log_revision(revision, [*persistent, *ephemeral])
+        return is_done
+
+    def _follow(self) -> None:
+        """Set ``memory_cache`` to the content of the store."""
+        if self._store.document is not self._document:
+            self._document = self._store.document
+            self.memory_cache.clear()
+            self.memory_cache.update(self._document.memories())
+            self._followed = {location_id: list(memories) for location_id, memories in self.memory_cache.items()}
+
+    def _refresh(self) -> None:
+        """Write memories that were added to the cache without :meth:`_revise`, and read changes by others."""
+        if self.memory_cache != self._followed:
+            given = [
+                Revision(location_id, new=memory)
+                for location_id, memories in self.memory_cache.items()
+                for memory in memories
+                if memory not in self._followed.get(location_id, ())
+            ]
+            self._document = None
+            self._follow()
+            for revision in given:
+                self._revise(revision)
+        if self._attempt(self._store.refresh):
+            self.followed()
+
+    def _attempt(self, access: Callable[[], bool | None]) -> bool:
+        """Read or write the file, and return whether that changed anything. A failure is logged."""
+        try:
+            is_done = bool(access())
+        except StoreError as error:
+            if not self._is_failing:
+                self.log_error(
+                    "memories are not in their file; they are kept, and tried again with the next", error=str(error)
+                )
+            self._is_failing = True
+            return False
+        self._is_failing = self._is_failing and self._store.is_due
+        return is_done
+
+    def _log_revision(self, revision: Revision, before: Sequence[Memory]) -> None:
+        """Log the new memory and the superseded ones. ``before``: the location's memories before the revision."""
+        where, new = {"location_id": revision.location_id}, revision.new
+        if new is not None:
+            kind = "ephemeral memory added" if new.persistence == "ephemeral" else "memory added to the file"
+            about = {"persistence": new.persistence, "category": new.category, "title": new.title}
+            self.log_info(kind, **where, **about)
+        for old in before:
+            now = revision.revised(old)
+            if now is old:
+                continue
+            if now.superseded_by == INVALIDATION_MARKER:
+                self.log_info("memory invalidated", **where, title=old.title, reason=revision.reason)
+            elif new is not None:
+                is_upgrade = old.persistence == "ephemeral" != new.persistence
+                levels = {"persistence": old.persistence, "new_persistence": new.persistence}
+                kind = "memory upgraded" if is_upgrade else "memory superseded"
+                self.log_info(kind, **where, title=old.title, new_title=new.title, **levels)

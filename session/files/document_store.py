@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -49,6 +50,13 @@ class Edit(Protocol[D]):
 
 
 E = TypeVar("E", bound=Edit[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[D]):
+    """An edit that is a function."""
+
+    apply_to: Callable[[D], D]
 
 
 class SharedStore(ABC):
