@@ -15,17 +15,14 @@ from managers.episodes import (
     SUMMARIES_FILE,
     EpisodeAnswer,
     EpisodeSummary,
-    KeepSummary,
     Summaries,
     episode_prompt,
     handover_text,
-    known_insights,
-    lessons_of,
+    lesson_of,
     parse_summaries,
-    plain_lesson,
     summary_of,
 )
-from managers.knowledge.analysis import most_useful
+from managers.knowledge.analysis import entries_numbered, most_useful, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Ending, Question, conclude, share_at_end
@@ -33,12 +30,12 @@ from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
-from session.files.document_store import DocumentStore
+from session.files.document_store import Change, DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import INSIGHTS
-from session.text import cut_at, one_line
+from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, as_sources
+from session.text import cut_at, one_line, text_key
 from session.values import Observation, TurnRecord
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
@@ -47,6 +44,9 @@ LATEST_SHOWN = 8  # turns
 WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the question about knowledge
 LONGEST_TOLD = 120  # characters of what the story said to one of these
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
+FEWEST_MERGED = 2  # insights that one without turns of its own has to join
+
+_HEADINGS = {text_key(heading): heading for heading in INSIGHTS}
 
 
 class EpisodeSynthesizer(BaseManager):
@@ -77,12 +77,12 @@ class EpisodeSynthesizer(BaseManager):
         self.state_manager = state_manager
         self.others = others
         path = config.zork_game_workdir / SUMMARIES_FILE
-        self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(path, parse_summaries)
+        self._store: DocumentStore[Summaries, Change[Summaries]] = DocumentStore(path, parse_summaries)
         self.stores = (self._store,)
         self._counts: Counter[str] = Counter()
         self.reset()
         summaries = enumerate(self._store.document.lines, start=1)
-        lines = [number for number, line in summaries if line.text.strip() and not line.summary]
+        lines = [number for number, (line, summary) in summaries if line.strip() and not summary]
         if lines:
             self.log_warning("summaries of episodes are not understood", file=str(path), lines=lines)
 
@@ -127,11 +127,11 @@ class EpisodeSynthesizer(BaseManager):
 
         Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
         """
-        self._summary = summary_of(self._turns, self.game_state, end)
-        self._store.apply(KeepSummary(self._summary))
-        yield from self._lessons(self._summary)
+        self._summary = summary = summary_of(self._turns, self.game_state, end)
+        self._store.apply(Change(lambda summaries: summaries.with_summary(summary)))
+        yield from self._lessons(summary)
         self.state_manager.export_current_state()
-        return self._summary
+        return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
         """Draw the lessons of the episode by a question of their own. Returns whether anything new was learnt."""
@@ -150,8 +150,7 @@ class EpisodeSynthesizer(BaseManager):
         if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
             return self._keep_plain_lessons(summary)
         budget = share_at_end(budget)
-        known = known_insights(knowledge.insights())
-        shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
+        shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
         open_ends = self._open_ends()
         prompt = partial(
@@ -171,18 +170,48 @@ class EpisodeSynthesizer(BaseManager):
             self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
             return self._keep_plain_lessons(summary)
-        lessons = lessons_of(answer, summary, known, [entry for entry in shown if entry.is_ours], knowledge.admits)
+        return self._take(answer, summary, [entry for entry in shown if entry.is_ours])
+
+    def _take(self, answer: EpisodeAnswer, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry]) -> bool:
+        """Keep what makes sense in the answer and may be known. Returns whether anything new was learnt.
+
+        numbered: the insights that the model can refer to by number, starting with 1
+        """
+        knowledge, refused = self.knowledge_manager, []
+        by_turn = {death.last.turn: death for death in summary.deaths}
+        lessons: list[KnowledgeLine] = []
+        for lesson in answer.deaths:
+            text, death = proposed_text(lesson.text), by_turn.get(lesson.turn)
+            if death is None or not text:
+                refused.append(lesson.text)
+            else:
+                lessons.append(lesson_of(death, summary.episode, text))
+        known = knowledge.insights()
+        insights = known
+        for insight in answer.insights:
+            heading, text = _HEADINGS.get(text_key(insight.heading)), proposed_text(insight.text)
+            is_played = all(1 <= turn <= summary.turns for turn in insight.turns)
+            named = entries_numbered(insight.replaces, numbered)
+            merged = [each for each in insights if each in named or text_key(each.line.text) == text_key(text)]
+            own = KnowledgeLine(text, as_sources(summary.episode, insight.turns))
+            is_founded = own.sources or sum(each.is_ours for each in merged) >= FEWEST_MERGED
+            if heading is None or not text or not is_played or not is_founded:
+                refused.append(insight.text)
+                continue
+            new = with_sources_of(merged, own)
+            # The turns that the model names must be admissible themselves, without the inherited ones.
+            if all(knowledge.admits(line) for line in (own, new) if line.sources):
+                insights = [each for each in insights if each not in merged or not each.is_ours]
+                if not any(text_key(each.line.text) == text_key(text) for each in insights):
+                    insights.append(KnowledgeEntry(heading, new))
         if answer.plan is not None:
             knowledge.replace_plan(answer.plan)
-        deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
-        if lessons.insights != known:
-            ours = [entry for entry in lessons.insights if entry.is_ours]
-            knowledge.replace_insights(
-                {heading: [entry.line for entry in ours if entry.section == heading] for heading in INSIGHTS}
-            )
-        is_changed = known_insights(knowledge.insights()) != known
-        self._counts.update(updates=1, refused=len(lessons.refused))
-        self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
+        deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons) if lessons else 0
+        if insights != known:
+            knowledge.replace_insights([entry for entry in insights if entry.is_ours])
+        is_changed = knowledge.insights() != known
+        self._counts.update(updates=1, refused=len(refused))
+        self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=refused)
         return is_changed or deaths > 0
 
     @override
@@ -220,5 +249,5 @@ class EpisodeSynthesizer(BaseManager):
         return self._store.document.before(self.game_state.episode)
 
     def _keep_plain_lessons(self, summary: EpisodeSummary) -> bool:
-        lessons = [plain_lesson(death, summary.episode) for death in summary.deaths]
+        lessons = [lesson_of(death, summary.episode) for death in summary.deaths]
         return self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons) > 0 if lessons else False

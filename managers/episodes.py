@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from managers.knowledge.analysis import entries_numbered, numbered_list, proposed_text, with_sources_of
+from managers.knowledge.analysis import numbered_list
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
-from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
+from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source
+from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
 from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
@@ -49,10 +49,6 @@ POINTS_SHOWN: Final = 40
 DEATHS_SHOWN: Final = 5
 DEATHS_SHARE: Final = 0.5
 LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
-FEWEST_MERGED: Final = 2
-"""How many insights one without turns of its own has to join."""
-
-_HEADINGS: Final = {text_key(heading): heading for heading in INSIGHTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,61 +159,45 @@ _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryLine:
-    """A line of the file. ``summary``: ``None`` if the line is not understood."""
-
-    text: str
-    summary: EpisodeSummary | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Summaries:
-    """The lines of the file, one summary each. Lines that are not understood are kept."""
+    """The lines of the file, each with its summary; ``None`` for a line that is not understood, which is kept."""
 
-    lines: tuple[SummaryLine, ...]
+    lines: tuple[tuple[str, EpisodeSummary | None], ...]
 
     def render(self) -> str:
         """Return the text of the file."""
-        return "\n".join(line.text for line in self.lines)
+        return "\n".join(line for line, _ in self.lines)
 
     def before(self, episode: int) -> list[EpisodeSummary]:
         """Return the summaries of the episodes with a lower number, lowest first."""
-        found = [line.summary for line in self.lines if line.summary and line.summary.episode < episode]
+        found = [summary for _, summary in self.lines if summary and summary.episode < episode]
         return sorted(found, key=lambda summary: summary.episode)
+
+    def with_summary(self, summary: EpisodeSummary) -> Summaries:
+        """Return the summaries with this one, in the place of one of the same episode; the same object if it is there.
+
+        Half characters, which a broken story may print, are replaced, since no file can hold them.
+        """
+        text = json.dumps(_SUMMARIES.dump_python(summary, mode="json"), ensure_ascii=False)
+        (new,) = parse_summaries(text.encode(errors="replace").decode()).lines
+        lines = tuple(
+            new if known and known.episode == summary.episode else (line, known) for line, known in self.lines
+        )
+        if new not in lines:
+            end = len(lines) - (not lines[-1][0])
+            lines = (*lines[:end], new, ("", None))
+        return self if lines == self.lines else Summaries(lines)
 
 
 def parse_summaries(text: str) -> Summaries:
     """Return the summaries that the text of the file holds."""
-    return Summaries(tuple(map(_parsed, text.split("\n"))))
-
-
-@dataclass(frozen=True, slots=True)
-class KeepSummary:
-    """A change to the file that adds a summary, in the place of one of the same episode."""
-
-    summary: EpisodeSummary
-
-    def apply_to(self, document: Summaries) -> Summaries:
-        """Return the document with the summary, or the same document if it already has it.
-
-        Half characters, which a broken story may print, are replaced, since no file can hold them.
-        """
-        text = json.dumps(_SUMMARIES.dump_python(self.summary, mode="json"), ensure_ascii=False)
-        new, episode = _parsed(text.encode(errors="replace").decode()), self.summary.episode
-        lines = tuple(
-            new if line.summary is not None and line.summary.episode == episode else line for line in document.lines
-        )
-        if new not in lines:
-            end = len(lines) - (not lines[-1].text)
-            lines = (*lines[:end], new, SummaryLine(""))
-        return document if lines == document.lines else replace(document, lines=lines)
-
-
-def _parsed(line: str) -> SummaryLine:
-    try:
-        return SummaryLine(line, _SUMMARIES.validate_json(line))
-    except ValidationError:
-        return SummaryLine(line)
+    lines: list[tuple[str, EpisodeSummary | None]] = []
+    for line in text.split("\n"):
+        try:
+            lines.append((line, _SUMMARIES.validate_json(line)))
+        except ValidationError:
+            lines.append((line, None))
+    return Summaries(tuple(lines))
 
 
 def handover_text(summary: EpisodeSummary) -> str:
@@ -255,12 +235,12 @@ def place(location: Location | None) -> str:
     return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
-def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
-    """Return a lesson from a death in the story's own words, used without a model's answer.
+def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:
+    """Return a lesson from a death. Without a model's ``text``, it has the story's own words.
 
-    The same death in two episodes gives the same text.
+    The same death in two episodes then gives the same text.
     """
-    text = f'{_deadly(death)}: "{cut_middle(death.last.response, LONGEST_QUOTE)}"'
+    text = text or f'{_deadly(death)}: "{cut_middle(death.last.response, LONGEST_QUOTE)}"'
     return KnowledgeLine(text, (Source(episode, death.steps[0].turn, death.last.turn),))
 
 
@@ -358,64 +338,3 @@ class EpisodeAnswer(BaseModel):
     plan: list[str] | None = Field(None, description="lines for the next player, at most five; null: as it is")
     deaths: list[DeathLesson] = Field(default_factory=list)
     insights: list[ProposedInsight] = Field(default_factory=list)
-
-
-def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[KnowledgeEntry]:
-    """Return all insights, in the order of their headings."""
-    return [KnowledgeEntry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeLessons:
-    """The lessons of an episode, taken from a model's answer.
-
-    of_deaths: what deaths teach, each with the turns that led to it
-    insights: all insights that are known by now, with the changes that the answer made
-    refused: the texts of the parts of the answer that made no sense
-    """
-
-    of_deaths: list[KnowledgeLine]
-    insights: list[KnowledgeEntry]
-    refused: list[str]
-
-
-def lessons_of(
-    answer: EpisodeAnswer,
-    summary: EpisodeSummary,
-    known: Sequence[KnowledgeEntry],
-    numbered: Sequence[KnowledgeEntry],
-    admits: Callable[[KnowledgeLine], bool],
-) -> EpisodeLessons:
-    """Return everything in the answer that makes sense and may be known.
-
-    known: all insights before
-    numbered: those that the model can refer to by number, starting with 1
-    admits: returns whether a line may be added, by its sources
-    """
-    lessons = EpisodeLessons([], list(known), [])
-    deaths = {death.last.turn: death for death in summary.deaths}
-    for lesson in answer.deaths:
-        text, death = proposed_text(lesson.text), deaths.get(lesson.turn)
-        if death is None or not text:
-            lessons.refused.append(lesson.text)
-        else:
-            source = Source(summary.episode, death.steps[0].turn, death.last.turn)
-            lessons.of_deaths.append(KnowledgeLine(text, (source,)))
-    for insight in answer.insights:
-        heading, text = _HEADINGS.get(text_key(insight.heading)), proposed_text(insight.text)
-        is_played = all(1 <= turn <= summary.turns for turn in insight.turns)
-        named = entries_numbered(insight.replaces, numbered)
-        merged = [each for each in lessons.insights if each in named or text_key(each.line.text) == text_key(text)]
-        own = KnowledgeLine(text, as_sources(summary.episode, insight.turns))
-        is_founded = own.sources or len([each for each in merged if each.is_ours]) >= FEWEST_MERGED
-        if heading is None or not text or not is_played or not is_founded:
-            lessons.refused.append(insight.text)
-            continue
-        new = with_sources_of(merged, own)
-        # The turns that the model names must be admissible themselves, without the inherited ones.
-        if all(admits(line) for line in (own, new) if line.sources):
-            kept = [each for each in lessons.insights if each not in merged or not each.is_ours]
-            if not any(text_key(each.line.text) == text_key(text) for each in kept):
-                kept.append(KnowledgeEntry(heading, new))
-            lessons.insights[:] = kept
-    return lessons

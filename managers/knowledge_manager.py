@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from typing_extensions import Self, Unpack, override
 
@@ -25,7 +25,7 @@ from managers.knowledge.analysis import (
     what_is_new,
     within,
 )
-from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeDocument, KnowledgeEdit, parse_knowledge
+from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdit, parse_knowledge
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
@@ -35,7 +35,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
-from session.files.document_store import DocumentStore
+from session.files.document_store import Change, DocumentStore
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
@@ -83,7 +83,7 @@ class KnowledgeManager(BaseManager):
         self._routes = routes
         path = config.zork_game_workdir / config.knowledge_file
         self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge)
-        self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
+        self._archive: DocumentStore[Archive, Change[Archive]] = DocumentStore(
             path.with_name(archive_name(path.name)), Archive
         )
         self.stores = (self._archive, self._knowledge)  # the archive first, so that no line is ever in neither file
@@ -150,10 +150,10 @@ class KnowledgeManager(BaseManager):
         new = [KnowledgeLine(text, played) for text in map(proposed_text, lines) if text][:PLAN_LINES]
         self._write(KnowledgeEdit(old, tuple(KnowledgeEntry(NEXT_EPISODE, line) for line in new)))
 
-    def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
-        """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
+    def insights(self) -> list[KnowledgeEntry]:
+        """Return the lines below the headings of ``CROSS-EPISODE INSIGHTS``, in the order of these headings."""
         entries = self._knowledge.document.entries()
-        return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
+        return [entry for title in INSIGHTS for entry in entries if entry.section == title]
 
     def learn(self, record: TurnRecord) -> None:
         """Add the turn to the next update, and make the update if it is due: see :meth:`process_periodic_update`.
@@ -233,15 +233,14 @@ class KnowledgeManager(BaseManager):
         self._counts["taken"] += taken
         return taken
 
-    def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        """Replace the program's lines below these headings of ``CROSS-EPISODE INSIGHTS``.
+    def replace_insights(self, insights: Sequence[KnowledgeEntry]) -> None:
+        """Replace all of the program's lines below the headings of ``CROSS-EPISODE INSIGHTS``.
 
         Users' lines stay, and replaced lines go to the archive. New lines that may not be added are left out. Lines
         that were there before stay regardless of their sources, because an older file may number its episodes alike.
         """
-        given = [KnowledgeEntry(title, line) for title, lines in insights.items() for line in lines]
-        known = [entry for entry in self._knowledge.document.entries() if entry.section in insights and entry.is_ours]
-        added = [entry for entry in given if entry in known or self.admits(entry.line)]
+        known = [entry for entry in self.insights() if entry.is_ours]
+        added = [entry for entry in insights if entry in known or self.admits(entry.line)]
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
 
     def reset(self, game_state: GameState | None = None) -> None:
@@ -351,7 +350,8 @@ class KnowledgeManager(BaseManager):
     def _write(self, edit: KnowledgeEdit) -> bool:
         """Make the edit, archive what it removes, and return whether it changed anything. Raises ``StoreError``."""
         if edit.removed:
-            self._archive.apply(ArchiveEdit(edit.removed, self.game_state.episode, self.game_state.turn_count))
+            until = f"Ep{self.game_state.episode}, T{self.game_state.turn_count}"
+            self._archive.apply(Change(lambda archive: archive.with_removed(edit.removed, until)))
         return self._knowledge.apply(edit)
 
     def _ephemeral_turns(self) -> frozenset[int]:

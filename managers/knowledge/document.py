@@ -158,25 +158,18 @@ class Archive:
         """Return the text of the file."""
         return self.text
 
+    def with_removed(self, entries: Iterable[KnowledgeEntry], until: str) -> Archive:
+        """Return the archive with removed lines of knowledge, or the same archive if it has all of them.
 
-@dataclass(frozen=True, slots=True)
-class ArchiveEdit:
-    """Adds removed lines of knowledge to the archive, with the episode and turn in which they were removed."""
-
-    entries: tuple[KnowledgeEntry, ...]
-    episode: int
-    turn: int
-
-    def apply_to(self, archive: Archive) -> Archive:
-        """Return the archive with the lines that it lacks, or the same archive if it has all of them."""
-        known = {line.strip() for line in archive.text.splitlines()}
-        until = f"until Ep{self.episode}, T{self.turn}"
-        lines = (f"{write_line(entry.line)} (in {entry.section} {until})" for entry in self.entries)
+        until: the episode and turn in which they were removed
+        """
+        known = {line.strip() for line in self.text.splitlines()}
+        lines = (f"{write_line(entry.line)} (in {entry.section} until {until})" for entry in entries)
         new = [line for line in lines if line not in known]
         if not new:
-            return archive
-        end = usual_line_end(archive.text)
-        text = archive.text or f"{ARCHIVE_TITLE}{end}{end}"
+            return self
+        end = usual_line_end(self.text)
+        text = self.text or f"{ARCHIVE_TITLE}{end}{end}"
         gap = "" if text.endswith(("\n", "\r")) else end
         return Archive(text + gap + "".join(line + end for line in new))
 

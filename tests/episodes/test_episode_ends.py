@@ -46,8 +46,8 @@ def player_of(commands: Iterable[str]) -> ScriptedLLM:
 def summaries(folder: Path) -> list[EpisodeSummary]:
     """The summaries in the work folder, each of which must be valid."""
     *lines, last = parse_summaries((folder / SUMMARIES_FILE).read_text(encoding="utf-8")).lines
-    assert not last.text
-    return [line.summary for line in lines if line.summary is not None or pytest.fail(line.text)]
+    assert last == ("", None)
+    return [summary for line, summary in lines if summary is not None or pytest.fail(line)]
 
 
 def learnt(folder: Path) -> list[str]:

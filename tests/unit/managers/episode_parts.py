@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.episodes import EpisodeSummary
 from managers.knowledge_manager import KnowledgeManager
 from managers.state_manager import StateManager
-from session.knowledge import KnowledgeLine
+from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
 from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
@@ -37,8 +37,8 @@ class Knowledge(KnowledgeManager):
         del but
         return self.known[: tokens * 4]
 
-    def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
-        return self.insight_lines
+    def insights(self) -> list[KnowledgeEntry]:
+        return [KnowledgeEntry(title, line) for title in INSIGHTS for line in self.insight_lines.get(title, ())]
 
     def admits(self, line: KnowledgeLine) -> bool:
         return bool(line.sources)
@@ -49,10 +49,11 @@ class Knowledge(KnowledgeManager):
         kept += new
         return len(new)
 
-    def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
+    def replace_insights(self, insights: Sequence[KnowledgeEntry]) -> None:
+        entries = [*(entry for entry in self.insights() if not entry.is_ours), *insights]
+        sections = dict.fromkeys(entry.section for entry in entries)
         self.insight_lines = {
-            heading: (*(line for line in self.insight_lines.get(heading, ()) if not line.sources), *lines)
-            for heading, lines in insights.items()
+            title: tuple(entry.line for entry in entries if entry.section == title) for title in sections
         }
 
 

@@ -14,7 +14,7 @@ from managers.route_manager import open_routes
 from managers.routes.document import Learnt
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
+from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import Location, Proposal, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
@@ -253,7 +253,7 @@ class TestNothingOfThisEpisodeAlone:
         ]
         with capture_logs() as logs:
             assert play.manager.add_lines(SECTIONS[3], lines) == 1
-            play.manager.replace_insights({INSIGHTS[0]: lines})
+            play.manager.replace_insights([KnowledgeEntry(INSIGHTS[0], line) for line in lines])
         told = [(log["reason"], log["text"]) for log in logs if log["event"] == "a line of knowledge is not taken"]
         assert told[:3] == [("ephemeral", "Ephemeral."), ("refused", "Not played."), ("refused", "From nowhere.")]
         assert play.known == ["- Of old. *(Ep0, T1; Ep1, T3-4)*"] * 2
@@ -316,15 +316,14 @@ class TestInsights:
         )
         play = KnowledgePlay(tmp_path, episode=2, written=written)
         fumes, vats, alum = (
-            KnowledgeLine(text, (Source(1, 4, 4),)) for text in ("Fumes kill.", "Vats boil.", "Alum is dear.")
+            KnowledgeEntry(heading, KnowledgeLine(text, (Source(1, 4, 4),)))
+            for heading, text in zip(
+                (INSIGHTS[0], INSIGHTS[3], INSIGHTS[1]), ("Fumes kill.", "Vats boil.", "Alum is dear."), strict=True
+            )
         )
-        play.manager.replace_insights({INSIGHTS[0]: [fumes], INSIGHTS[3]: [vats]})
-        assert play.manager.insights() == {
-            INSIGHTS[0]: (KnowledgeLine("Hold your breath."), fumes),
-            INSIGHTS[1]: (alum,),
-            INSIGHTS[2]: (),
-            INSIGHTS[3]: (vats,),
-        }
+        play.manager.replace_insights([fumes, vats, alum])
+        hold = KnowledgeEntry(INSIGHTS[0], KnowledgeLine("Hold your breath."))
+        assert play.manager.insights() == [hold, fumes, alum, vats]
         assert "Mind the gate." in play.archive.read_text()
         assert "Fumes" not in play.archive.read_text()
 
@@ -333,8 +332,8 @@ class TestInsights:
         play = KnowledgePlay(tmp_path, written=f"### {INSIGHTS[0]}\n{old}")
         play.remember("5")
         play.play(9)
-        new = KnowledgeLine("Mind the gate.", (Source(1, 6, 6),))
-        play.manager.replace_insights({INSIGHTS[0]: [*play.manager.insights()[INSIGHTS[0]], new]})
+        new = KnowledgeEntry(INSIGHTS[0], KnowledgeLine("Mind the gate.", (Source(1, 6, 6),)))
+        play.manager.replace_insights([*play.manager.insights(), new])
         assert play.file.read_text() == f"### {INSIGHTS[0]}\n{old}- Mind the gate. *(Ep1, T6)*\n"
         assert not play.archive.exists()
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (0, 0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeEdit, read_line, write_line
+from managers.knowledge.document import Archive, KnowledgeEdit, read_line, write_line
 from managers.knowledge.document import parse_knowledge as parse
 from session.knowledge import (
     COMMAND_SYNTAX,
@@ -192,10 +192,10 @@ class TestEdits:
     def test_what_is_archived_stands_there_once_below_all_that_stood_there(
         self, text: str, gone: list[KnowledgeEntry], episode: int, turn: int
     ) -> None:
-        edit = ArchiveEdit(tuple(gone), episode, turn)
-        once = edit.apply_to(Archive(text))
+        until = f"Ep{episode}, T{turn}"
+        once = Archive(text).with_removed(gone, until)
         assert once.text.startswith(text)
-        assert edit.apply_to(once) is once
+        assert once.with_removed(gone, until) is once
         assert all(write_line(entry.line) in once.text for entry in gone)
 
 
