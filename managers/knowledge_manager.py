@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
+from functools import partial
+from typing import Any, Literal
 
+from pydantic import create_model
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.knowledge.analysis import (
+    BriefKnowledge,
+    KnowledgeAnswer,
     LearntTurn,
     Played,
     ask_what_can_go,
+    brief_question,
     by_usefulness,
+    edit_of,
     ephemeral_turns,
     is_ephemeral,
     is_trivial,
     laid_out,
+    line_in_brief,
     memories_of,
-    most_worth_knowing,
     proposed_text,
     size,
-    update_of,
-    what_is_new,
+    update_question,
     within,
 )
 from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdit, parse_knowledge
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
-from managers.questions import Ending, conclude, share_at_end
+from managers.questions import Ending, Question, conclude, share_at_end
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
@@ -202,17 +208,22 @@ class KnowledgeManager(BaseManager):
             self._shown = self._most_useful()
         return is_updated or is_changed
 
-    def admits(self, line: KnowledgeLine) -> bool:
+    def admits(self, line: KnowledgeLine, shown: Collection[int] | None = None) -> bool:
         """Return whether the line may be added. A refusal is counted and logged.
 
-        The line needs a source that is not ephemeral, and no source may be a turn that was not played.
+        The line needs a source that is not ephemeral.
+
+        shown: the turns of this episode that it may cite; ``None`` for all that were played
         """
-        episode, last_turn = self.game_state.episode, self.game_state.turn_count
-        cites_unplayed = any(
-            source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
+        episode = self.game_state.episode
+        citable = range(1, self.game_state.turn_count + 1) if shown is None else shown
+        cites_others = any(
+            turn not in citable
             for source in line.sources
+            if source.episode == episode
+            for turn in range(source.first_turn, source.last_turn + 1)
         )
-        if not line.text or not line.sources or cites_unplayed:
+        if not line.text or not line.sources or cites_others:
             reason = "refused"
         elif is_ephemeral(line, episode, self._ephemeral_turns()):
             reason = "ephemeral"
@@ -282,39 +293,47 @@ class KnowledgeManager(BaseManager):
             persistent=memories_of(episode, memories.memory_cache, names) if memories else (),
             ephemeral_turns=self._ephemeral_turns(),
         )
-        budget = self.config.prompt_budgets.analysis
         try:
-            if is_for_a_small_model(budget, "knowledge", self.tokens):
-                answered = yield from most_worth_knowing(self.model, played, budget, self.tokens)
-            else:
-                budget = share_at_end(budget) if is_at_end else budget
-                answered = yield from what_is_new(self.model, played, self._known(), budget, self.tokens)
+            edit = yield from self._ask(played, is_at_end=is_at_end)
         except LanguageModelError as error:
             self._report_failure(error)
             return False
         self._turns, is_changed = (), False
-        if answered is None:
+        if edit is None:
             self._counts["trivial"] += 1
         else:
-            update = update_of(*answered, episode, self._ephemeral_turns())
-            edit = update.edit
             is_changed = self._revise(edit)
-            self._counts.update(
-                updates=1,
-                taken=len(edit.added) if is_changed else 0,
-                refused=len(update.refused),
-                ephemeral=len(update.ephemeral),
-            )
+            self._counts.update(updates=1, taken=len(edit.added) if is_changed else 0)
             self.log_info(
                 "knowledge updated",
                 taken=[entry.line.text for entry in edit.added],
                 replaced=[entry.line.text for entry in edit.removed],
-                refused=update.refused,
-                ephemeral=update.ephemeral,
             )
         self._consolidate()
         self._shown = self._most_useful()
         return is_changed
+
+    def _ask(self, played: Played, *, is_at_end: bool) -> Generator[Question, Any, KnowledgeEdit | None]:
+        """Return what the model would change after these turns; ``None`` if there is nothing to ask.
+
+        A small model only chooses the turn that is most worth knowing. Raises ``LanguageModelError``.
+        """
+        budget, tokens = self.config.prompt_budgets.analysis, self.tokens
+        if is_for_a_small_model(budget, "knowledge", tokens):
+            asked = brief_question(played, budget, tokens)
+            if not asked.turns:
+                return None
+            chosen = asked.turns[0]
+            if len(asked.turns) > 1:
+                turns: Any = Literal[asked.turns]
+                schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
+                chosen = (yield Question(self.model, "analysis", asked.prompt, schema)).turn
+            record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
+            answer = KnowledgeAnswer(lines=[line_in_brief(record)])
+        else:
+            asked = update_question(played, self._known(), share_at_end(budget) if is_at_end else budget, tokens)
+            answer = yield Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, asked.beside)
+        return edit_of(answer, asked.known, played.episode, partial(self.admits, shown=asked.turns))
 
     def _consolidate(self) -> None:
         """Have the model merge and cut the program's lines if the knowledge is too long."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
-from managers.questions import Question
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
@@ -319,52 +318,12 @@ class ConsolidationAnswer(BaseModel):
     cut: list[int] = Field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeUpdate:
-    """What an answer changes in the knowledge base, and which of its lines were not taken.
-
-    refused: each line that breaks a rule, with the reason in front of it
-    ephemeral: lines that rest on nothing but what this episode's player did
-    """
-
-    edit: KnowledgeEdit
-    refused: tuple[str, ...] = ()
-    ephemeral: tuple[str, ...] = ()
-
-
-Answered = tuple[KnowledgeAnswer, KnowledgePrompt]
-
-
-def what_is_new(
-    model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
-) -> Generator[Question, Any, Answered]:
-    """Yield the question what the turns add to these lines of knowledge. Returns the answer with its prompt."""
-    asked = update_question(played, entries, budget, tokens)
-    answer: KnowledgeAnswer = yield Question(model, "analysis", asked.prompt, KnowledgeAnswer, asked.beside)
-    return answer, asked
-
-
-def most_worth_knowing(
-    model: LanguageModel, played: Played, budget: int, tokens: TokenCounter
-) -> Generator[Question, Any, Answered | None]:
-    """Yield the question which turn is most worth knowing, for a small model, and return it as a line with its prompt.
-
-    The words are the story's. A single turn needs no question; without one the result is ``None``.
-    """
-    asked = brief_question(played, budget, tokens)
-    if not asked.turns:
-        return None
-    chosen = asked.turns[0]
-    if len(asked.turns) > 1:
-        turns: Any = Literal[asked.turns]
-        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
-        chosen = (yield Question(model, "analysis", asked.prompt, schema)).turn
-    record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
+def line_in_brief(record: TurnRecord) -> ProposedLine:
+    """Return what a turn that scored or killed taught, in the story's words."""
     section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
     if record.after.died:
         section = "DEATH & DANGER ANALYSIS"
-    line = ProposedLine(section=section, text=told_in_brief(record), turns=[chosen])
-    return KnowledgeAnswer(lines=[line]), asked
+    return ProposedLine(section=section, text=told_in_brief(record), turns=[record.turn])
 
 
 def ask_what_can_go(
@@ -401,33 +360,23 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
     )
 
 
-def update_of(
-    answer: KnowledgeAnswer, question: KnowledgePrompt, episode: int, ephemeral_turns: Collection[int]
-) -> KnowledgeUpdate:
-    """Take the lines of the answer that cite turns which were shown and are not all ephemeral.
+def edit_of(
+    answer: KnowledgeAnswer, known: Sequence[KnowledgeEntry], episode: int, admits: Callable[[KnowledgeLine], bool]
+) -> KnowledgeEdit:
+    """Return the edit that adds the lines of the answer which may be added.
 
-    A line replaces those that it names. If one of these is about points or a danger and the new line is about something
-    else, both stay, because the model may have given a wrong number.
+    A line replaces those that it names by their numbers in ``known``. If one of these is about points or a danger and
+    the new line is about something else, both stay, because the model may have given a wrong number.
     """
     removed: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
-    refused, ephemeral = [], []
     for proposed in answer.lines:
         line = KnowledgeLine(proposed_text(proposed.text), as_sources(episode, proposed.turns))
-        unknown = [turn for turn in proposed.turns if turn not in question.turns]
-        if not line.text:
-            refused.append(f"no text: {line.text}")
-        elif not proposed.turns:
-            refused.append(f"cites no turn: {line.text}")
-        elif unknown:
-            refused.append(f"cites turn {unknown[0]}, which was not shown: {line.text}")
-        elif is_ephemeral(line, episode, ephemeral_turns):
-            ephemeral.append(line.text)
-        else:
-            replaced = [entry for entry in entries_numbered(proposed.replaces, question.known) if entry not in removed]
+        if admits(line):
+            replaced = [entry for entry in entries_numbered(proposed.replaces, known) if entry not in removed]
             removed += [entry for entry in replaced if entry.section not in HARD_WON or _is_about(line, entry.line)]
             added.append(KnowledgeEntry(proposed.section, line))
-    return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
+    return KnowledgeEdit(tuple(removed), tuple(added))
 
 
 def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
