@@ -40,7 +40,8 @@ class Knowledge(KnowledgeManager):
     def insights(self) -> list[KnowledgeEntry]:
         return [KnowledgeEntry(title, line) for title in INSIGHTS for line in self.insight_lines.get(title, ())]
 
-    def admits(self, line: KnowledgeLine) -> bool:
+    def admits(self, line: KnowledgeLine, shown: Collection[int] | None = None) -> bool:
+        del shown
         return bool(line.sources)
 
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
