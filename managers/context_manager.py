@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 from typing_extensions import Unpack, override
@@ -23,7 +22,7 @@ from managers.prompting import (
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import counted, cut_at, cut_middle, without_padding
+from session.text import cut_at, cut_middle, without_padding
 from session.values import Observation, TurnRecord
 
 REASONED = 3
@@ -33,7 +32,7 @@ LONGEST_LIST = 800  # characters: of belongings, or of things in sight
 LONGEST_REASON = 400  # characters
 HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
-HISTORY_TITLES = ("Previous Reasoning and Actions", "And then")
+PREVIOUS, SINCE = "Previous Reasoning and Actions", "Since you came here"
 NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
@@ -262,19 +261,22 @@ class ContextManager(BaseManager):
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
     ) -> Iterator[_Past]:
-        """Yield the turns from index ``first`` on in two blocks, then only those from ``middle`` on, then none.
+        """Yield the turns from index ``first`` on, then only those from ``middle`` on, then none.
 
-        A block is dropped as a whole, so that the server can cache the text between two drops. Only the last turns of
-        the earlier block include reasoning (docs/specification.md, Turn history in prompts).
+        Turns since the player came to this room are a section of their own, which follows the map and the memories of
+        the room: these change when the player moves. A block is dropped as a whole, so that the server can cache the
+        text between two drops. Only the last turns of the earlier block include reasoning (docs/specification.md, Turn
+        history in prompts).
 
         priority: of the last block
         """
         history, is_transcript = self.game_state.action_reasoning_history, not self.config.agent.show_reasoning
         halves = self._entries(history[first:middle]), self._entries(history[middle:])
-        blocks = list(zip(HISTORY_TITLES, filter(None, halves), strict=False))
+        blocks = list(filter(None, halves))
         for dropped in range(len(blocks) + 1):
-            told = told_turns(
-                [entry for _, block in blocks[dropped:] for entry in block],
+            shown = [entry for block in blocks[dropped:] for entry in block]
+            turns = told_turns(
+                shown,
                 self.game_state.action_history,
                 budget.share(HISTORY_SHARE),
                 most,
@@ -282,13 +284,18 @@ class ContextManager(BaseManager):
                 precedes_present=True,
                 is_transcript=is_transcript,
             )
-            sections, answers = [], []
-            for title, block in blocks[dropped:]:
-                turns = list(islice(told, len(block)))
-                answers += [turn.answer for turn in turns if turn.answer is not None]
-                text = ("\n" if is_transcript else "\n\n").join(turn.text for turn in turns)
-                is_last = title == blocks[-1][0]
-                sections.append(PromptSection(title, text, priority if is_last else 8, Place.HISTORY))
+            texts: dict[Place, list[str]] = {Place.HISTORY: [], Place.SINCE: []}
+            answers = []
+            for entry, turn in zip(shown, turns, strict=True):
+                is_earlier = entry.get("turn", 0) <= self.game_state.arrival_turn
+                texts[Place.HISTORY if is_earlier else Place.SINCE].append(turn.text)
+                answers += [] if turn.answer is None else [turn.answer]
+            last = priority if len(blocks) - dropped == 1 else 8
+            sections = [
+                PromptSection(title, ("\n" if is_transcript else "\n\n").join(texts[place]), last, place)
+                for title, place in ((PREVIOUS, Place.HISTORY), (SINCE, Place.SINCE))
+                if texts[place]
+            ]
             yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(
@@ -296,8 +303,8 @@ class ContextManager(BaseManager):
     ) -> list[PromptSection]:
         """Return the sections that have a text and fit, sorted by place. Sections of one title are merged.
 
-        Other sections contain what the past does not, so they are rebuilt whenever part of the past is dropped. A
-        section that was dropped before is not added again.
+        Other sections contain what the past does not, so they are rebuilt whenever part of the past is dropped. Of
+        these, a section that was dropped before is not added again.
         """
         room = self.tokens.characters(budget.tokens) - len(budget.system)
         others = list(others)
@@ -305,9 +312,10 @@ class ContextManager(BaseManager):
         kept: list[PromptSection] = []
         for past in pasts:
             by_title: dict[str, PromptSection] = {}
-            for section in (*past.sections, *self._now(budget, observation, past), *others):
+            learnt = (each for each in (*self._now(budget, observation, past), *others) if each.title not in lost)
+            for section in (*past.sections, *learnt):
                 first = by_title.get(section.title)
-                if section.text and section.title not in lost:
+                if section.text:
                     text = f"{first.text}\n\n{section.text}" if first else section.text
                     by_title[section.title] = replace(first or section, text=text)
             wanted = sorted(by_title.values(), key=lambda section: section.place)
@@ -315,7 +323,7 @@ class ContextManager(BaseManager):
             lost |= {section.title for section in wanted} - {section.title for section in kept}
             if all(section in kept for section in past.sections):
                 break
-        self._dropped += len(lost)
+        self._dropped += len(lost - {section.title for section in kept})
         return kept
 
     def _now(self, budget: _PromptBudget, observation: Observation, past: _Past) -> Iterator[PromptSection]:
@@ -348,13 +356,12 @@ class ContextManager(BaseManager):
         if not described:
             return
         age = self.game_state.turn_count - described.turn
-        ago = f" ({counted(age, 'turn')} ago)" if age else ""
-        if age > self.config.room_description_age_window:
-            ago = f" ({counted(age, 'turn')} ago, some of it may have changed)"
+        is_old = age > self.config.room_description_age_window
+        when = f" (turn {described.turn}{', some of it may have changed' if is_old else ''})" if described.turn else ""
         described_text = without_padding(described.text)
         is_told = any(described_text in each for each in (*past.answers, text))
         shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
-        yield PromptSection(f"ROOM DESCRIPTION{ago}:", shown, 4, Place.ROOM)
+        yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
     def _things_here(self, observation: Observation) -> str:
         """Return the names of the visible objects, without repetition; "" if there are none or they are not known.

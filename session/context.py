@@ -21,13 +21,14 @@ class Place(IntEnum):
     SYNTAX = 3
     OBJECTIVES = 4
     HISTORY = 5
-    MAP = 6
-    ROOM = 7
-    MEMORY = 8
-    HERE = 9
-    PRESENT = 10
-    WARNING = 11
-    CHOICE = 12
+    ROOM = 6
+    MEMORY = 7
+    MAP = 8
+    SINCE = 9
+    HERE = 10
+    PRESENT = 11
+    WARNING = 12
+    CHOICE = 13
 
 
 @dataclass(frozen=True, slots=True)

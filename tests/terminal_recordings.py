@@ -19,7 +19,6 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import Any
 
-from managers.context_manager import HISTORY_TITLES
 from tests.fixtures.command_line import environment
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Resets, Streams
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -102,7 +101,7 @@ class Plays:
         body = handler.server.asked[-1].body
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
         if "action" in schema:
-            is_first = HISTORY_TITLES[0] not in body["messages"][1]["content"]
+            is_first = "## Turn\n1 of " in body["messages"][1]["content"]
             self._turn = 1 if is_first else self._turn + 1
             if self._turn == self.waits_at:
                 self.is_asked.set()

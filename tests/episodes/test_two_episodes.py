@@ -237,9 +237,9 @@ def test_history_and_circles_begin_anew(player: Player) -> None:
     assert any("no point scored" in told for told in circles[0])
     assert not any("no point scored" in told for told in circles[1][:CIRCLING])
     assert circles[1][0] == ""
-    titles = ("How the story began", "Previous Reasoning and Actions", "And then")
+    titles = ("How the story began", "Previous Reasoning and Actions", "Since you came here")
     assert [section(second[0], title) for title in titles] == [""] * len(titles)
-    assert section(second[1], "Previous Reasoning and Actions").startswith("Turn 1:\n")
+    assert section(second[1], "Since you came here").startswith("Turn 1:\n")
 
 
 @pytest.mark.parametrize("way", WAYS[1:])

@@ -76,7 +76,9 @@ def test_the_present_is_shown_as_far_as_it_is_known(
 
 
 def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
-    context = manager(3).get_agent_context(
+    played = manager(3)
+    played.game_state.arrival_turn = 2
+    context = played.get_agent_context(
         MILL, SAID, valid_actions=("north",), rejections=[Rejection("save", "no saving")]
     )
     assert [section.title for section in context.sections] == [
@@ -84,8 +86,9 @@ def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
         "COMMAND SYNTAX",
         "Objectives",
         "Previous Reasoning and Actions",
-        "Map",
         "Location Memory",
+        "Map",
+        "Since you came here",
         "Present",
         "Going round in circles",
         "Not played this turn",
@@ -123,6 +126,20 @@ def test_the_window_slides_in_blocks_so_that_a_prompt_begins_with_the_one_before
     assert [later.startswith(past) for past, later in pairwise(pasts)] == [True, True, True, False, True, True, True]
 
 
+def test_while_the_player_stays_a_prompt_begins_with_the_one_before_map_and_memories_included() -> None:
+    pasts = []
+    for turns in range(5, 9):
+        context = manager(turns)
+        context.game_state.arrival_turn = 5
+        pasts.append(
+            context.get_agent_context(MILL, said(map_="M", memory="E")).render().partition("\n\n## Present")[0]
+        )
+    assert all(
+        later.startswith(past) and "## Location Memory\nE\n\n## Map\nM" in past for past, later in pairwise(pasts)
+    )
+    assert pasts[-1].partition("## Since you came here\n")[2].startswith("Turn 6:")
+
+
 def described(turns: int, text: str, turn: int, location_id: int = 12, **options: Any) -> ContextManager:
     """So many turns were played, and in one of them the story described a room."""
     context = manager(turns, **options)
@@ -130,13 +147,13 @@ def described(turns: int, text: str, turn: int, location_id: int = 12, **options
     return context
 
 
-def test_a_rooms_description_is_shown_with_its_age_and_no_other_rooms() -> None:
+def test_a_rooms_description_is_shown_with_its_turn_and_no_other_rooms() -> None:
     shown = [described(12, "A mill by a brook.", turn).get_agent_context(MILL).render() for turn in (11, 2, 1)]
-    assert "## ROOM DESCRIPTION (1 turn ago):\nA mill by a brook." in shown[0]
-    assert "## ROOM DESCRIPTION (10 turns ago):\nA mill by a brook." in shown[1]
-    assert "## ROOM DESCRIPTION (11 turns ago, some of it may have changed):\nA mill by a brook." in shown[2]
+    assert "## ROOM DESCRIPTION (turn 11):\nA mill by a brook." in shown[0]
+    assert "## ROOM DESCRIPTION (turn 2):\nA mill by a brook." in shown[1]
+    assert "## ROOM DESCRIPTION (turn 1, some of it may have changed):\nA mill by a brook." in shown[2]
     assert "brook" not in described(12, "A mill by a brook.", 2, location_id=13).get_agent_context(MILL).render()
-    assert "## ROOM DESCRIPTION:\nA mill by a brook." in described(12, "A mill by a brook.", 12).get_critic_context(
+    assert "## ROOM DESCRIPTION (turn 12):\nA mill" in described(12, "A mill by a brook.", 12).get_critic_context(
         MILL, "turn wheel"
     )
 
@@ -279,7 +296,7 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
     names = ("known", "SYNTAX", "Objectives", "Map", "Memory")
     assert [name for name in names if any(name in title for title in titles)] == kept
     assert len(titles) == len(kept) + 2
-    assert {"Previous Reasoning and Actions", "Present"} <= {*titles}
+    assert {"Since you came here", "Present"} <= {*titles}
 
 
 def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:

@@ -135,8 +135,8 @@ def learnt(learning: Learning) -> list[PromptSection]:
 
 
 def manager(budget: int) -> ContextManager:
-    """Six turns in a hall with a known description, with a history window of four."""
-    state = GameState(turn_count=6, opening=WORDS)
+    """Six turns, the last two in a hall with a known description, with a history window of four."""
+    state = GameState(turn_count=6, opening=WORDS, arrival_turn=4)
     state.last_room_description, state.last_room_description_location_id = WORDS, 4
     state.last_room_description_turn = 6
     for turn in range(1, 7):
@@ -175,10 +175,10 @@ def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSec
         "COMMAND SYNTAX",
         "ROUTES",
         "Tried here, no visible change",
-        "ROOM DESCRIPTION:",
+        "ROOM DESCRIPTION (turn 6):",
         "Objectives",
         "Location Memory",
-        "And then",
+        "Since you came here",
     ]
     assert kept == ["Present", "Points"]
     lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learnt)))
@@ -186,8 +186,9 @@ def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSec
         "Map",
         "ROUTES",
         "Tried here, no visible change",
-        "ROOM DESCRIPTION:",
+        "ROOM DESCRIPTION (turn 6):",
         "Previous Reasoning and Actions",
+        "Since you came here",
         "Location Memory",
     ]
     assert kept == ["Present", "Points", "Proposed command"]
@@ -205,10 +206,10 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: 
         "COMMAND SYNTAX",
         "Objectives",
         "Previous Reasoning and Actions",
-        "And then",
-        "Map",
-        "ROOM DESCRIPTION:",
+        "ROOM DESCRIPTION (turn 6):",
         "Location Memory",
+        "Map",
+        "Since you came here",
         "Weather",
         "ROUTES",
         "Tried here, no visible change",
