@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 _DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
 _AT_ONCE = 2  # answers of one completion that break off and are asked for again without a pause
 _MOST_MARKS = 3  # of a user prompt: Anthropic's models allow four in a request, one of which marks the instructions
+_HEADING = re.compile(r"^## ", re.MULTILINE)
 _REPORTED_FROM = 5.0  # seconds of waiting for a model that is down
 
 
@@ -114,15 +116,18 @@ class OpenAIModel:
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
 
     def _stable_parts(self, role: Role, user: str) -> tuple[int, ...]:
-        """Return the ends of the parts of the prompt that earlier prompts of the role began with, in characters.
+        """Return the ends of the parts of the prompt that other prompts of the role begin with, in characters.
 
-        The last of them ends where the previous prompt began to differ. A server finds only what ended at a mark in an
-        earlier request, so earlier marks are kept. No part is blank, because servers refuse that.
+        A server finds only what ended at a mark in an earlier request. So earlier marks are kept, and a new one follows
+        the section in which the prompt began to differ from the previous one: most sections grow at their end. No part
+        is blank, because servers refuse that.
         """
         before, marks = self._marked.get(role, ("", ()))
-        lines = zip(user.splitlines(keepends=True)[:-1], before.splitlines(keepends=True), strict=False)
-        end = sum(len(line) for line, _ in takewhile(lambda pair: pair[0] == pair[1], lines))
-        marks = tuple(mark for mark in marks if mark <= end)
+        lines = zip(user.splitlines(keepends=True), before.splitlines(keepends=True), strict=False)
+        same = sum(len(line) for line, _ in takewhile(lambda pair: pair[0] == pair[1], lines))
+        marks = tuple(mark for mark in marks if mark <= same)
+        sections = [heading.start() for heading in _HEADING.finditer(user)]
+        end = next((start for start in sections if start > same), max(sections, default=0))
         if user[max(marks, default=0) : end].strip():
             marks = (*marks, end)[-_MOST_MARKS:]
         self._marked[role] = user, marks
