@@ -7,6 +7,7 @@ and share the remaining room. The agent's prompt consists of sections with prior
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
@@ -63,17 +64,26 @@ class Part:
 
     def fit(self, characters: int) -> tuple[str, int]:
         """Return the text of the part in at most ``characters`` characters, and the number of items in it."""
-        for count in range(len(self.items), 0, -1):
-            kept = self.items[-count:] if self.keeps == "newest" else self.items[:count]
-            text = self._written(kept, characters)
-            if text is not None:
-                return text, count
-        if self.items and characters >= max(self.least, SHORTEST):
-            return cut_middle("\n".join(line.head + line.text for line in kept[0]), characters), 1
-        return (LEFT_OUT if self.items else self.empty), 0
+        count = len(self.items)
+        text = self._written(count, characters)
+        if text is None:
+            fewer = range(1, count)
+            count = bisect_left(fewer, True, key=lambda each: self._written(each, characters) is None)
+            text = self._written(count, characters) if count else None
+        if text is not None:
+            return text, count
+        if characters >= max(self.least, SHORTEST):
+            return cut_middle("\n".join(line.head + line.text for line in self._kept(1)[0]), characters), 1
+        return LEFT_OUT, 0
 
-    def _written(self, items: Sequence[Sequence[Line]], characters: int) -> str | None:
-        """Return the items as text, or ``None`` if they do not fit."""
+    def _kept(self, count: int) -> Sequence[Sequence[Line]]:
+        return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
+
+    def _written(self, count: int, characters: int) -> str | None:
+        """Return that many items as text, or ``None`` if they do not fit. Where some do not fit, no more do."""
+        items = self._kept(count)
+        if not items:
+            return self.empty
         lines = [line for item in items for line in item]
         line_ends = len(lines) - len(items) + len(self.separator) * (len(items) - 1)
         room = characters - sum(len(line.head) for line in lines) - line_ends
