@@ -151,12 +151,13 @@ class TriedCommands(BaseManager):
         tries = self.game_state.tries.latest_first(here.num) if here is not None else ()
         listed = []
         for command, turns in tries:
-            latest, news, told = turns[-1], self.game_state.tries.news(turns), ""
+            latest, told = turns[-1], ""
             is_on_map = self.config.map.shown and self.movements.is_direction(self.movements.exit_of(command))
             if is_on_map or is_routine(command) or latest.did_something or latest.is_in_fight:
                 continue
             if latest.before.noticed is None:
                 continue
+            news = self.game_state.tries.news(turns)
             if news is not None:
                 answer = one_line(_ASIDE.sub("", news.after.text)).strip('"') or one_line(news.after.text)
                 told = f' (turn {news.turn}: "{cut_at(answer, LONGEST_NEWS, "…")}")'

@@ -55,14 +55,11 @@ class Tries:
         Moves are omitted, because a way may be walked repeatedly. The list is empty unless the whole world state was
         the same at least once.
         """
-        here = None if now.location is None else now.location.num
-        same = [
-            turn
-            for turn in self.of(here, command)
-            if now.noticed is not None and turn.before.noticed == now.noticed and not turn.moved
-        ]
-        is_known = any(turn.before.world_hash == now.world_hash != "" for turn in same)
-        return [one_line(turn.after.text) for turn in same] if is_known else []
+        here, noticed = None if now.location is None else now.location.num, now.noticed
+        stays = [turn for turn in self.of(here, command) if not turn.moved]
+        if noticed is None or not any(turn.before.world_hash == now.world_hash != "" for turn in stays):
+            return []
+        return [one_line(turn.after.text) for turn in stays if turn.before.noticed == noticed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ def draw_text(graph: MapGraph, here: int | None = None) -> str:
 def draw_around(graph: MapGraph, here: int) -> list[str]:
     """Return the lines of a drawing of the rooms at most one move away."""
     near = neighbourhood(graph, here, 1)
-    part = MapGraph(rooms={room_id: graph.rooms[room_id] for room_id in near})
-    for from_id in near:
-        ways = graph.connections.get(from_id, {})
-        part.connections[from_id] = {command: to_id for command, to_id in ways.items() if to_id in near}
-    return _drawn(part, here)[0]
+    ways = {
+        from_id: {command: to_id for command, to_id in graph.connections.get(from_id, {}).items() if to_id in near}
+        for from_id in near
+    }
+    return _drawn(MapGraph(rooms={room_id: graph.rooms[room_id] for room_id in near}, connections=ways), here)[0]
 
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:

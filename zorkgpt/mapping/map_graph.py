@@ -22,6 +22,7 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PlainSerializer,
+    PrivateAttr,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -196,6 +197,8 @@ class MapGraph(BaseModel):
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
+    _sources: dict[int, set[int]] = PrivateAttr(default_factory=dict)
+    """The locations from which edges lead to a location, by its id."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -205,6 +208,7 @@ class MapGraph(BaseModel):
         for from_id, exits in self.connections.items():
             for location_id in (from_id, *exits.values()):
                 self.rooms.setdefault(location_id, Room(id=location_id, name=""))
+        self._find_sources()
         for edge in [edge for edge, words in self.exit_refusals.items() if words == _DEADLY]:
             del self.exit_refusals[edge]
             self.exit_deaths.setdefault(edge, "you died")
@@ -212,17 +216,22 @@ class MapGraph(BaseModel):
             self.metadata.pop(key, None)
         return self
 
+    def _find_sources(self) -> None:
+        self._sources = {}
+        for from_id, exits in self.connections.items():
+            for to_id in exits.values():
+                self._sources.setdefault(to_id, set()).add(from_id)
+
     def ways_back(self, location_id: int) -> dict[str, int]:
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location.
         """
         sources: defaultdict[str, set[int]] = defaultdict(set)
-        for from_id, exits in self.connections.items():
-            if from_id != location_id and location_id in exits.values():
-                for exit_, to_id in exits.items():
-                    if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
-                        sources[OPPOSITES[exit_]].add(from_id)
+        for from_id in self._sources.get(location_id, set()) - {location_id}:
+            for exit_, to_id in self.connections[from_id].items():
+                if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
+                    sources[OPPOSITES[exit_]].add(from_id)
         return {
             exit_: min(from_ids)
             for exit_, from_ids in sorted(sources.items())
@@ -310,6 +319,10 @@ class MapGraph(BaseModel):
         self.add_exits(from_id, (exit,))
         self.add_room(to_id)
         self.connections.setdefault(from_id, {})[exit] = to_id
+        if before is None:
+            self._sources.setdefault(to_id, set()).add(from_id)
+        elif before != to_id:
+            self._find_sources()
         for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
             failures.pop(edge, None)
         if before is None:

@@ -56,6 +56,7 @@ class MapStore(SharedStore):
             for name in MapGraph.model_fields:
                 setattr(self.graph, name, getattr(restored, name))
             self.graph.__pydantic_extra__ = restored.model_extra
+            self.graph.__pydantic_private__ = restored.__pydantic_private__
             self._written = {self.digest}
             self._signature = None
 

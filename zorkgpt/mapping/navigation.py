@@ -27,39 +27,40 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     if here not in graph.rooms:
         return ""
     moves = neighbourhood(graph, here, radius - 1)
-    has_exits = (room for room in moves if _ways(graph, room) or _untried_exits(graph, room))
+    frontier = {room: _untried_exits(graph, room) for room in graph.rooms}
+    has_exits = (room for room in moves if _ways(graph, room) or frontier[room])
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_ways_told(graph, room, shown)]
-        untried = _untried_exits(graph, room, shows_barred=room != here)
+        untried = _untried_exits(graph, room, shows_barred=False) if room == here else frontier[room]
         parts += [f"untried: {untried}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     routes = routes_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in routes if room not in named and not _untried_exits(graph, room)]
+    others = [room for room in routes if room not in named and not frontier[room]]
     known = [f"{_label(graph, room)} ({len(routes[room].commands)})" for room in others]
-    lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, shown)], FARTHEST_SHOWN)
+    farther = {room: exits for room, exits in frontier.items() if room not in shown}
+    lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, farther)], FARTHEST_SHOWN)
     lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
     return "\n".join(lines)
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
-    return "".join(
-        _first_of("Untried exits (moves from the start)", [*_untried(graph, routes_from(graph, here))], 1000)
-    )
+    frontier = {room: _untried_exits(graph, room) for room in graph.rooms}
+    untried = [*_untried(graph, routes_from(graph, here), frontier)]
+    return "".join(_first_of("Untried exits (moves from the start)", untried, 1000))
 
 
-def _untried(graph: MapGraph, routes: Mapping[int, Route], left_out: Collection[int] = ()) -> Iterator[str]:
-    """Yield each room that has untried exits, with these and its moves: those in reach first, nearest first."""
+def _untried(graph: MapGraph, routes: Mapping[int, Route], frontier: Mapping[int, str]) -> Iterator[str]:
+    """Yield each room of the frontier with its untried exits and its moves: those in reach first, nearest first."""
     for room in (*routes, *sorted(graph.rooms.keys() - routes)):
-        exits = "" if room in left_out else _untried_exits(graph, room)
-        if exits:
+        if frontier.get(room):
             moves = len(routes[room].commands) if room in routes else "no way known"
-            yield f"{_label(graph, room)}: {exits} ({moves})"
+            yield f"{_label(graph, room)}: {frontier[room]} ({moves})"
 
 
 def _label(graph: MapGraph, room: int) -> str:
