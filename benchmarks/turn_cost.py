@@ -72,6 +72,7 @@ BARS: Mapping[str, Bar] = {
     "prompt tokens, p95": Bar(5000, 8000),
     "time, ms, p50": Bar(5, 5, is_time=True),
     "time, ms, p95": Bar(15, 15, is_time=True),
+    "function calls": Bar(50_000, 55_000),
     "forced writes": Bar(1.3, 1.3),
     "file replacements": Bar(2, 2),
     "journal, bytes": Bar(2600, 2600),
@@ -232,14 +233,15 @@ def _insights(_number: int, turns: Sequence[int]) -> dict[str, object]:
     return {"reasoning": "From the summary.", "deaths": [], "insights": [insight]}
 
 
-class DiskCalls:
-    """Counts, while it is open, the calls of this thread that force a file to the disk or replace one.
+class Calls:
+    """Counts, while it is open, the calls of this thread: all, and those that force a file to the disk or replace one.
 
     Python tells a profiler of every call of a built-in function, so nothing of the program has to be replaced. It makes
     the program slower.
     """
 
     def __init__(self) -> None:
+        self.all = 0
         self.forced_writes = 0
         self.replacements = 0
 
@@ -251,6 +253,7 @@ class DiskCalls:
         sys.setprofile(None)
 
     def _count(self, _frame: FrameType, event: str, called: object) -> None:
+        self.all += event in {"call", "c_call"}
         if event == "c_call":
             self.forced_writes += called is os.fsync or called is os.fdatasync
             self.replacements += called is os.replace or called is os.rename
@@ -328,10 +331,12 @@ def _old_memory(number: int) -> Memory:
 class Measured:
     """What one walkthrough cost.
 
+    calls: of functions of Python, in all
     forced_writes, replacements: of files, in all
     """
 
     cost: Cost
+    calls: int
     forced_writes: int
     replacements: int
 
@@ -342,6 +347,7 @@ class Measured:
             "model calls": cost.calls_a_turn,
             "prompt tokens": fmean(cost.all_tokens),
             "prompt tokens, p95": percentile_95(cost.all_tokens),
+            "function calls": self.calls / turns,
             "forced writes": self.forced_writes / turns,
             "file replacements": self.replacements / turns,
             "journal, bytes": cost.journal_bytes / turns,
@@ -350,8 +356,8 @@ class Measured:
 
 def measure(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Measured:
     """Play the walkthrough cold, or warm with memories of these rooms, and count."""
-    with work_folder(rooms) as folder, DiskCalls() as disk:
-        return Measured(play(walkthrough, folder), disk.forced_writes, disk.replacements)
+    with work_folder(rooms) as folder, Calls() as calls:
+        return Measured(play(walkthrough, folder), calls.all, calls.forced_writes, calls.replacements)
 
 
 def measure_times(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> dict[str, float]:
