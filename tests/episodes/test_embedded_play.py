@@ -71,7 +71,7 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
 
 def played(seed: int, folder: Path) -> list[str]:
     """The commands of a short run with that seed."""
-    overrides = {"game.seed": seed, "zork_game_workdir": folder / "work", "max_turns_per_episode": 8}
+    overrides = {"game.seed": seed, "zork_game_workdir": folder / "work", "max_turns_per_episode": 5}
     configuration = load_configuration(overrides | {"llm.engine": "embedded"}, {}, folder).configuration
     commands: list[str] = []
 

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -219,19 +221,22 @@ def test_a_map_that_cannot_be_read_is_kept_beside_a_new_one(work: Path, play: Ca
     assert kept.name != "map_state.json"
 
 
-@pytest.mark.parametrize("name", ["Memories.md", "story.json", "episodes.json", "map_state.json"])
-def test_a_lock_that_somebody_holds_is_waited_for_and_then_said(
-    work: Path, play: Callable[..., Ran], name: str
-) -> None:
-    before, memories = listing(work.parent), (work / "Memories.md").read_text()
-    with FileLock(work / f"{name}.lock"):
-        line = the_line(play())
-    assert f"{work / name} is still locked by another program after 10 s" in line
-    after = listing(work.parent)
-    changed = {place for place in before if after[place] != before[place]}
-    # The map is due last: what the turns before that taught of locations stands in its file already.
-    assert changed <= ({"work/Memories.md"} if name == "map_state.json" else set())
-    assert set(memories.splitlines()) <= set((work / "Memories.md").read_text().splitlines())
+def test_a_lock_that_somebody_holds_is_waited_for_and_then_said(work: Path, server: MisbehavingServer) -> None:
+    before = listing(work)
+    names = ("Memories.md", "story.json", "episodes.json", "map_state.json")
+    with ExitStack() as held, ThreadPoolExecutor() as pool:
+        folders = [shutil.copytree(work, work.parent / f"locked {name}") for name in names]
+        for name, folder in zip(names, folders, strict=True):
+            held.enter_context(FileLock(folder / f"{name}.lock"))
+        run = ("run", "--max-turns", "12", "--quiet", "--base-url", server.base_url, "--workdir")
+        shown = list(pool.map(lambda folder: ran(folder, *run, "."), folders))
+    for name, folder, each in zip(names, folders, shown, strict=True):
+        assert f"{name} is still locked by another program after 10 s" in the_line(each)
+        after = listing(folder)
+        changed = {place for place in before if after[place] != before[place]}
+        # The map is due last: what the turns before that taught of locations stands in its file already.
+        assert changed <= ({"Memories.md"} if name == "map_state.json" else set())
+        assert set(MEMORIES.splitlines()) <= set((folder / "Memories.md").read_text().splitlines())
 
 
 @pytest.mark.parametrize("option", ["simple_memory.memory_file", "knowledge_file", "map_state_file"])
