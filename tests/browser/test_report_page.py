@@ -20,7 +20,7 @@ from tests.browser.conftest import OpenReport
 from tests.fixtures.report_data import data_in, seen_in
 from tests.fixtures.typed_command import typed
 from tests.fixtures.unplayed_report import HOSTILE, ablation_of, index_of, report_of, run_of
-from zorkgpt.report.server import Edition, ReportServer
+from zorkgpt.report.server import ReportServer
 
 pytestmark = pytest.mark.slow
 
@@ -316,14 +316,13 @@ def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_scree
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def edition(turns: int, *, follow: bool = True, number: int = 1) -> Edition:
-    report: dict[str, Any] = {**report_of(run_of(turns, number=number)), "follow": follow}
-    return Edition.of(json.dumps(report).encode())
+def content(turns: int, *, follow: bool = True, number: int = 1) -> bytes:
+    return json.dumps({**report_of(run_of(turns, number=number)), "follow": follow}).encode()
 
 
 @pytest.fixture
 def server() -> Iterator[ReportServer]:
-    with ReportServer(0, edition(10)) as server:
+    with ReportServer(0, content(10)) as server:
         yield server
 
 
@@ -336,7 +335,7 @@ def test_whoever_reads_the_latest_turn_is_led_on_and_nobody_else(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{server.url}#e1t{read}")
     expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {read}")
-    server.edition = edition(12, follow=False)
+    server.content = content(12, follow=False)
     expect(page.get_by_role("slider", name="Turn")).to_have_attribute("max", "12")
     expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {then}")
     before = len(asked)
@@ -351,7 +350,7 @@ def test_a_run_that_begins_later_is_shown_at_its_latest_turn(browser: Browser, s
     page.goto(f"{server.url}#e1t4")
     expect(page.get_by_role("article")).to_have_attribute("aria-label", "Episode 1, turn 4")
     for turns in (6, 7):
-        server.edition = edition(turns, number=2)
+        server.content = content(turns, number=2)
         expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {turns}")
     page.close()
 

@@ -33,7 +33,7 @@ from zorkgpt.cli.commands import (
     watch,
 )
 from zorkgpt.cli.commands import map as map_command
-from zorkgpt.cli.terminal import LogToStderr, discard_stdout, open_missing_streams, print_error
+from zorkgpt.cli.terminal import LogTo, discard_stdout, open_missing_streams, print_error
 
 app = typer.Typer(
     name="zorkgpt",
@@ -89,7 +89,7 @@ def main() -> None:
     """
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
-    logging.basicConfig(handlers=[LogToStderr(logging.WARNING)])
+    logging.basicConfig(handlers=[LogTo(lambda record: print_error(f"zorkgpt: {record.getMessage()}"))])
     warnings.showwarning = lambda message, *_place, **_more: print_error(f"zorkgpt: {message}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

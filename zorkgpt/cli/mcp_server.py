@@ -22,7 +22,7 @@ from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
 from session.text import cut_at, one_line
-from zorkgpt.cli.pages import RunPages
+from zorkgpt.cli.pages import RunPage, page_data
 from zorkgpt.cli.terminal import printable
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.played_run import read_run
@@ -228,7 +228,7 @@ def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha
 
     @server.resource("zorkgpt://report", title="Report of the run, a page for a browser", mime_type="text/html")
     def report() -> str:
-        return page_with(RunPages([folder()], configuration).data())
+        return page_with(page_data([RunPage(folder(), configuration)]))
 
     try:
         server.run("stdio")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -36,77 +36,63 @@ PAUSE = 4
 """A run that is being played is repeated again after so many times as long as its latest repetition took."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
-    """A run that was repeated.
+class RunPage:
+    """Makes the page of a run, again and again while the run is played.
 
-    notes: why it could not be repeated to its end
-    size: of its journal then, in bytes
-    due: when it may be repeated again, on the monotonic clock
+    now: the configuration of the command
     """
 
-    repetition: Repetition
-    notes: tuple[Note, ...]
-    size: int
-    due: float
-
-
-class RunPages:
-    """Makes a page of the runs in these folders as they are now. ``configuration`` is that of the command."""
-
-    def __init__(self, folders: Sequence[Path], configuration: GameConfiguration) -> None:
-        self.folders = folders
-        self._configuration = configuration
-        self._sizes: dict[Path, int] = {}
-        self._repeated: dict[Path, _Repeated] = {}
-
-    def data(self) -> PageData:
-        """Return the page's data. Raises ``StoreError`` for a run without a manifest."""
-        runs = tuple(map(self._page, self.folders))
-        return PageData(MAKER, runs, follow=any(run.figures.run.state == "playing" for run in runs))
+    def __init__(self, folder: Path, now: GameConfiguration) -> None:
+        self.folder = folder
+        self._now = now
+        self._size = -1  # of the journal in bytes, in the latest page
+        self._repeated_size = -1  # of the journal in bytes, in the latest repetition
+        self._due = 0.0  # when the run may be repeated again, on the monotonic clock
+        self._repetition = Repetition()
+        self._notes: list[Note] = []  # why the run could not be repeated to its end
 
     @property
     def has_news(self) -> bool:
-        """Whether a journal has grown since the last page, or its run is due to be repeated again."""
-        sizes = {folder: _size(folder) for folder in self.folders}
-        return sizes != self._sizes or any(self._is_due(folder, size) for folder, size in sizes.items())
+        """Whether the journal has grown since the latest page, or the run is due to be repeated again."""
+        size = _size(self.folder)
+        return size != self._size or self._is_due(size)
 
-    def _is_due(self, folder: Path, size: int) -> bool:
-        repeated = self._repeated[folder]
-        return size != repeated.size and time.monotonic() >= repeated.due
-
-    def _page(self, folder: Path) -> PageRun:
-        size = self._sizes[folder] = _size(folder)
-        run = read_run(folder)
+    def read(self) -> PageRun:
+        """Return the content of the page. Raises ``StoreError`` for a run without a manifest."""
+        self._size = _size(self.folder)
+        run = read_run(self.folder)
         is_played = run.summary.state == "playing"
-        if folder not in self._repeated or not is_played or self._is_due(folder, size):
-            self._repeated[folder] = self._repeat(folder, run)
-        repeated = self._repeated[folder]
-        notes = [*repeated.notes]
+        if not is_played or self._is_due(self._size):
+            self._repeat(run)
+        notes = [*self._notes]
         if run.summary.state == "damaged":
             notes.insert(0, Note(f"{run.summary.reason}. What was played up to there is shown."))
         elif is_played:
             text = "The run is being played: the prompts of its latest turns and what these taught come a little later."
             notes.insert(0, Note(text))
-        if repeated.repetition.is_whole:
-            return page_of_run(run, repeated.repetition, notes=notes)
-        known, graph = read_end(folder, run, lambda text: notes.append(Note(text)))
-        return page_of_run(run, repeated.repetition, known, graph, notes)
+        if self._repetition.is_whole:
+            return page_of_run(run, self._repetition, notes=notes)
+        known, graph = read_end(self.folder, run, lambda text: notes.append(Note(text)))
+        return page_of_run(run, self._repetition, known, graph, notes)
 
-    def _repeat(self, folder: Path, run: PlayedRun) -> _Repeated:
-        start, size, repetition, notes = time.monotonic(), _size(folder), Repetition(), list[Note]()
+    def _is_due(self, size: int) -> bool:
+        return size != self._repeated_size and time.monotonic() >= self._due
+
+    def _repeat(self, run: PlayedRun) -> None:
+        start, repetition = time.monotonic(), Repetition()
+        self._repeated_size, self._repetition, self._notes = _size(self.folder), repetition, []
         once_more = partial(
-            repeat, folder, self._configuration, show=repetition.see, asked=repetition.hear, meet=repetition.meet
+            repeat, self.folder, self._now, show=repetition.see, asked=repetition.hear, meet=repetition.meet
         )
         try:
             try:
                 replayed = once_more(salvages=run.summary.state in ("damaged", "playing"))
             except StoreError as error:
                 replayed = once_more(salvages=True)
-                notes.append(Note(f"{error}. What the journal still tells is shown."))
+                self._notes.append(Note(f"{error}. What the journal still tells is shown."))
         except ZorkGPTError as error:
             text = f"The run could not be repeated, so prompts and what each turn taught are missing: {error}."
-            notes.append(Note(text))
+            self._notes.append(Note(text))
         else:
             repetition.end(is_whole=replayed.difference is None)
             if replayed.difference is not None:
@@ -114,9 +100,15 @@ class RunPages:
                     "This version of the program plays the run differently from here on, so later prompts and what "
                     f"later turns taught are missing: line {replayed.difference.line} of the journal."
                 )
-                notes.append(Note(text, repetition.moment))
+                self._notes.append(Note(text, repetition.moment))
         now = time.monotonic()
-        return _Repeated(repetition, tuple(notes), size, now + PAUSE * (now - start))
+        self._due = now + PAUSE * (now - start)
+
+
+def page_data(pages: Iterable[RunPage]) -> PageData:
+    """Return the data of a page of these runs as they are now. Raises ``StoreError`` for a run without a manifest."""
+    runs = tuple(page.read() for page in pages)
+    return PageData(MAKER, runs, follow=any(run.figures.run.state == "playing" for run in runs))
 
 
 def _size(folder: Path) -> int:
@@ -126,7 +118,7 @@ def _size(folder: Path) -> int:
 
 
 def update_site(
-    workdir: Path, folders: Sequence[Path], to: Path, now: GameConfiguration, played: dict[Path, RunPages] | None = None
+    workdir: Path, folders: Sequence[Path], to: Path, now: GameConfiguration, played: dict[Path, RunPage] | None = None
 ) -> tuple[int, int]:
     """Write what is new in the runs of these folders, and return how many runs there are and how many pages are new.
 
@@ -172,25 +164,24 @@ def _row(workdir: Path, run: RunSummary) -> IndexedRun:
 
 
 def _write_row(
-    workdir: Path, folder: Path, page: Path, now: GameConfiguration, played: dict[Path, RunPages] | None
+    workdir: Path, folder: Path, page: Path, now: GameConfiguration, played: dict[Path, RunPage] | None
 ) -> IndexedRun:
     """Write the page of a run unless it has no manifest or no journal, and return its row."""
     before = played.pop(folder, None) if played else None
-    pages = before or RunPages([folder], now)
+    run_page = before or RunPage(folder, now)
     try:
-        data = pages.data()
+        data = page_data([run_page])
     except StoreError:
         return _row(workdir, summarise(folder))
     follows = data.follow and played is not None
     _publish(replace(data, follow=follows), page, f"{folder.name}.json" if follows or before else "")
     if follows and played is not None:
-        played[folder] = pages
+        played[folder] = run_page
     figures, name = data.runs[0].figures, folder.relative_to(workdir)
-    known = [use.dollars for use in figures.usage if use.dollars is not None]
     return replace(
         _row(workdir, replace(figures.run, folder=folder)),
         scores=tuple(episode.score for episode in figures.episodes),
-        dollars=sum(known) if known else None,
+        dollars=figures.dollars,
         link=quote(bytes(name.with_name(page.name))),
     )
 
@@ -238,7 +229,7 @@ def repeat(
 
 def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
     """Write the page of these runs, and return the lines to print about it. Raises ``StoreError``."""
-    data = RunPages(folders, now).data()
+    data = page_data(RunPage(folder, now) for folder in folders)
     size = write_page(data, to)
     notes = [f"Run {run.figures.run.run_id}: {note.text}" for run in data.runs for note in run.notes]
     return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {size / 1e6:.1f} MB: open it in a browser."]

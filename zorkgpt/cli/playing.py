@@ -9,8 +9,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from typing import NoReturn
 
 import typer
@@ -22,11 +22,10 @@ from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.opening import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
-from session.errors import ConfigurationError, WaitInterrupted
+from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal
 from session.game_configuration import GameConfiguration
-from session.memory import MemoryStatus
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line
@@ -36,7 +35,8 @@ from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, printable
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import LEAVING
-from zorkgpt.report.figures import Gains
+from zorkgpt.report.figures import gains_line
+from zorkgpt.report.played_run import read_run
 
 OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _LOG = logging.getLogger(__name__)
@@ -62,13 +62,11 @@ class Watching:
     keyboard: Keyboard
     repeated: tuple[str, ...]
     delay: float = 0.0
-    gains: Gains = field(default_factory=Gains)
     _next_progress: float = 0.0
 
     def show(self, event: Event) -> None:
         """Put an event on the screen."""
         self.trace(event)
-        self.gains.see(event)
         self.keyboard.see(event)
         self.screen.show(event)
 
@@ -96,8 +94,6 @@ class Watching:
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
         run.orchestrator.delay = self.delay
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
-        for event in before:
-            self.gains.see(event)
         if run.is_played and not self.screen.is_json:
             self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))
         try:
@@ -143,12 +139,11 @@ class Watching:
     def _print_gains(self, run: Run) -> None:
         """Print what this run has learnt, scored and cost."""
         learning = run.orchestrator.learning
-        routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
-        kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
-        believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
-        book, rooms = routes.book if routes else RouteBook(), len(learning.get(MapManager).game_map.rooms)
-        if line := self.gains.line(rooms, book, believed, run.model.spending):
-            print_folded(line, indent=0)
+        routes, rooms = learning.find(RouteManager), learning.get(MapManager).game_map.rooms
+        with suppress(StoreError):  # the folder is gone, which the next line says
+            played = read_run(run.folder)
+            if line := gains_line(played, len(rooms), routes.book if routes else RouteBook(), run.model.spending):
+                print_folded(line, indent=0)
 
     def _print_hint(self, news: str, run: Run) -> None:
         """Print how the run goes on, if it can, after the ``news``."""

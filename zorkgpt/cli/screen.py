@@ -50,7 +50,7 @@ from session.resolved_configuration import as_settings
 from session.text import counted, cut_at, one_line
 from session.values import Observation, TurnRecord
 from zorkgpt.cli.map_text import draw_around
-from zorkgpt.cli.terminal import discard_stdout, print_error, print_line, printable, set_echo
+from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, printable, set_echo
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.embedded.model_store import Stage
 from zorkgpt.llm.language_model import Role
@@ -286,7 +286,7 @@ class LiveView:
     def __enter__(self) -> Self:
         root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
         self._logging_before = root.handlers, models.level
-        root.handlers = [_LogToView(self)]
+        root.handlers = [LogTo(self._log, logging.INFO)]
         models.setLevel(logging.INFO)
         self.look()
         set_echo(on=False)  # what is typed ahead would appear within the panel
@@ -362,6 +362,13 @@ class LiveView:
         """Print a line above the panel."""
         with self._drawing:
             self._console.print(Text(printable(line), style="magenta"))
+
+    def _log(self, record: logging.LogRecord) -> None:
+        """Show a warning above the panel, and why a model is asked again in its last line."""
+        if record.levelno >= logging.WARNING:
+            self.tell(record.getMessage())
+        else:
+            self.trouble = record.getMessage()
 
     def _does(self, activity: str, ago: float = 0.0) -> None:
         self.activity, self._since, self.trouble = activity, time.monotonic() - ago, ""
@@ -463,21 +470,6 @@ def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
         if len(lines) <= LIST_LINES:
             break
     return lines
-
-
-class _LogToView(logging.Handler):
-    """Shows log messages: warnings above the panel, and why a model is asked again in its last line."""
-
-    def __init__(self, view: LiveView) -> None:
-        super().__init__(logging.INFO)
-        self._view = view
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show the message."""
-        if record.levelno >= logging.WARNING:
-            self._view.tell(record.getMessage())
-        else:
-            self._view.trouble = record.getMessage()
 
 
 _DESCRIPTIONS: dict[Stage, str] = {

@@ -21,7 +21,7 @@ from session.processes import program
 from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from session.files.markdown import MarkdownProblem
     from zorkgpt.ablation.random_player import Estimate
@@ -196,12 +196,16 @@ def of_maximum(score: int | None, most: int | None) -> str:
     return as_count(score) if score is None or most is None else f"{score}/{most}"
 
 
-class LogToStderr(logging.Handler):
-    """Prints log messages as lines on stderr."""
+class LogTo(logging.Handler):
+    """Passes log messages to a function."""
+
+    def __init__(self, show: Callable[[logging.LogRecord], None], level: int = logging.WARNING) -> None:
+        super().__init__(level)
+        self._show = show
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the message."""
-        print_error(f"zorkgpt: {record.getMessage()}")
+        """Pass a message on."""
+        self._show(record)
 
 
 def open_missing_streams() -> None:

@@ -24,7 +24,6 @@ from managers.route_manager import ROUTES_FILE
 from managers.routes.document import RouteBook, parse_routes
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
-from session.files.run_folders import AT_END, AT_START
 from session.game_configuration import GameConfiguration, PriceOptions
 from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
@@ -33,7 +32,7 @@ from session.text import counted, one_line
 from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, read_run, text_of
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of
 from zorkgpt.report.run_summary import RunSummary
 
 
@@ -257,6 +256,12 @@ class RunFigures:
     metrics: Metrics
     usage: tuple[RoleUsage, ...]
 
+    @property
+    def dollars(self) -> float | None:
+        """Of the calls with a known price; ``None`` if there are none."""
+        known = [role.dollars for role in self.usage if role.dollars is not None]
+        return sum(known) if known else None
+
 
 def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> RunFigures:
     """Return the figures of the run; ``prices`` of models override those that it was begun with."""
@@ -371,143 +376,66 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered,
                 yield event, ObjectivesAnswer.model_validate(event.answer).objectives
 
 
-class Gains:
-    """Follows the events of a run, for the line at its end. A walk to a location is not a route.
+def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spending) -> str:
+    """Return a line on what was learnt, the first and the last episode's score, and the cost; "" without an episode.
 
-    An event that is seen twice counts once.
+    locations, book: what is on the map and which routes are known now
     """
-
-    def __init__(self) -> None:
-        self._scores: dict[int, int | None] = {}
-        self._most: int | None = None
-        self._route: int | None = None
-        self._points: dict[int, int] = {}
-        self._follows = False
-
-    def see(self, event: Event) -> None:
-        """Take an event into account."""
-        if isinstance(event, EpisodeStarted):
-            episode, seen = event.episode, event.opening
-            self._route, self._points, self._follows = None, {}, False
-        elif isinstance(event, TurnPlayed):
-            record = event.record
-            episode, seen = record.episode, record.after
-            set_out = record.proposals[-1]
-            if not record.is_of_route or set_out.wants_way:
-                self._follows = record.is_of_route and set_out.follow is not None
-                self._route = set_out.follow or self._route
-            if self._follows:
-                self._points[record.turn] = record.score_change or 0
-        else:
-            return
-        if seen.score is None:
-            self._scores.setdefault(episode, None)
-        else:
-            self._scores[episode], self._most = seen.score, seen.max_score
-
-    def line(self, locations: int, book: RouteBook, memories: int, spending: Spending) -> str:
-        """Return a line on what was learnt, the first and the last episode's score, and the cost; "" without events.
-
-        locations: how many are on the map now
-        book: the routes that are known now
-        memories: how many are remembered beyond this episode
-        spending: of the whole run
-        """
-        if not self._scores:
-            return ""
-        learnt = (
-            counted(locations, "location"),
-            counted(len(book.routes), "route"),
-            counted(memories, "memory", "memories"),
-        )
-        dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
-        cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
-        return f"Learnt so far: {', '.join(learnt)}.{self._scored(book)}{cost}"
-
-    def _scored(self, book: RouteBook) -> str:
-        scores = {episode: score for episode, score in self._scores.items() if score is not None}
-        if not scores:
-            return ""
-        first, last = min(scores), max(scores)
-        points = counted(scores[first], "point") if self._most is None else f"{scores[first]} of {self._most} points"
-        scored = f" Episode {first}: {points}"
-        if last != first:
-            scored += f"; episode {last}: {scores[last]}"
-        if by_route := sum(self._points.values()):
-            route = None if self._route is None else book.find(self._route)
-            scored += f", of which {by_route} by a route{f' of episode {route.episode}' if route else ''}"
-        return f"{scored}."
+    if not run.episodes:
+        return ""
+    memories = sum(
+        memory.status != MemoryStatus.SUPERSEDED for each in (run.memories or {}).values() for memory in each
+    )
+    learnt = (
+        counted(locations, "location"),
+        counted(len(book.routes), "route"),
+        counted(memories, "memory", "memories"),
+    )
+    line = f"Learnt so far: {', '.join(learnt)}."
+    seen = {
+        episode.started.episode: [each for each in episode.observations if each.score is not None]
+        for episode in run.episodes
+    }
+    latest = {episode: observations[-1] for episode, observations in seen.items() if observations}
+    if latest:
+        first, last = min(latest), max(latest)
+        score, most = latest[first].score, latest[last].max_score
+        points = counted(score or 0, "point") if most is None else f"{score} of {most} points"
+        line += f" Episode {first}: {points}"
+        line += f"; episode {last}: {latest[last].score}" if last != first else ""
+        line += _by_route(run.episodes[-1], book) + "."
+    dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
+    return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownOfStory:
-    """How much of a story was known at one moment.
+def _by_route(episode: PlayedEpisode, book: RouteBook) -> str:
+    """Return how many points of an episode were won by a route, "" for none. A walk to a location is not a route."""
+    number, follows, points = None, False, 0
+    for turn in episode.turns:
+        record, proposal = turn.played.record, turn.played.record.proposals[-1]
+        if not record.is_of_route or proposal.wants_way:
+            follows = record.is_of_route and proposal.follow is not None
+            number = proposal.follow or number
+        points += (record.score_change or 0) if follows else 0
+    if not points:
+        return ""
+    route = None if number is None else book.find(number)
+    return f", of which {points} by a route{f' of episode {route.episode}' if route else ''}"
 
-    memories: those that are believed
-    knowledge: lines about the game as a whole
+
+def known_in(copies: Path) -> dict[str, int] | None:
+    """Count the believed memories, lines of knowledge, rooms and routes in copies of the shared files.
+
+    Returns ``None`` if the run folder has no such copies. Raises ``StoreError``.
     """
-
-    memories: int
-    knowledge: int
-    rooms: int
-    routes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PointsReached:
-    """The turn after which an episode had won some points for the first time."""
-
-    episode: int
-    seed: Seed
-    turn: int
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """A run among others.
-
-    at_start, at_end: what was known; ``None`` if the run keeps no copy of that
-    """
-
-    figures: RunFigures
-    at_start: KnownOfStory | None
-    at_end: KnownOfStory | None
-
-    @property
-    def calls(self) -> int:
-        """Of all models, answered or not."""
-        return sum(role.calls for role in self.figures.usage)
-
-    @property
-    def dollars(self) -> float | None:
-        """Of the calls whose price is known; ``None`` if there are none."""
-        known = [role.dollars for role in self.figures.usage if role.dollars is not None]
-        return sum(known) if known else None
-
-    def reached(self, score: int) -> tuple[PointsReached, ...]:
-        """Return the episodes that had that many points, oldest first."""
-        turns = ((each, each.turns_to(score)) for each in self.figures.episodes)
-        return tuple(PointsReached(each.episode, each.seed, turn) for each, turn in turns if turn is not None)
-
-
-def compared_run(folder: Path, prices: Mapping[str, PriceOptions]) -> ComparedRun:
-    """Return the run in that folder for a comparison; ``prices`` override those that it was begun with.
-
-    Raises ``StoreError``.
-    """
-    return ComparedRun(figures_of(read_run(folder), prices), _known(folder / AT_START), _known(folder / AT_END))
-
-
-def _known(copies: Path) -> KnownOfStory | None:
-    """Return what the copies of the shared files in a run folder hold, ``None`` if there are none."""
     if not copies.is_dir():
         return None
     memories = parse_memories(text_of(copies / "Memories.md")).memories().values()
     map_file, routes = copies / "map_state.json", copies / ROUTES_FILE
     graph = MapGraph.load_from_json(map_file) if text_of(map_file) else None
-    return KnownOfStory(
-        memories=sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
-        knowledge=len(parse_knowledge(text_of(copies / "knowledgebase.md")).entries()),
-        rooms=len(graph.rooms) if graph else 0,
-        routes=len(parse_routes(text_of(routes), routes).routes),
-    )
+    return {
+        "memories": sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
+        "knowledge": len(parse_knowledge(text_of(copies / "knowledgebase.md")).entries()),
+        "rooms": len(graph.rooms) if graph else 0,
+        "routes": len(parse_routes(text_of(routes), routes).routes),
+    }

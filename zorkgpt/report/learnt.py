@@ -14,7 +14,6 @@ from managers.knowledge.document import parse_knowledge
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
-from managers.objectives import Objective
 from managers.route_manager import ROUTES_FILE, RouteManager
 from managers.routes.document import parse_routes, route_aim, route_record
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -60,19 +59,7 @@ class ItemChange:
     after: Item | None
 
 
-class KnownThing(NamedTuple):
-    """An item as its manager keeps it.
-
-    words: the beginning of its text in a prompt
-    place: of a memory, the id of its location
-    """
-
-    source: Memory | KnowledgeEntry | KnownRoute | Objective
-    words: str
-    place: int | None = None
-
-
-Known = dict[str, KnownThing]
+Known = dict[str, Item]
 """All that is known at a moment, by the keys of the items."""
 
 
@@ -88,8 +75,10 @@ def known_to(managers: Iterable[BaseManager]) -> Known:
             known |= known_routes(manager.book.routes)
         elif isinstance(manager, ObjectiveManager):
             for each in manager.objectives:
-                words = f"\n{each.id}. {each.text[:_RECOGNISED]}"
-                known[f"o:{manager.game_state.episode}:{each.id}"] = KnownThing(each, words)
+                key = f"o:{manager.game_state.episode}:{each.id}"
+                text = "\n".join(filter(None, (each.evidence, each.ending)))
+                tags, by = (each.status,), f"turn {each.turn}"
+                known[key] = Item(key, "objective", each.text, text, each.location_id, tags, by)
     return known
 
 
@@ -99,29 +88,42 @@ def known_memories(memories: Mapping[int, Iterable[Memory]], kind: str = "m") ->
     for place, each in memories.items():
         titles: Counter[str] = Counter()
         for memory in each:
-            title = text_key(memory.title)
+            title, text = text_key(memory.title), memory.text
             titles[title] += 1
-            words = f"[{memory.category}] {memory.title}: {one_line(memory.text)[:_RECOGNISED]}"
-            known[f"{kind}:{place}:{title}:{titles[title]}"] = KnownThing(memory, words, place)
+            if memory.superseded_by == INVALIDATION_MARKER:
+                text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
+            elif memory.superseded_by is not None:
+                text += f"\nIn its place: {memory.superseded_by}"
+            key = f"{kind}:{place}:{title}:{titles[title]}"
+            tags = (memory.category, memory.persistence, memory.status.lower())
+            by = f"episode {memory.episode}" + (f", {_turns(memory.turns)}" if memory.turns else "")
+            known[key] = Item(key, "memory", memory.title, text, place, tags, by)
     return known
 
 
 def known_knowledge(entries: Iterable[KnowledgeEntry]) -> Known:
     """Return lines of knowledge as what is known."""
-    return {
-        f"k:{text_key(each.section)}:{text_key(each.line.text)}": KnownThing(each, f"- {each.line.text[:_RECOGNISED]}")
-        for each in entries
-    }
+    known: Known = {}
+    for each in entries:
+        key = f"k:{text_key(each.section)}:{text_key(each.line.text)}"
+        spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in each.line.sources)
+        by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)
+        known[key] = Item(key, "knowledge", each.section, each.line.text, by=by)
+    return known
 
 
 def known_routes(routes: Iterable[KnownRoute]) -> Known:
     """Return routes as what is known."""
-    return {f"r:{each.number}": KnownThing(each, f"\n{each.number}: {route_aim(each)} in ") for each in routes}
+    known: Known = {}
+    for each in routes:
+        key, title = f"r:{each.number}", f"Route {each.number}: {route_aim(each)}"
+        by = f"episode {each.episode}; {route_record(each)}"
+        known[key] = Item(key, "route", title, "\n".join(each.commands), by=by)
+    return known
 
 
-def items_of(known: Known) -> tuple[Item, ...]:
-    """Return all that is known in words."""
-    return tuple(item_of(key, learnt) for key, learnt in known.items())
+def _turns(span: str) -> str:
+    return f"turns {span}" if "-" in span else f"turn {span}"
 
 
 def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
@@ -129,39 +131,23 @@ def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
     for key in dict.fromkeys([*before, *after]):
         old, new = before.get(key), after.get(key)
         if old != new:
-            yield ItemChange(key, old and item_of(key, old), new and item_of(key, new))
+            yield ItemChange(key, old, new)
 
 
 def keys_shown(known: Known, prompt: str) -> tuple[str, ...]:
-    """Return the keys of the items whose words are in the prompt."""
-    return tuple(key for key, learnt in known.items() if learnt.words in prompt)
+    """Return the keys of the items whose text in the prompt begins as theirs."""
+    return tuple(key for key, item in known.items() if _beginning(item) in prompt)
 
 
-def item_of(key: str, learnt: KnownThing) -> Item:
-    """Return the item in words."""
-    source, place = learnt.source, learnt.place
-    if isinstance(source, Memory):
-        text = source.text
-        if source.superseded_by == INVALIDATION_MARKER:
-            text += f"\nGiven up: {source.invalidation_reason or 'it was found to be false'}"
-        elif source.superseded_by is not None:
-            text += f"\nIn its place: {source.superseded_by}"
-        tags = (source.category, source.persistence, source.status.lower())
-        by = f"episode {source.episode}" + (f", {_turns(source.turns)}" if source.turns else "")
-        return Item(key, "memory", source.title, text, place, tags, by)
-    if isinstance(source, KnowledgeEntry):
-        spans = ((each, dict.fromkeys((each.first_turn, each.last_turn))) for each in source.line.sources)
-        by = "; ".join(f"episode {each.episode}, {_turns('-'.join(map(str, span)))}" for each, span in spans)
-        return Item(key, "knowledge", source.section, source.line.text, by=by)
-    if isinstance(source, KnownRoute):
-        title, by = f"Route {source.number}: {route_aim(source)}", f"episode {source.episode}; {route_record(source)}"
-        return Item(key, "route", title, "\n".join(source.commands), by=by)
-    text = "\n".join(filter(None, (source.evidence, source.ending)))
-    return Item(key, "objective", source.text, text, source.location_id, (source.status,), f"turn {source.turn}")
-
-
-def _turns(span: str) -> str:
-    return f"turns {span}" if "-" in span else f"turn {span}"
+def _beginning(item: Item) -> str:
+    """Return the beginning of an item's text in a prompt."""
+    if item.kind == "memory":
+        return f"[{item.tags[0]}] {item.title}: {one_line(item.text)[:_RECOGNISED]}"
+    if item.kind == "knowledge":
+        return f"- {item.text[:_RECOGNISED]}"
+    if item.kind == "route":
+        return f"\n{item.title.removeprefix('Route ')} in "
+    return f"\n{item.key.rpartition(':')[2]}. {item.title[:_RECOGNISED]}"
 
 
 def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> tuple[Known, MapGraph | None]:

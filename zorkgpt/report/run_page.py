@@ -33,7 +33,7 @@ from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment, items_of
+from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment
 from zorkgpt.report.played_run import PlayedRun
 from zorkgpt.report.run_summary import RunSummary
 
@@ -177,9 +177,9 @@ def page_of_run(
         notes=tuple(notes),
         prompts="rebuilt" if repeated.is_whole and agree == calls else "partly" if repeated.prompts else "none",
         lines=tuple(repeated.lines),
-        start=items_of(repeated.start),
+        start=tuple(repeated.start.values()),
         learnt_known=repeated.is_whole,
-        end=items_of(repeated.known if repeated.is_whole else known_at_end or {}),
+        end=tuple((repeated.known if repeated.is_whole else known_at_end or {}).values()),
         map=None if graph is None else _map(graph, first),
         turns=tuple(_turns(run, repeated)),
     )

@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
@@ -76,35 +75,21 @@ HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
-    """A report at one moment: the page, its data, compressed, and a mark that no other edition has."""
-
-    page: bytes
-    data: bytes
-    mark: str
-
-    @classmethod
-    def of(cls, content: bytes) -> Self:
-        """Return the edition with these data, which are JSON."""
-        page = page_of(content, follows=JSON_FILE).encode()
-        return cls(page, gzip.compress(content, mtime=0), f'"{sha256(content).hexdigest()[:32]}"')
-
-
 class ReportServer(ThreadingTCPServer):
-    """Serves the latest edition on one port of the loopback address, within a ``with`` block.
+    """Serves a page on one port of the loopback address, within a ``with`` block.
 
     Its two paths begin with a secret token, because every user of a computer can send requests to its loopback address.
     A request with another ``Host`` is refused, because it comes from another site's page.
 
     port: 0 for any free port. Raises ``ConfigurationError`` if it is taken.
+    content: the current data of the page, as JSON
     """
 
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, port: int, edition: Edition) -> None:
-        self.edition = edition
+    def __init__(self, port: int, content: bytes) -> None:
+        self.content = content
         self.word = token_urlsafe(16)
         try:
             super().__init__((ADDRESS, port), _Handler)
@@ -137,20 +122,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, its data, or an error."""
-        edition, hosts = self.server.edition, {f"{name}:{self.server.port}" for name in (ADDRESS, "localhost")}
+        content, hosts = self.server.content, {f"{name}:{self.server.port}" for name in (ADDRESS, "localhost")}
+        mark = f'"{sha256(content).hexdigest()[:32]}"'
         if self.headers.get("Host") not in hosts:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
         elif self._asks_for(""):
-            self._answer(edition.page, {"Content-Type": "text/html; charset=utf-8"})
+            self._answer(page_of(content, follows=JSON_FILE).encode(), {"Content-Type": "text/html; charset=utf-8"})
         elif not self._asks_for(JSON_FILE):
             self.send_error(HTTPStatus.NOT_FOUND)
-        elif self.headers.get("If-None-Match") == edition.mark:
+        elif self.headers.get("If-None-Match") == mark:
             self.send_response(HTTPStatus.NOT_MODIFIED)
-            self.send_header("ETag", edition.mark)
+            self.send_header("ETag", mark)
             self.end_headers()
         else:
-            told = {"Content-Type": "application/json", "Content-Encoding": "gzip", "ETag": edition.mark}
-            self._answer(edition.data, told)
+            headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "ETag": mark}
+            self._answer(gzip.compress(content, mtime=0), headers)
 
     @override
     def log_message(self, *_message: object) -> None:

@@ -13,12 +13,9 @@ from zorkgpt.cli.completion import run_ids
 from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_error, print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from zorkgpt.report.figures import ComparedRun, PointsReached
+    from zorkgpt.report.figures import RunFigures
 
 WIDEST = 27  # characters of a cell: two of them and the names of the rows fit into 80 columns
-KNOWN = ("memories", "knowledge", "rooms", "routes")
 
 
 def compare(
@@ -28,76 +25,90 @@ def compare(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print two runs side by side. Shows milestones, usage, and what each run knew and learnt."""
-    from session.files.run_folders import find_run
-    from zorkgpt.report.figures import compared_run, new_best_scores
+    from session.files.run_folders import AT_END, AT_START, find_run
+    from zorkgpt.report.figures import figures_of, known_in, new_best_scores
+    from zorkgpt.report.played_run import read_run
 
     now = common_options.configuration_in(workdir)
-    runs = [compared_run(find_run(now.zork_game_workdir, run), now.prices) for run in (one, other)]
-    scores = new_best_scores(episode for run in runs for episode in run.figures.episodes)
+    folders = [find_run(now.zork_game_workdir, run) for run in (one, other)]
+    runs = [figures_of(read_run(folder), now.prices) for folder in folders]
+    known = [(known_in(folder / AT_START), known_in(folder / AT_END)) for folder in folders]
+    scores = new_best_scores(episode for run in runs for episode in run.episodes)
     if as_json:
-        milestones = [{"score": score, "reached": [run.reached(score) for run in runs]} for score in scores]
-        print_json({"runs": list(map(_as_object, runs)), "milestones": milestones})
+        objects = [
+            {**_as_object(run), "known_at_start": start, "known_at_end": end}
+            for run, (start, end) in zip(runs, known, strict=True)
+        ]
+        milestones = [{"score": score, "reached": [_reached(run, score) for run in runs]} for score in scores]
+        print_json({"runs": objects, "milestones": milestones})
         return
     shown = list(map(_column, runs))
-    helps = zip_longest(*(run.figures.manifest.assistance or ("none",) for run in runs), fillvalue="")
+    helps = zip_longest(*(run.manifest.assistance or ("none",) for run in runs), fillvalue="")
+    kinds = ("memories", "knowledge", "rooms", "routes")
     rows = [
-        ("RUN", *(run.figures.run.run_id for run in runs)),
-        *((name, *(as_cell(column[name], WIDEST) for column in shown)) for name in shown[0] if name not in KNOWN),
+        ("RUN", *(run.run.run_id for run in runs)),
+        *((name, *(as_cell(column[name], WIDEST) for column in shown)) for name in shown[0]),
         *(("" if place else "assistance", *line) for place, line in enumerate(helps)),
         ("KNOWN", *("start → end" for _ in shown)),
-        *((name, *(column[name] for column in shown)) for name in KNOWN),
+        *(
+            (
+                kind,
+                *(" → ".join(as_count((each or {}).get(kind)) for each in moments) for moments in known),
+            )
+            for kind in kinds
+        ),
         ("MILESTONES", *("turn" for _ in shown)),
-        *((counted(score, "point"), *(_turns(run, run.reached(score)) for run in runs)) for score in scores),
+        *((counted(score, "point"), *(_turns(run, score) for run in runs)) for score in scores),
     ]
     print_table(rows)
-    if len({run.figures.manifest.story_sha256 for run in runs}) > 1:
+    if len({run.manifest.story_sha256 for run in runs}) > 1:
         print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")
 
 
-def _column(run: ComparedRun) -> dict[str, str]:
-    summary = run.figures.run
-    known = {
-        name: " → ".join(
-            NOTHING if each is None else as_count(getattr(each, name)) for each in (run.at_start, run.at_end)
-        )
-        for name in KNOWN
-    }
+def _column(figures: RunFigures) -> dict[str, str]:
+    run = figures.run
     return {
-        "story": run.figures.manifest.story,
-        "model": summary.model,
-        "state": summary.state,
-        "episodes": f"{summary.episodes}/{as_count(summary.planned)}",
-        "turns": as_count(summary.turns),
-        "best score": of_maximum(summary.best_score, summary.max_score),
-        "model calls": as_count(run.calls),
-        "tokens": as_count(summary.tokens),
-        "dollars": NOTHING if run.dollars is None else f"{run.dollars:.4f}",
-        **known,
+        "story": figures.manifest.story,
+        "model": run.model,
+        "state": run.state,
+        "episodes": f"{run.episodes}/{as_count(run.planned)}",
+        "turns": as_count(run.turns),
+        "best score": of_maximum(run.best_score, run.max_score),
+        "model calls": as_count(sum(role.calls for role in figures.usage)),
+        "tokens": as_count(run.tokens),
+        "dollars": NOTHING if figures.dollars is None else f"{figures.dollars:.4f}",
     }
 
 
-def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
+def _turns(figures: RunFigures, score: int) -> str:
     """Return the turn of the first episode that had the points, and of the quickest one if that is another."""
-    if not reached:
+    turns = [(turn, each.episode) for each in figures.episodes if (turn := each.turns_to(score)) is not None]
+    if not turns:
         return NOTHING
-    quickest = min(reached, key=lambda each: each.turn)
-    shown = [reached[0], *([quickest] if quickest.turn < reached[0].turn else [])]
-    if len(run.figures.episodes) == 1:
-        return str(shown[0].turn)
-    return ", then ".join(f"{each.turn} (ep. {each.episode})" for each in shown)
+    if len(figures.episodes) == 1:
+        return str(turns[0][0])
+    quickest = min(turns)
+    shown = [turns[0], *([quickest] if quickest[0] < turns[0][0] else [])]
+    return ", then ".join(f"{turn} (ep. {episode})" for turn, episode in shown)
 
 
-def _as_object(run: ComparedRun) -> dict[str, object]:
-    summary, manifest = run.figures.run, run.figures.manifest
+def _reached(figures: RunFigures, score: int) -> list[dict[str, object]]:
+    return [
+        {"episode": each.episode, "seed": each.seed, "turn": turn}
+        for each in figures.episodes
+        if (turn := each.turns_to(score)) is not None
+    ]
+
+
+def _as_object(figures: RunFigures) -> dict[str, object]:
+    summary, manifest = figures.run, figures.manifest
     return {
         "run_id": summary.run_id,
         "story": manifest.story,
         "model": summary.model,
         "assistance": manifest.assistance,
         **{name: getattr(summary, name) for name in ("state", "episodes", "turns", "best_score", "max_score")},
-        "calls": run.calls,
+        "calls": sum(role.calls for role in figures.usage),
         "tokens": summary.tokens,
-        "dollars": run.dollars,
-        "known_at_start": run.at_start,
-        "known_at_end": run.at_end,
+        "dollars": figures.dollars,
     }

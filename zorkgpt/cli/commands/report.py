@@ -86,7 +86,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
     from session.files.run_folders import RUNS, run_folders
     from zorkgpt.ablation.plan import PLAN_FILE
-    from zorkgpt.cli.pages import INDEX_FILE, RunPages, update_site
+    from zorkgpt.cli.pages import INDEX_FILE, RunPage, update_site
 
     workdir = now.zork_game_workdir
 
@@ -97,7 +97,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
 
     if not watch and not found():
         raise StoreError(f"there is no run yet in {workdir}")
-    played: dict[Path, RunPages] | None = {} if watch else None
+    played: dict[Path, RunPage] | None = {} if watch else None
     count, new = update_site(workdir, found(), out, now, played)
     pages = f"{counted(new, 'new page')} of {counted(count, 'run')}"
     print_line(f"{pages} in {out}: open {out / INDEX_FILE} in a browser, or publish the folder.")
@@ -130,24 +130,24 @@ def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, 
     follows_latest: whether another run may be chosen later
     """
     from session.files.run_folders import is_claimed
-    from zorkgpt.cli.pages import RunPages
-    from zorkgpt.report.server import Edition, ReportServer, as_json
+    from zorkgpt.cli.pages import RunPage, page_data
+    from zorkgpt.report.server import ReportServer, as_json
 
-    def edition() -> Edition:
-        return Edition.of(as_json(replace(data, follow=data.follow or follows_latest)))
+    def content() -> bytes:
+        return as_json(replace(data, follow=data.follow or follows_latest))
 
-    pages = RunPages(chosen(), now)
-    data = pages.data()
-    with ReportServer(port, edition()) as server:
+    pages = [RunPage(folder, now) for folder in chosen()]
+    data = page_data(pages)
+    with ReportServer(port, content()) as server:
         print_line(f"The report is at {server.url} for this computer alone; Ctrl-C ends it.")
         try:
             while True:
                 time.sleep(LOOK)
-                if (folders := chosen()) != pages.folders:
-                    pages = RunPages(folders, now)
-                elif not (pages.has_news or (data.follow and not any(map(is_claimed, folders)))):
+                if (folders := chosen()) != [page.folder for page in pages]:
+                    pages = [RunPage(folder, now) for folder in folders]
+                elif not (any(page.has_news for page in pages) or (data.follow and not any(map(is_claimed, folders)))):
                     continue
-                data = pages.data()
-                server.edition = edition()
+                data = page_data(pages)
+                server.content = content()
         except KeyboardInterrupt:
             return

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -27,17 +29,16 @@ from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played,
 from zorkgpt.cli.commands.runs import print_figures
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.figures import (
-    Gains,
     Milestone,
     RunFigures,
     core_downgrades,
     figures_of,
+    gains_line,
     has_failed,
     repeat_failures,
 )
 from zorkgpt.report.learnt import (
     changes_between,
-    items_of,
     keys_shown,
     known_knowledge,
     known_memories,
@@ -331,43 +332,39 @@ def episode(
     yield TurnPlayed(TurnRecord(number, 2, HALL, (Proposal("look"),), (Verdict(accepted=True),), seen), 0.1)
 
 
-def line(*episodes: Iterable[Event], book: RouteBook = BOOK, memories: int = 0, tokens: int = 0) -> str:
-    gains = Gains()
-    for events in episodes:
-        for event in events:
-            gains.see(event)
-    return gains.line(2, book, memories, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
+def line(
+    tmp_path: Path, *episodes: Iterable[Event], book: RouteBook = BOOK, memories: str | None = None, tokens: int = 0
+) -> str:
+    run = read_run(write_run(Path(mkdtemp(dir=tmp_path)), chain(*episodes), memories=memories))
+    return gains_line(run, 2, book, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
 
 
-def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of() -> None:
-    told = line(episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1), memories=1, tokens=4000)
-    assert told == (
-        "Learnt so far: 2 locations, 1 route, 1 memory. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
+def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path: Path) -> None:
+    episodes = (episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1))
+    assert line(tmp_path, *episodes, memories=MEMORIES, tokens=4000) == (
+        "Learnt so far: 2 locations, 1 route, 2 memories. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
         "route of episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
 
-def test_a_route_that_is_known_no_more_has_no_episode() -> None:
-    told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook(), memories=2)
+def test_a_route_that_is_known_no_more_has_no_episode(tmp_path: Path) -> None:
+    told = line(tmp_path, episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
     assert told == (
-        "Learnt so far: 2 locations, 0 routes, 2 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+        "Learnt so far: 2 locations, 0 routes, 0 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
     )
 
 
-def test_only_points_on_a_route_are_a_routes_and_what_is_repeated_after_a_resumption_counts_once() -> None:
-    followed = list(episode(2, 20, follows=1))
-    assert line(episode(1, 5), followed, followed[1:]).endswith("episode 2: 20, of which 20 by a route of episode 2.")
-    assert line(episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
-    assert line(episode(1, 5), episode(2, 0)).endswith("Episode 1: 5 points; episode 2: 0.")
-    assert line(episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
+def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:
+    assert line(tmp_path, episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
+    assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 1: 5 points; episode 2: 0.")
+    assert line(tmp_path, episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
 
 
-def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told() -> None:
-    gains = Gains()
-    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == ""
+def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told(tmp_path: Path) -> None:
+    assert line(tmp_path) == ""
     unscored = Observation("A yard.", Location(1, "Yard"))
-    gains.see(TurnPlayed(TurnRecord(1, 1, unscored, (Proposal("look"),), (Verdict(accepted=True),), unscored), 0.1))
-    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == "Learnt so far: 14 locations, 1 route, 0 memories."
+    told = line(tmp_path, [EpisodeStarted(1, 1, unscored)])
+    assert told == "Learnt so far: 2 locations, 1 route, 0 memories."
 
 
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")
@@ -377,7 +374,7 @@ WAY = KnownRoute(3, Goal("room", 44, "Drying Loft"), Waypoint(), (RouteStep("up"
 
 def test_items_say_what_they_are_where_they_hold_and_where_they_come_from() -> None:
     known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
-    told = [(item.kind, item.title, item.text, item.place, item.tags, item.by) for item in items_of(known)]
+    told = [(item.kind, item.title, item.text, item.place, item.tags, item.by) for item in known.values()]
     assert told == [
         ("memory", "Steam burns", "Wear the gloves.", 31, ("DANGER", "permanent", "active"), "episode 1, turns 12-14"),
         ("knowledge", "PUZZLE SOLUTIONS", "Mordant comes first.", None, (), "episode 1, turn 3; episode 2, turns 4-6"),

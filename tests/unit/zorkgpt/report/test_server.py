@@ -11,14 +11,14 @@ import pytest
 
 from session.errors import ConfigurationError
 from tests.fixtures.report_data import data_in
-from zorkgpt.report.server import Edition, ReportServer
+from zorkgpt.report.server import ReportServer
 
 FIRST, SECOND = b'{"format":1}', b'{"format":2}'
 
 
 @pytest.fixture
 def server() -> Iterator[ReportServer]:
-    with ReportServer(0, Edition.of(FIRST)) as running:
+    with ReportServer(0, FIRST) as running:
         yield running
 
 
@@ -47,7 +47,7 @@ def test_data_are_given_once_and_again_when_there_is_news(server: ReportServer) 
     mark = response.headers["ETag"]
     assert (response.status, gzip.decompress(data)) == (200, FIRST)
     assert answer(server, "report.json", **{"If-None-Match": mark})[0].status == 304
-    server.edition = Edition.of(SECOND)
+    server.content = SECOND
     response, data = answer(server, "report.json", **{"If-None-Match": mark})
     assert (response.status, gzip.decompress(data)) == (200, SECOND)
 
@@ -73,7 +73,7 @@ def test_nothing_can_be_written(server: ReportServer, method: str) -> None:
 def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_an_error_in_one_line(server: ReportServer) -> None:
     assert server.socket.getsockname() == ("127.0.0.1", server.port)
     with pytest.raises(ConfigurationError, match=rf"^--port {server.port}: cannot listen on 127\.0\.0\.1: "):
-        ReportServer(server.port, Edition.of(FIRST))
+        ReportServer(server.port, FIRST)
 
 
 def test_a_client_that_says_nothing_keeps_nobody_waiting(server: ReportServer) -> None:
