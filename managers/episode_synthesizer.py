@@ -30,7 +30,7 @@ from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
-from session.files.document_store import Change, DocumentStore
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -77,7 +77,7 @@ class EpisodeSynthesizer(BaseManager):
         self.state_manager = state_manager
         self.others = others
         path = config.zork_game_workdir / SUMMARIES_FILE
-        self._store: DocumentStore[Summaries, Change[Summaries]] = DocumentStore(path, parse_summaries)
+        self._store: DocumentStore[Summaries] = DocumentStore(path, parse_summaries)
         self.stores = (self._store,)
         self._counts: Counter[str] = Counter()
         self.reset()
@@ -128,7 +128,7 @@ class EpisodeSynthesizer(BaseManager):
         Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
         """
         self._summary = summary = summary_of(self._turns, self.game_state, end)
-        self._store.apply(Change(lambda summaries: summaries.with_summary(summary)))
+        self._store.apply(lambda summaries: summaries.with_summary(summary))
         yield from self._lessons(summary)
         self.state_manager.export_current_state()
         return summary

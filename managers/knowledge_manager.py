@@ -41,7 +41,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
-from session.files.document_store import Change, DocumentStore
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
@@ -88,10 +88,8 @@ class KnowledgeManager(BaseManager):
         self.map_manager = map_manager
         self._routes = routes
         path = config.zork_game_workdir / config.knowledge_file
-        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge)
-        self._archive: DocumentStore[Archive, Change[Archive]] = DocumentStore(
-            path.with_name(archive_name(path.name)), Archive
-        )
+        self._knowledge: DocumentStore[KnowledgeDocument] = DocumentStore(path, parse_knowledge)
+        self._archive: DocumentStore[Archive] = DocumentStore(path.with_name(archive_name(path.name)), Archive)
         self.stores = (self._archive, self._knowledge)  # the archive first, so that no line is ever in neither file
         self._counts: Counter[str] = Counter()
         self.asked_turn = 0
@@ -370,8 +368,8 @@ class KnowledgeManager(BaseManager):
         """Make the edit, archive what it removes, and return whether it changed anything. Raises ``StoreError``."""
         if edit.removed:
             until = f"Ep{self.game_state.episode}, T{self.game_state.turn_count}"
-            self._archive.apply(Change(lambda archive: archive.with_removed(edit.removed, until)))
-        return self._knowledge.apply(edit)
+            self._archive.apply(lambda archive: archive.with_removed(edit.removed, until))
+        return self._knowledge.apply(edit.apply_to)
 
     def _ephemeral_turns(self) -> frozenset[int]:
         return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)

@@ -339,7 +339,7 @@ class LexiconManager(BaseManager):
         super().__init__(logger, config, game_state, **shared)
         path = config.zork_game_workdir / LEXICON_FILE
         parse = partial(read_json, _FILE, path=path, otherwise="is not a lexicon")
-        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(path, parse)
+        self._store: DocumentStore[Lexicon] = DocumentStore(path, parse)
         self.stores = (self._store,)
         self._shown = working_forms(self._store.document)
 
@@ -352,7 +352,7 @@ class LexiconManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         trial = form_trial_of(record, self.vocabulary, self.movements)
         if trial is not None:
-            self._store.defer(trial)
+            self._store.defer(trial.apply_to)
         if record.turn % REFRESH_INTERVAL == 0:
             self.show_all()
         elif not self._shown.examples or record.turn % self.config.agent.history_window == 0:

@@ -15,7 +15,6 @@ from managers.routes.document import (
     FollowedRoute,
     Learnt,
     RouteBook,
-    RouteEdit,
     TriedRoute,
     parse_routes,
     route_aim,
@@ -39,7 +38,7 @@ LONGEST_NEWS = 160  # characters
 FATAL = 1000
 """Times that a command counts as tried where it ended the story before."""
 
-RouteStore = DocumentStore[RouteBook, RouteEdit]
+RouteStore = DocumentStore[RouteBook]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +220,8 @@ class RouteManager(BaseManager):
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
-            self._store.apply(
-                Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.held, trail.fatal, trail.deaths)
-            )
+            learnt = Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.held, trail.fatal, trail.deaths)
+            self._store.apply(learnt.apply_to)
         self._store.demand()
         yield from ()
 
@@ -235,7 +233,7 @@ class RouteManager(BaseManager):
     def take_proof(self, proven: RoutesProven) -> None:
         """Put the proven forms of routes in their places."""
         for route in proven.routes:
-            self._store.apply(TriedRoute(route.key, route.forms))
+            self._store.apply(TriedRoute(route.key, route.forms).apply_to)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -354,7 +352,7 @@ class RouteManager(BaseManager):
             self._news, self.has_stopped = f"{way.name} {told}", True
             return
         if way.key and (deviation or not way.is_part):
-            self._store.defer(FollowedRoute(way.key, way.skipped + number if deviation else 0, way.skipped))
+            self._store.defer(FollowedRoute(way.key, way.skipped + number if deviation else 0, way.skipped).apply_to)
         done = counted(number, "command")
         if not deviation:
             told = f"up to `{step.command}`" if way.is_part else "to its end"

@@ -11,7 +11,7 @@ from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
-from managers.memory.document import MemoriesDocument
+from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
     brief_question,
@@ -24,14 +24,12 @@ from managers.memory.prompt import (
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
-from managers.memory.tiers import Revision, open_memories, require_location_id, stands
 from managers.prompting import is_for_a_small_model
 from managers.questions import Ending, Question, conclude
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
-from session.files.document_store import Change
 from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
@@ -179,9 +177,10 @@ class SimpleMemoryManager(BaseManager):
             kept = [memory for memory in memories if text_key(memory.title) != key]
             is_done = is_done or kept != memories
             self.ephemeral_cache[location_id] = kept
-        removal: Change[MemoriesDocument] = Change(
-            lambda document: document.revise(None, lambda memory: None if text_key(memory.title) == key else memory)
-        )
+
+        def removal(document: MemoriesDocument) -> MemoriesDocument:
+            return document.revise(None, lambda memory: None if text_key(memory.title) == key else memory)
+
         is_done = self._store.apply(removal) or is_done
         self._follow()
         return is_done
@@ -248,10 +247,9 @@ class SimpleMemoryManager(BaseManager):
         if location.num != visit.location_id:
             self.consider()
             self._follow()
-            count: Change[MemoriesDocument] = Change(
+            self._store.defer(  # written with the next change
                 lambda document: document.update_visits(location.num, record.episode).with_name(*astuple(location))
             )
-            self._store.defer(count)  # written with the next change
             self._document = self._store.document  # a visit changes no memory
         outcome = ActionOutcome.of(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
@@ -508,7 +506,7 @@ class SimpleMemoryManager(BaseManager):
                     given_up=[*revision.superseded, *revision.invalidated],
                 )
         if revision.new_persistent is not None or revision.concerns(persistent):
-            is_done = self._attempt(lambda: self._store.apply(revision))
+            is_done = self._attempt(lambda: self._store.apply(revision.apply_to))
             self._follow()
         if is_done:
             self._log_revision(revision, [*persistent, *ephemeral])

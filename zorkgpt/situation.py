@@ -14,8 +14,8 @@ from typing_extensions import Self
 
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
+from managers.memory.document import stands
 from managers.memory.synthesis import LONGEST_TEXT, LONGEST_TITLE, VisitMemory
-from managers.memory.tiers import stands
 from managers.objective_manager import ObjectiveManager
 from managers.objectives import Objective
 from managers.route_manager import RouteManager

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from managers.memory.document import Revision, stands
 from managers.memory.outcome import ActionOutcome, names
-from managers.memory.tiers import Revision, stands
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
 from session.values import TurnRecord

@@ -174,9 +174,6 @@ class TriedRoute:
         return book
 
 
-RouteEdit = Learnt | FollowedRoute | RemovedRoute | TriedRoute
-
-
 def parse_routes(text: str, path: Path) -> RouteBook:
     """Return the routes that the text of the file ``path`` holds; none for "". Raises ``StoreError``."""
     return read_json(_FILE, text, path, "contains no routes")

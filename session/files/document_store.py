@@ -8,10 +8,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
@@ -38,25 +37,9 @@ class Rendered(Protocol):
 D = TypeVar("D", bound=Rendered)
 
 
-class Edit(Protocol[D]):
-    """A change to a document, as a value."""
-
-    def apply_to(self, document: D) -> D:
-        """Return the document with the change; the same object if there is nothing to do.
-
-        It may be applied again, to a newer document.
-        """
-        ...
-
-
-E = TypeVar("E", bound=Edit[Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Change(Generic[D]):
-    """An edit that is a function."""
-
-    apply_to: Callable[[D], D]
+Edit: TypeAlias = Callable[[D], D]
+"""Returns the document with a change, or the same object if there is nothing to do. It may be applied again, to a newer
+document."""
 
 
 class SharedStore(ABC):
@@ -135,7 +118,7 @@ class SharedStore(ABC):
         self._signature = self._stat()
 
 
-class DocumentStore(SharedStore, Generic[D, E]):
+class DocumentStore(SharedStore, Generic[D]):
     """The document of one file, kept in step with it.
 
     An edit is always applied to the file's current content, under a lock, so that changes by others are kept.
@@ -152,10 +135,10 @@ class DocumentStore(SharedStore, Generic[D, E]):
         self._parse = parse
         self.document = self._saved = parse("")
         self._content: bytes | None = None
-        self._unsaved: list[E] = []
+        self._unsaved: list[Edit[D]] = []
         # While turns are repeated: the digest of each version of the file since they began, oldest first (``None`` for
         # no file), and the run's edits that made it out of the version before; none if others edited it.
-        self._versions: list[tuple[str | None, tuple[E, ...]]] | None = None
+        self._versions: list[tuple[str | None, tuple[Edit[D], ...]]] | None = None
         self.refresh()
 
     @property
@@ -190,16 +173,16 @@ class DocumentStore(SharedStore, Generic[D, E]):
         with locked(self.path) if is_first else nullcontext():
             self._look()
 
-    def defer(self, edit: E) -> bool:
+    def defer(self, edit: Edit[D]) -> bool:
         """Make an edit that is written with the next one that is applied; return false if it had nothing to do."""
-        edited = edit.apply_to(self.document)
+        edited = edit(self.document)
         if edited is self.document:
             return False
         self.document = edited
         self._unsaved.append(edit)
         return True
 
-    def apply(self, edit: E) -> bool:
+    def apply(self, edit: Edit[D]) -> bool:
         """Make an edit and write it with all unsaved ones; return false if it had nothing to do.
 
         In a run they are in ``document`` and are due. Raises ``StoreError`` if the file cannot be written.
@@ -305,7 +288,7 @@ class DocumentStore(SharedStore, Generic[D, E]):
         is_newer = kept is not None and (status is None or status[0] > backup.stat().st_mtime_ns)
         return latest if is_newer and kept == latest - 1 else found
 
-    def _save(self) -> list[E]:
+    def _save(self) -> list[Edit[D]]:
         """Write the unsaved edits, outside a run, and return those that had something to do."""
         with locked(self.path):
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time

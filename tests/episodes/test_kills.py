@@ -10,8 +10,7 @@ from threading import Event as Flag
 
 import pytest
 
-from managers.memory.document import parse_memories
-from managers.memory.tiers import Revision, open_memories
+from managers.memory.document import Revision, open_memories, parse_memories
 from managers.simple_memory_manager import NEWS_FILE
 from orchestration.history import configuration_of, open_resumed_run, with_keys
 from session.errors import ConfigurationError, LanguageModelUnavailable
@@ -150,7 +149,7 @@ def stop() -> None:
 
 def add_by_hand(folder: Path, title: str, location_id: int = 32) -> None:
     memory = Memory("NOTE", title, 0, "", None, "Written by somebody.", "permanent")
-    assert open_memories(folder / "Memories.md").apply(Revision(location_id, "Somewhere", memory))
+    assert open_memories(folder / "Memories.md").apply(Revision(location_id, "Somewhere", memory).apply_to)
 
 
 def stopped(story: Path, folder: Path, at: int) -> None:

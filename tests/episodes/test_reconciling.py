@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.memory.document import parse_memories
-from managers.memory.tiers import Revision, open_memories
+from managers.memory.document import Revision, open_memories, parse_memories
 from session.events import FileEdited, RunEnded
 from session.memory import Memory
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed, killed_before_writing, play
@@ -41,7 +40,7 @@ def stopped(folder: Path, effects: int) -> list[str]:
 
 def add(folder: Path) -> None:
     memory = Memory("NOTE", "By hand", 0, "", None, "A person wrote this.", "permanent")
-    assert open_memories(folder / "Memories.md").apply(Revision(32, "Somewhere", memory))
+    assert open_memories(folder / "Memories.md").apply(Revision(32, "Somewhere", memory).apply_to)
 
 
 def delete(folder: Path, title: str) -> None:

@@ -24,8 +24,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import Self
 
-from managers.memory.document import MemoriesDocument
-from managers.memory.tiers import open_memories
+from managers.memory.document import MemoriesDocument, open_memories
 from session.errors import StoreError
 from session.events import (
     EVENTS,

@@ -568,7 +568,7 @@ def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path)
     vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
     steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
     route = KnownRoute(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
-    open_routes(tmp_path).apply(Learnt((route,), rooms=(LOFT.num,)))
+    open_routes(tmp_path).apply(Learnt((route,), rooms=(LOFT.num,)).apply_to)
     play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
     assert play.routes.set_out(Proposal("east", follow=1), play.now) == ""
     verdicts = (Verdict(accepted=True, source="route"),)

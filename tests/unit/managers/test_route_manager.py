@@ -30,7 +30,7 @@ def route_to(score: int, *commands: str) -> KnownRoute:
 
 
 def manager_in(folder: Path, *routes: KnownRoute) -> RouteManager:
-    open_routes(folder).apply(Learnt(routes))
+    open_routes(folder).apply(Learnt(routes).apply_to)
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
 
 
@@ -64,7 +64,7 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(9, "north"))
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(2, True), (1, False)]
     for number in (1, 2):
-        manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1))
+        manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1).apply_to)
         assert manager.book.routes[1].followed == number
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
     without_points = followed(tmp_path / "cellar", [])
@@ -146,7 +146,7 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
     ]
-    open_routes(tmp_path).apply(Learnt(tuple(routes), rooms=(3, 4)))
+    open_routes(tmp_path).apply(Learnt(tuple(routes), rooms=(3, 4)).apply_to)
     manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
@@ -166,7 +166,7 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
 def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
     for _ in range(3):
-        manager._store.apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1))
+        manager._store.apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1).apply_to)
     manager.game_state.turn_count = 1
     assert manager.offers(HALL) == ()
     assert [each.is_best for each in manager.offers(YARD)] == [True]
@@ -185,8 +185,8 @@ def followed(
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
     said = frozenset(digest for text in known for digest in digests_of(text))
-    open_routes(folder).apply(Learnt((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)))
-    open_routes(folder).apply(Learnt((), (14,), {1: {"wait": 1}}, said))
+    open_routes(folder).apply(Learnt((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
+    open_routes(folder).apply(Learnt((), (14,), {1: {"wait": 1}}, said).apply_to)
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
     manager = RouteManager(structlog.get_logger(), configuration, GameState())
     assert manager.set_out(Proposal("wait", follow=1), YARD) == ""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from managers.memory.document import MemoriesDocument
-    from managers.memory.tiers import MemoryEdit
     from session.files.document_store import DocumentStore
     from session.memory import Memory
     from zorkgpt.mapping.map_graph import MapGraph
@@ -106,7 +105,7 @@ def add(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Add a memory."""
-    from managers.memory.tiers import Revision
+    from managers.memory.document import Revision
     from session.memory import Memory
 
     store, map_file = _opened(workdir, story)
@@ -119,7 +118,7 @@ def add(
         memory = Memory(category, title, 0, "", None, text.strip(), persistence)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-    if not store.apply(Revision(location_id, name, memory)):
+    if not store.apply(Revision(location_id, name, memory).apply_to):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
     print_line(f"{store.path}: added at location {location_id}: {memory.title}")
 
@@ -133,14 +132,14 @@ def invalidate(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
-    from managers.memory.tiers import Revision
+    from managers.memory.document import Revision
     from session.memory import MemoryStatus
 
     if not reason.strip():
         raise ConfigurationError("--reason is empty: explain why the memory is not true")
     store, map_file = _opened(workdir, story)
     location_id = _location_id(store, map_file, location)
-    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
+    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason).apply_to):
         there = store.document.memories().get(location_id, [])
         titles = [memory.title for memory in there if memory.status != MemoryStatus.SUPERSEDED]
         raise ConfigurationError(
@@ -156,7 +155,7 @@ def diff(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print what a run added, superseded and invalidated."""
-    from managers.memory.tiers import open_memories
+    from managers.memory.document import open_memories
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 
     folder, configuration = common_options.run_and_configuration(workdir, run, story)
@@ -173,9 +172,9 @@ def diff(
         typer.echo("No memory has changed.")
 
 
-def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument, MemoryEdit], Path]:
+def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument], Path]:
     """Return the opened memories of a story, and the file of its map."""
-    from managers.memory.tiers import open_memories
+    from managers.memory.document import open_memories
 
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     return open_memories(folder / configuration.simple_memory.memory_file), folder / configuration.map_state_file
@@ -191,7 +190,7 @@ def _graph(map_file: Path) -> MapGraph:
         return MapGraph()
 
 
-def _location_id(store: DocumentStore[MemoriesDocument, MemoryEdit], map_file: Path, wanted: str) -> int:
+def _location_id(store: DocumentStore[MemoriesDocument], map_file: Path, wanted: str) -> int:
     """Return the number of the location with that number or name in the memories or on the map."""
     if number := _NUMBER.fullmatch(wanted):
         return int(number[1])

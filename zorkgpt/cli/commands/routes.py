@@ -58,7 +58,7 @@ def remove(number: Number, story: common_options.OfStory = None, workdir: common
     from managers.routes.document import RemovedRoute
 
     store = _store(workdir, story)
-    store.apply(RemovedRoute(_route(store, number).key))
+    store.apply(RemovedRoute(_route(store, number).key).apply_to)
     print_line(f"Route {number} is removed from {store.path}.")
 
 

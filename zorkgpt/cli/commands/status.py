@@ -78,8 +78,8 @@ def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
 
 def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
     """Yield the latest memories that the run has learnt, the newest first."""
+    from managers.memory.document import open_memories
     from managers.memory.prompt import last_turn
-    from managers.memory.tiers import open_memories
     from session.files.run_folders import MEMORIES_AT_START
 
     if not (run / MEMORIES_AT_START).is_file():

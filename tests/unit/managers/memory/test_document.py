@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from managers.memory.document import MemoriesDocument, VisitCount
+from managers.memory.document import MemoriesDocument, Revision, VisitCount
 from managers.memory.document import parse_memories as parse
-from managers.memory.tiers import Revision
 from session.files.markdown import MarkdownProblem
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.text import text_key

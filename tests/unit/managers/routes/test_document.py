@@ -13,7 +13,6 @@ from managers.routes.document import (
     Learnt,
     RemovedRoute,
     RouteBook,
-    RouteEdit,
     TriedRoute,
     parse_routes,
     route_aim,
@@ -187,7 +186,7 @@ def test_a_shortened_form_that_failed_its_proof_is_not_learnt_again() -> None:
     "edit",
     [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ()), Learnt((route("ab"),))],
 )
-def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: RouteEdit) -> None:
+def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: FollowedRoute | Learnt) -> None:
     kept = book(route("ab"))
     assert edit.apply_to(kept) is kept
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from structlog.testing import capture_logs
 
-from managers.memory.document import MemoriesDocument, parse_memories
-from managers.memory.tiers import Revision
+from managers.memory.document import MemoriesDocument, Revision, parse_memories
 from session.errors import StoreError
 from session.events import Event, FileEdited, FileWritten
-from session.files.document_store import DocumentStore
+from session.files.document_store import DocumentStore, Edit
 from session.files.journal import read_journal
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
@@ -26,17 +25,12 @@ from tests.fixtures.held_stores import HeldStores
 from tests.unit.managers.memory_parts import manager_in, memory, titles
 
 
-@dataclass(frozen=True)
-class Added:
-    """An edit that always has something to do."""
-
-    title: str
-
-    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
-        return document.add_memory(31, "Blue Vats", memory(self.title))
+def added(title: str) -> Edit[MemoriesDocument]:
+    """Return an edit that always has something to do."""
+    return lambda document: document.add_memory(31, "Blue Vats", memory(title))
 
 
-def store_at(path: Path) -> DocumentStore[MemoriesDocument, Added | Revision]:
+def store_at(path: Path) -> DocumentStore[MemoriesDocument]:
     return DocumentStore(path, parse_memories)
 
 
@@ -52,23 +46,23 @@ def path(tmp_path: Path) -> Path:
 class TestWriting:
     def test_the_folder_is_made_and_the_backup_holds_the_version_before(self, path: Path) -> None:
         store = store_at(path)
-        assert not store.apply(Revision(31, invalidated=("never heard of",)))
+        assert not store.apply(Revision(31, invalidated=("never heard of",)).apply_to)
         assert not path.exists()
-        assert store.apply(Added("a"))
+        assert store.apply(added("a"))
         assert titles_in(path) == ["a"]
         before = path.read_bytes()
-        store.apply(Added("b"))
+        store.apply(added("b"))
         assert path.with_name("Memories.md.backup").read_bytes() == before
         path.unlink()
-        store.apply(Added("c"))
+        store.apply(added("c"))
         assert titles_in(path) == ["c"], "a deleted file is begun again"
 
     def test_a_deferred_edit_goes_with_the_next_one(self, path: Path) -> None:
         store = store_at(path)
-        store.defer(Added("a"))
+        store.defer(added("a"))
         assert titles(store.document.memories()) == ["a"]
         assert not path.exists()
-        store.apply(Added("b"))
+        store.apply(added("b"))
         assert titles_in(path) == ["a", "b"]
         assert store.unsaved == 0
 
@@ -76,38 +70,38 @@ class TestWriting:
 class TestOthersWrite:
     def test_what_another_process_wrote_is_merged_in_even_after_a_write_that_failed(self, path: Path) -> None:
         mine, other = store_at(path), store_at(path)
-        other.apply(Added("theirs"))
-        assert mine.apply(Added("mine"))
+        other.apply(added("theirs"))
+        assert mine.apply(added("mine"))
         assert titles(mine.document.memories()) == titles_in(path) == ["theirs", "mine"]
         backup = path.with_name("Memories.md.backup")
         backup.unlink()
         backup.mkdir()
         with pytest.raises(StoreError):
-            mine.apply(Added("waits"))
+            mine.apply(added("waits"))
         backup.rmdir()
-        store_at(path).apply(Added("theirs too"))
+        store_at(path).apply(added("theirs too"))
         mine.commit()
         assert titles_in(path) == ["theirs", "mine", "theirs too", "waits"]
 
     def test_what_a_person_wrote_is_seen_and_survives_even_if_size_and_time_stay_the_same(self, path: Path) -> None:
         store = store_at(path)
-        store.apply(Added("a"))
+        store.apply(added("a"))
         edited = "<!-- mind the vats -->\n" + path.read_text().replace("About a.", "About a, mended.")
         path.write_text(edited)
         assert store.refresh()
         assert not store.refresh()
         assert store.document.render() == edited
-        store.apply(Added("b"))
+        store.apply(added("b"))
         assert "<!-- mind the vats -->" in path.read_text()
         assert "mended" in path.read_text()
         stat = path.stat()
         path.write_bytes(path.read_bytes().replace(b"About a,", b"About z,"))
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        store.apply(Added("c"))
+        store.apply(added("c"))
         assert "About z," in path.read_text()
 
     def test_a_revision_leaves_a_document_alone_where_its_title_stands_already(self) -> None:
-        document = Added("same").apply_to(parse_memories(""))
+        document = added("same")(parse_memories(""))
         again = Revision(31, new=memory("SAME"), superseded=("never",), invalidated=("heard of",))
         assert again.apply_to(document) is document
 
@@ -289,14 +283,9 @@ class Lines:
         return self.text
 
 
-@dataclass(frozen=True)
-class Line:
-    """Another line at the end, even if the document has it: an edit that is made twice shows."""
-
-    text: str
-
-    def apply_to(self, document: Lines) -> Lines:
-        return Lines(f"{document.text}{self.text}\n")
+def another(line: str) -> Edit[Lines]:
+    """Return an edit that adds the line at the end, even if the document has it: an edit made twice shows."""
+    return lambda document: Lines(f"{document.text}{line}\n")
 
 
 class Session:
@@ -309,13 +298,13 @@ class Session:
         is_new = not (folder / "journal" / "journal.jsonl").exists()
         if is_new and begun:
             self.path.write_text(begun)
-        self.store: DocumentStore[Lines, Line] = DocumentStore(self.path, Lines)
+        self.store: DocumentStore[Lines] = DocumentStore(self.path, Lines)
         self.held = HeldStores(folder / "journal", [self.store], {FILE: begun.encode()})
 
     def play(self, *lines: str) -> Session:
         for line in lines:
             self.held.look()
-            self.store.apply(Line(line))
+            self.store.apply(another(line))
             self.held.commit()
         self.held.look()
         return self
@@ -413,7 +402,7 @@ def test_while_turns_are_repeated_the_file_is_neither_read_nor_written(tmp_path:
     (tmp_path / FILE).write_text("by hand\n")
     session = Session(tmp_path)
     session.held.look()
-    session.store.apply(Line("mordant"))
+    session.store.apply(another("mordant"))
     session.held.commit()
     assert session.store.document.text == "vats\nmordant\n"
     assert session.text == "by hand\n"

@@ -21,7 +21,7 @@ ROOM = KnownRoute(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),),
 @pytest.fixture(autouse=True)
 def folder(in_own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A work folder with two routes, as the current one."""
-    open_routes(in_own_folder).apply(Learnt((SCORE, ROOM), (2,)))
+    open_routes(in_own_folder).apply(Learnt((SCORE, ROOM), (2,)).apply_to)
     monkeypatch.setenv("ZORKGPT_ZORK_GAME_WORKDIR", str(in_own_folder))
     return in_own_folder
 
@@ -39,7 +39,7 @@ def test_every_route_has_a_line_and_a_long_one_shows_its_first_and_last_commands
         "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north\n"
     )
     long = KnownRoute(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
-    open_routes(folder).apply(Learnt((long,), (2,)))
+    open_routes(folder).apply(Learnt((long,), (2,)).apply_to)
     assert ": 1. wait, …, 13. wait, 14. wait, 15. wait, 16. wait, 17. wait, 18. wait, 19. wait, 20. wait\n" in output(
         "routes", "show"
     )
