@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain, islice, permutations, product
 
 from jericho.util import verb_usage_count
@@ -57,15 +56,6 @@ _GRAMMAR_WORDS = frozenset(
 """Words that parsers mark as nouns although they name no object or replace other words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """The effect of a command: changed bits of the object tree, the new score, and whether the story stopped."""
-
-    bits: int
-    score: int
-    over: bool
-
-
 class Affordances:
     """Tries the commands of a story on its interpreter.
 
@@ -99,7 +89,7 @@ class Affordances:
         """Return one command for each distinct change of the world: first moves, then by frequency of the verb."""
         with self._interpreter.trying() as start:
             trial = _Trial(self._interpreter, self._table, start)
-            effects: dict[_Effect, str] = {}
+            effects: dict[Hashable, str] = {}
             nouns = self._nouns(trial, observation)
             for command in islice(self._candidates(nouns, observation), self._most_tries):
                 effect = trial.effect(command)
@@ -170,17 +160,19 @@ class _Trial:
         self._noise |= self._changed_bits()
         return answer
 
-    def effect(self, command: str) -> _Effect | None:
-        """Return the effect of ``command``; ``None`` if it has none."""
+    def effect(self, command: str) -> Hashable:
+        """Return a key for the effect of ``command``; ``None`` if it has none.
+
+        It consists of the changed bits of the object tree, the new score, and whether the story stopped.
+        """
         if refusal(command):
             return None
         answer = self.answer(command)
         if any(words in answer for words in _IMPLICIT):
             return None
-        interpreter = self._interpreter
-        bits = self._changed_bits() & ~self._noise
-        effect = _Effect(bits, interpreter.score(), over=interpreter.stop is not None)
-        return effect if bits or effect.over or effect.score != self._score else None
+        bits, score = self._changed_bits() & ~self._noise, self._interpreter.score()
+        has_stopped = self._interpreter.stop is not None
+        return (bits, score, has_stopped) if bits or has_stopped or score != self._score else None
 
     def _changed_bits(self) -> int:
         return int.from_bytes(self._table.world(self._interpreter.memory), "little") ^ self._before

@@ -44,7 +44,8 @@ _LONGEST_FOLDER = 4096
 _PR_SET_PDEATHSIG = 1
 
 _lock = threading.Lock()
-_helpers: dict[int, _ForkHelper] = {}  # by process ID: a forked copy of this process needs its own helper
+_helpers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}
+"""The running helper and the socket for requests to it, by process ID: a forked copy of this process needs its own."""
 
 
 class GameProcess:
@@ -59,7 +60,7 @@ class GameProcess:
         self._pid = 0
         with theirs:
             try:
-                socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
+                socket.send_fds(_requests_to_helper(), [os.fsencode(folder)], [theirs.fileno()])
             except OSError as error:
                 self._connection.close()
                 _helpers.pop(os.getpid(), None)
@@ -108,22 +109,15 @@ class GameProcess:
         raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
 
 
-def _running_helper() -> _ForkHelper:
-    """Return this process's helper; start it if necessary."""
+def _requests_to_helper() -> socket.socket:
+    """Return the socket for requests to this process's helper; start the helper if necessary."""
     with _lock:
         helper = _helpers.get(os.getpid())
-        if helper is None or helper.process.poll() is not None:
-            helper = _helpers[os.getpid()] = _ForkHelper()
-        return helper
-
-
-class _ForkHelper:
-    """The running helper process and the socket for requests to it."""
-
-    def __init__(self) -> None:
-        self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if helper is not None and helper[0].poll() is None:
+            return helper[1]
+        requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = subprocess.Popen(  # noqa: S603 - our own module
+            process = subprocess.Popen(  # noqa: S603 - our own module
                 python_command(__name__, str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -133,15 +127,18 @@ class _ForkHelper:
                 env=child_environment() | {"OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=True,
             )
-        atexit.register(self._end)
+        atexit.register(_end, process, requests)
+        _helpers[os.getpid()] = process, requests
+        return requests
 
-    def _end(self) -> None:
-        try:
-            self.requests.close()
-            self.process.wait(_END_LIMIT)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # Ctrl-C while the program ends
-            self.process.kill()
-            self.process.wait()
+
+def _end(process: subprocess.Popen[bytes], requests: socket.socket) -> None:
+    try:
+        requests.close()
+        process.wait(_END_LIMIT)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):  # Ctrl-C while the program ends
+        process.kill()
+        process.wait()
 
 
 def _fork_on_request(requests: socket.socket) -> None:

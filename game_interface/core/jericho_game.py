@@ -186,7 +186,7 @@ class JerichoGame(Game):
             observation = replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
         elif victory or defeat or in_vain or not is_usual or "***" in text or "RESTART" in text or stop:
             in_doubt = stop is None and (in_vain or sounds_like_an_end(text))
-            result = judge_ending(
+            died, ending = judge_ending(
                 text,
                 stopped=stop is not None,
                 victory=victory,
@@ -194,7 +194,7 @@ class JerichoGame(Game):
                 locked_in=in_doubt and is_locked_in(interpreter, self._command_places),
                 all_points=bool(observation.max_score) and observation.score == observation.max_score,
             )
-            observation = replace(observation, died=result.died, ending=result.ending)
+            observation = replace(observation, died=died, ending=ending)
         self.observation = observation
         return observation
 

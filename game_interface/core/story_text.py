@@ -72,18 +72,10 @@ _TAIL = 800
 """Characters at the end of a text in which a story announces its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoryEnding:
-    """Whether the player died in a step, and how the story ended in it; ``None`` if it goes on."""
-
-    died: bool
-    ending: Ending | None
-
-
 def judge_ending(
     text: str, *, stopped: bool, victory: bool, defeat: bool, locked_in: bool = False, all_points: bool = False
-) -> StoryEnding:
-    """Judge the step that printed ``text``.
+) -> tuple[bool, Ending | None]:
+    """Return whether the player died in the step that printed ``text``, and how the story ended in it, if it did.
 
     stopped: the machine has stopped, or the story restarted
     victory, defeat: whether Jericho's profile recognises the text as such. A defeat may be a death that the player
@@ -96,13 +88,13 @@ def judge_ending(
     killed = bool(_DEATH.search(banner))
     won = bool(_VICTORY.search(banner)) and not killed and not _DENIAL.search(banner)
     if victory and (all_points or not killed):
-        return StoryEnding(died=False, ending="won")
+        return False, "won"
     died = killed or (defeat and not won)
     if not (stopped or locked_in or _LAST_QUESTION.search(text[-400:])):
-        return StoryEnding(died=died, ending=None)
+        return died, None
     if died or (not won and _DEATH.search(text[-_TAIL:])):
-        return StoryEnding(died=True, ending="lost")
-    return StoryEnding(died=False, ending="won" if won or all_points else "over")
+        return True, "lost"
+    return False, "won" if won or all_points else "over"
 
 
 def sounds_like_an_end(text: str) -> bool:

@@ -123,8 +123,8 @@ def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story:
         "from game_interface.core import fork_helper\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "with IsolatedGame(sys.argv[1]):\n"
-        "    (helper,) = fork_helper._helpers.values()\n"
-        "    os.kill(helper.process.pid, signal.SIGSTOP)\n"
+        "    ((process, _),) = fork_helper._helpers.values()\n"
+        "    os.kill(process.pid, signal.SIGSTOP)\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
     assert subprocess.run(command, check=False, timeout=30).returncode == 0
@@ -146,12 +146,12 @@ def test_a_helper_that_was_killed_is_replaced_and_one_that_cannot_be_asked_is_a_
     own_story: Path,
 ) -> None:
     with IsolatedGame(own_story):
-        helper = fork_helper._helpers[os.getpid()]
-        helper.process.kill()
-        helper.process.wait()
+        process, _ = fork_helper._helpers[os.getpid()]
+        process.kill()
+        process.wait()
     with IsolatedGame(own_story) as game:
         assert game.step("look").text
-        fork_helper._helpers[os.getpid()].requests.close()
+        fork_helper._helpers[os.getpid()][1].close()
     with pytest.raises(StoryError, match="no process can be started"):
         IsolatedGame(own_story)
     with IsolatedGame(own_story) as game:

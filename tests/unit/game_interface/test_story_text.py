@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.story_text import StoryEnding, heading_of, judge_ending, offers_a_new_game, sounds_like_an_end
+from game_interface.core.story_text import heading_of, judge_ending, offers_a_new_game, sounds_like_an_end
+from session.values import Ending
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
-ON = StoryEnding(died=False, ending=None)
+ON = False, None
 
 
 @pytest.mark.parametrize(
@@ -14,15 +15,15 @@ ON = StoryEnding(died=False, ending=None)
         ("You are in a field.", ON),
         ("A sign reads: *** DO NOT RESTART THE MACHINE ***", ON),
         ("The manual says: to RESTART or QUIT, press the knob. It is old.", ON),
-        ("*** You have died ***" + QUESTION, StoryEnding(died=True, ending="lost")),
-        ("*** You have died, and your rival has won ***" + QUESTION, StoryEnding(died=True, ending="lost")),
-        ("*** You have won ***" + QUESTION, StoryEnding(died=False, ending="won")),
-        ("*** You have missed the point entirely ***" + QUESTION, StoryEnding(died=False, ending="over")),
-        ("****  You have died  ****\n\nNow, let's take a look here...", StoryEnding(died=True, ending=None)),
+        ("*** You have died ***" + QUESTION, (True, "lost")),
+        ("*** You have died, and your rival has won ***" + QUESTION, (True, "lost")),
+        ("*** You have won ***" + QUESTION, (False, "won")),
+        ("*** You have missed the point entirely ***" + QUESTION, (False, "over")),
+        ("****  You have died  ****\n\nNow, let's take a look here...", (True, None)),
     ],
 )
 def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question(
-    text: str, expected: StoryEnding
+    text: str, expected: tuple[bool, Ending | None]
 ) -> None:
     assert judge_ending(text, stopped=False, victory=False, defeat=False) == expected
 
@@ -30,19 +31,19 @@ def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question
 @pytest.mark.parametrize(
     ("text", "stopped", "victory", "defeat", "expected"),
     [
-        ("Inside the Barrow", True, True, False, StoryEnding(died=False, ending="won")),
-        ("The end", False, True, True, StoryEnding(died=False, ending="won")),
-        ("Oh no!", False, False, True, StoryEnding(died=True, ending=None)),
-        ("", True, False, False, StoryEnding(died=False, ending="over")),
+        ("Inside the Barrow", True, True, False, (False, "won")),
+        ("The end", False, True, True, (False, "won")),
+        ("Oh no!", False, False, True, (True, None)),
+        ("", True, False, False, (False, "over")),
         *(
-            (f"*** {banner} ***{QUESTION}", stopped, False, True, StoryEnding(died=False, ending="won"))
+            (f"*** {banner} ***{QUESTION}", stopped, False, True, (False, "won"))
             for banner in ("You have won", "You have won... for now", "CONGRATULATIONS!")
             for stopped in (True, False)
         ),
     ],
 )
 def test_a_profile_knows_victories_without_a_word_and_deaths_but_a_story_that_says_that_the_player_won_is_believed(
-    text: str, *, stopped: bool, victory: bool, defeat: bool, expected: StoryEnding
+    text: str, *, stopped: bool, victory: bool, defeat: bool, expected: tuple[bool, Ending | None]
 ) -> None:
     assert judge_ending(text, stopped=stopped, victory=victory, defeat=defeat) == expected
 
@@ -52,8 +53,8 @@ def test_a_profile_knows_victories_without_a_word_and_deaths_but_a_story_that_sa
 )
 def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
     text = f"*** {banner} ***{QUESTION}"
-    assert judge_ending(text, stopped=False, victory=False, defeat=False).ending == "over"
-    assert judge_ending(text, stopped=False, victory=False, defeat=True).ending == "lost"
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == (False, "over")
+    assert judge_ending(text, stopped=False, victory=False, defeat=True) == (True, "lost")
 
 
 @pytest.mark.parametrize(
