@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Literal
 
 from typing_extensions import Self, Unpack, override
 
@@ -12,13 +15,18 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objectives import (
+    ELLIPSIS,
+    LONGEST_EVIDENCE,
+    LONGEST_TEXT,
     NO_MEMORIES,
     RECENT_TURNS,
     SHORTEST_TEXT,
+    STALE,
+    CompletedObjective,
     Evidence,
+    FoundObjective,
     Objective,
     ObjectivesAnswer,
-    ObjectiveUpdate,
     answer_of_player,
     evidence_of,
     map_part,
@@ -33,6 +41,7 @@ from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
+from session.text import cut_at, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids
@@ -178,25 +187,80 @@ class ObjectiveManager(BaseManager):
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
-        here, options = self.game_state.current_room_id, self.config.objectives
+        """Apply the valid parts of the answer, and return the objectives found, completed and dropped.
+
+        Objectives that end come first, to make room for new ones.
+        """
+        before, here = self.objectives, self.game_state.current_room_id
+        taken = {text_key(each.text) for each in before if each.status != "dropped"}
+        refusals = [self._complete(each) for each in answer.completed]
+        for dropped in answer.dropped:
+            reason = cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS)
+            refusals.append(self._end(dropped.id, "dropped", reason))
+        for objective in self.objectives:
+            unchanged = self.game_state.turn_count - objective.last_progress(self.evidence)
+            if objective.is_active and unchanged >= self.config.objectives.stale_after:
+                self._end(objective.id, "dropped", STALE)
         known = self.game_state.visited_locations | ({here} if here is not None else set())
         if self.map_manager is not None:
             known.update(self.map_manager.game_map.rooms)
         if self.memory_manager is not None:
             known.update(self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
-        update = ObjectiveUpdate(self.objectives, self.game_state.turn_count, here)
-        update.take(answer, self.evidence, known, cap=options.max_active, stale_after=options.stale_after)
-        self.objectives = tuple(update.objectives.values())
-        self._counts["refused"] += len(update.refused)
-        changed = tuple(update.changed.values())
+        refusals += [self._add(found, known, taken) for found in answer.objectives]
+        refused = list(filter(None, refusals))
+        self._counts["refused"] += len(refused)
+        changed = tuple(each for each in self.objectives if each not in before)
         self.log_info(
             "objectives updated",
             found=[each.text for each in changed if each.status == "active"],
             completed=[each.text for each in changed if each.status == "completed"],
             dropped=[each.text for each in changed if each.status == "dropped"],
-            refused=update.refused,
+            refused=refused,
         )
         return changed
+
+    def _complete(self, completed: CompletedObjective) -> str:
+        """Complete an objective, and return why that is refused, or ""."""
+        id_, turn = completed.id, completed.turn
+        objective = next((each for each in self.objectives if each.id == id_), None)
+        if not 1 <= turn <= self.game_state.turn_count:
+            return f"completion of {id_}: turn {turn} was not played"
+        if objective is not None and turn < objective.turn:
+            return f"completion of {id_}: it was found in turn {objective.turn}, after that turn"
+        return self._end(id_, "completed", f"turn {turn}")
+
+    def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> str:
+        """End an objective, and return why that is refused, or ""."""
+        if not any(each.is_active for each in self.objectives if each.id == id_):
+            return f"{status} {id_}: no such objective is open"
+        turn = self.game_state.turn_count
+        self.objectives = tuple(
+            replace(each, status=status, ended_turn=turn, ending=ending) if each.id == id_ else each
+            for each in self.objectives
+        )
+        return ""
+
+    def _add(self, found: FoundObjective, known_locations: Collection[int], taken: set[str]) -> str:
+        """Add an objective, and return why that is refused, or "". ``taken``: keys of the texts of others."""
+        location_id, cap = found.location_id, self.config.objectives.max_active
+        suffix = "" if location_id is None else f" (Location {location_id})"
+        line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
+        named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
+        text = line if not line or named else line + suffix
+        if not text:
+            return "an objective without a text"
+        if location_id is not None and location_id not in known_locations:
+            return f"location {location_id} is not known: {text}"
+        if text_key(text) in taken:
+            return f"known already: {text}"
+        if sum(each.is_active for each in self.objectives) >= cap:
+            return f"more than {cap} open: {text}"
+        taken.add(text_key(text))
+        turn, here = self.game_state.turn_count, self.game_state.current_room_id
+        evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
+        objective = Objective(len(self.objectives) + 1, text, turn, here, evidence, location_id)
+        self.objectives += (objective,)
+        return ""
 
     def _prompt(self) -> Prompt:
         game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager

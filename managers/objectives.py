@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator
@@ -17,8 +17,8 @@ from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
-from session.text import cut_at, description_in, one_line, text_key, without_padding
-from session.values import GameObject, TurnRecord
+from session.text import cut_at, description_in, one_line, without_padding
+from session.values import TurnRecord
 from zorkgpt.mapping.map_graph import MapGraph
 
 LONGEST_TEXT = 400  # characters
@@ -109,13 +109,11 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
     facts: list[tuple[EvidenceKind, str]] = []
     if change:
         facts.append(("score_up" if change > 0 else "score_down", f"score {change:+d}, now {after.score}"))
-    if before.inventory is not None and after.inventory is not None:
-        gained, lost = (
-            _names_missing(before.inventory, after.inventory),
-            _names_missing(after.inventory, before.inventory),
-        )
-        facts += [("item_gained", f"gained {gained}")] if gained else []
-        facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
+    gained, lost = (
+        ", ".join(thing.name or f"object #{thing.num}" for thing in things) for things in (record.gained, record.lost)
+    )
+    facts += [("item_gained", f"gained {gained}")] if gained else []
+    facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
     if after.died:
         facts.append(("death", "the player died"))
     evidence = [Evidence(record.turn, here, kind, text) for kind, text in facts]
@@ -123,11 +121,6 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
         text = f"first visit to {after.location.label}"
         evidence.append(Evidence(record.turn, after.location.num, "new_room", text))
     return tuple(evidence)
-
-
-def _names_missing(from_: tuple[GameObject, ...], of: tuple[GameObject, ...]) -> str:
-    known = {thing.num for thing in from_}
-    return ", ".join(thing.name or f"object #{thing.num}" for thing in of if thing.num not in known)
 
 
 class CompletedObjective(BaseModel):
@@ -176,83 +169,6 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
         completed=[CompletedObjective(id=note.done, turn=record.turn - 1) for note in notes if note.done is not None],
         objectives=[FoundObjective(text=note.new, evidence=OF_PLAYER) for note in notes if note.new],
     )
-
-
-class ObjectiveUpdate:
-    """The objectives of an episode with the changes from a model's answer.
-
-    turn, location_id: of the answer
-    objectives: all of the episode by id, oldest first
-    changed: those that were found, completed or dropped, by id
-    refused: the rejected parts of the answer, with reasons
-    """
-
-    def __init__(self, objectives: Iterable[Objective], turn: int, location_id: int | None) -> None:
-        self.turn = turn
-        self.location_id = location_id
-        self.objectives = {objective.id: objective for objective in objectives}
-        self.changed: dict[int, Objective] = {}
-        self.refused: list[str] = []
-        self._taken = {text_key(each.text) for each in self.objectives.values() if each.status != "dropped"}
-
-    def take(
-        self,
-        answer: ObjectivesAnswer,
-        evidence: tuple[Evidence, ...],
-        known_locations: Collection[int],
-        *,
-        cap: int,
-        stale_after: int,
-    ) -> None:
-        """Apply the valid parts of the answer. Objectives that end come first, to make room for new ones.
-
-        cap: maximum number of open objectives
-        stale_after: turns without progress after which an objective is dropped
-        """
-        for completed in answer.completed:
-            id_, turn, objective = completed.id, completed.turn, self.objectives.get(completed.id)
-            if not 1 <= turn <= self.turn:
-                self.refused.append(f"completion of {id_}: turn {turn} was not played")
-            elif objective is not None and turn < objective.turn:
-                self.refused.append(f"completion of {id_}: it was found in turn {objective.turn}, after that turn")
-            else:
-                self._end(id_, "completed", f"turn {turn}")
-        for dropped in answer.dropped:
-            self._end(dropped.id, "dropped", cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS))
-        for objective in [each for each in self.objectives.values() if each.is_active]:
-            if self.turn - objective.last_progress(evidence) >= stale_after:
-                self._end(objective.id, "dropped", STALE)
-        for found in answer.objectives:
-            self._add(found, known_locations, cap)
-
-    def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> None:
-        objective = self.objectives.get(id_)
-        if objective is None or not objective.is_active:
-            self.refused.append(f"{status} {id_}: no such objective is open")
-        else:
-            ended = replace(objective, status=status, ended_turn=self.turn, ending=ending)
-            self.objectives[id_] = self.changed[id_] = ended
-
-    def _add(self, found: FoundObjective, known_locations: Collection[int], cap: int) -> None:
-        location_id = found.location_id
-        suffix = "" if location_id is None else f" (Location {location_id})"
-        line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
-        named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
-        text = line if not line or named else line + suffix
-        if not text:
-            self.refused.append("an objective without a text")
-        elif location_id is not None and location_id not in known_locations:
-            self.refused.append(f"location {location_id} is not known: {text}")
-        elif text_key(text) in self._taken:
-            self.refused.append(f"known already: {text}")
-        elif sum(each.is_active for each in self.objectives.values()) >= cap:
-            self.refused.append(f"more than {cap} open: {text}")
-        else:
-            self._taken.add(text_key(text))
-            id_ = max(self.objectives, default=0) + 1
-            evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
-            objective = Objective(id_, text, self.turn, self.location_id, evidence, location_id)
-            self.objectives[id_] = self.changed[id_] = objective
 
 
 def memories_part(

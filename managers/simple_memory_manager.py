@@ -251,7 +251,7 @@ class SimpleMemoryManager(BaseManager):
                 lambda document: document.update_visits(location.num, record.episode).with_name(*astuple(location))
             )
             self._document = self._store.document  # a visit changes no memory
-        outcome = ActionOutcome.of(record, location, self.movements, first_visit=visit.enter(location.num))
+        outcome = ActionOutcome(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
         has_stopped = self._routes is not None and self._routes.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped
@@ -283,7 +283,7 @@ class SimpleMemoryManager(BaseManager):
         location = Location(location_id, location_name)
         record = as_record(location, self.game_state.episode, turn, action, response, z_machine_context)
         first_visit = z_machine_context.get("first_visit", False)
-        outcome = ActionOutcome.of(record, location, self.movements, first_visit=first_visit)
+        outcome = ActionOutcome(record, location, self.movements, first_visit=first_visit)
         if self._is_news(outcome):
             conclude(self._synthesise((outcome,)))
 
@@ -297,7 +297,7 @@ class SimpleMemoryManager(BaseManager):
         here = now.location or Location(place, rooms.get(place, ""))
         record = TurnRecord(state.episode, max(state.turn_count, 1), now, (Proposal(""),), (), now)
         first_visit = here == now.location and here.num not in self._visit.visited
-        outcome = ActionOutcome.of(record, here, self.movements, first_visit=first_visit)
+        outcome = ActionOutcome(record, here, self.movements, first_visit=first_visit)
         memories = {room: tuple(self._at(room)) for room in (here.num, place)}
         self._adopt(answer, VisitNews((outcome,), memories.pop(here.num), memories, rooms))
 

@@ -234,6 +234,16 @@ class TurnRecord:
         return self.after.score - self.before.score
 
     @property
+    def gained(self) -> tuple[GameObject, ...]:
+        """The objects that are carried now and were not before; empty if that is unknown."""
+        return _not_among(self.before.inventory, self.after.inventory)
+
+    @property
+    def lost(self) -> tuple[GameObject, ...]:
+        """The objects that were carried before and are not now; empty if that is unknown."""
+        return _not_among(self.after.inventory, self.before.inventory)
+
+    @property
     def did_something(self) -> bool:
         """Whether the command changed something: what the player notices, or the attributes of any object.
 
@@ -264,6 +274,11 @@ class TurnRecord:
         """Whether the player is known to have come to another location."""
         before, after = self.before.location, self.after.location
         return before is not None and after is not None and before.num != after.num
+
+
+def _not_among(others: tuple[GameObject, ...] | None, things: tuple[GameObject, ...] | None) -> tuple[GameObject, ...]:
+    known = {thing.num for thing in others or ()}
+    return () if others is None else tuple(thing for thing in things or () if thing.num not in known)
 
 
 def _in_reach(observation: Observation) -> dict[int, GameObject]:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from typing_extensions import Self, TypedDict, override
+from typing_extensions import TypedDict, override
 
 from session.commands import is_routine, passes_time
 from session.errors import StoreError, reported_as
@@ -86,12 +85,11 @@ def as_record(
     return TurnRecord(episode, turn, before, (Proposal(action),), (), after)
 
 
-@dataclass(frozen=True, slots=True)
 class ActionOutcome:
     """A turn that began at a location, with what the memories of the location need to know of it.
 
-    command: in the normal form that the map uses
     first_visit: no turn of the episode began there before
+    command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
@@ -99,40 +97,22 @@ class ActionOutcome:
     revealed: names of objects that appeared, if the story's answer names them
     """
 
-    record: TurnRecord
-    location: Location
-    command: str
-    is_direction: bool
-    first_visit: bool
-    destination: Location | None
-    inventory_changed: bool
-    is_idle: bool
-    is_substantial: bool
-    taken: tuple[str, ...]
-    laid_down: tuple[str, ...]
-    revealed: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls, record: TurnRecord, location: Location, movements: MovementAnalyzer, *, first_visit: bool = False
-    ) -> Self:
-        """Return the outcome of a turn that began at ``location``."""
-        command = movements.exit_of(record.action)
-        before, after = record.before.inventory, record.after.inventory
-        return cls(
-            record,
-            location,
-            command,
-            is_direction=movements.is_direction(command),
-            first_visit=first_visit,
-            destination=record.after.location if record.moved else None,
-            inventory_changed={thing.num for thing in before or ()} != {thing.num for thing in after or ()},
-            is_idle=is_routine(command),
-            is_substantial=len(record.after.text) > SUBSTANTIAL or _SPEECH.search(record.after.text) is not None,
-            taken=_names_missing(after, before),
-            laid_down=_names_missing(before, after),
-            revealed=tuple(sorted(names(record.after.text, [thing.name for thing in record.came_to_light]))),
-        )
+    def __init__(
+        self, record: TurnRecord, location: Location, movements: MovementAnalyzer, *, first_visit: bool = False
+    ) -> None:
+        before, after, text = record.before.inventory, record.after.inventory, record.after.text
+        self.record = record
+        self.location = location
+        self.first_visit = first_visit
+        self.command = movements.exit_of(record.action)
+        self.is_direction = movements.is_direction(self.command)
+        self.destination = record.after.location if record.moved else None
+        self.inventory_changed = {thing.num for thing in before or ()} != {thing.num for thing in after or ()}
+        self.is_idle = is_routine(self.command)
+        self.is_substantial = len(text) > SUBSTANTIAL or _SPEECH.search(text) is not None
+        self.taken = tuple(thing.name for thing in record.gained if thing.name)
+        self.laid_down = tuple(thing.name for thing in record.lost if thing.name)
+        self.revealed = sorted(names(text, [thing.name for thing in record.came_to_light]))
 
     @property
     def key(self) -> str:
@@ -256,14 +236,6 @@ def names(text: str, things: Collection[str]) -> set[str]:
 def digest(*parts: object) -> str:
     """Return 16 hex digits that are equal for equal parts."""
     return blake2b("\x00".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> tuple[str, ...]:
-    """Return the names of the objects that are not among the others, or nothing if either group is unknown."""
-    if things is None or others is None:
-        return ()
-    known = {thing.num for thing in others}
-    return tuple(thing.name for thing in things if thing.num not in known and thing.name)
 
 
 def _sentence_keys(text: str, *parts: object) -> dict[str, int]:

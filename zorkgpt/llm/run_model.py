@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
 from zorkgpt.llm.budget import Spending, Waits
-from zorkgpt.llm.language_model import ROLES, Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
+from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
 
 FAILURES_TO_OPEN = 3
 TURNS_REFUSED = 20
@@ -65,18 +66,6 @@ class RepeatedCall:
         return (self.recorded.role, self.recorded.prompt_sha256) == (self.role, prompt_sha256(self.prompt))
 
 
-@dataclass(slots=True)
-class Circuit:
-    """The circuit breaker of one role.
-
-    failures: the number of consecutive failures
-    open_until: the turn of the run, from 0, before which the role's model is not called
-    """
-
-    failures: int = 0
-    open_until: int = 0
-
-
 class RunModel:
     """Calls the models of a run within its budget. Recorded answers come first, and every call becomes an event.
 
@@ -105,7 +94,8 @@ class RunModel:
         self._chosen = chosen
         self._inputs = inputs
         self._asked = asked
-        self._circuits: dict[str, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
+        self._failures: Counter[str] = Counter()  # consecutive ones of each role but the agent
+        self._open_until: dict[str, int] = {}  # the turn of the run, from 0, before which a role is not called
         self._turns = 0
         self._compared: GameConfiguration | None = None
         self._warned: set[str] = set()
@@ -187,13 +177,12 @@ class RunModel:
             self._turns += 1
         elif isinstance(event, ModelAnswered):
             self.tokens.learn(event.prompt_characters, event.question_tokens)
-            if circuit := self._circuits.get(event.role):
-                circuit.failures = 0
-        elif isinstance(event, ModelFailed) and (circuit := self._circuits.get(event.role)):
-            circuit.failures += 1
-            if circuit.failures >= FAILURES_TO_OPEN:
-                circuit.open_until = self._turns + TURNS_REFUSED
-            if circuit.failures == FAILURES_TO_OPEN and not self._inputs.is_repeating:
+            self._failures[event.role] = 0
+        elif isinstance(event, ModelFailed) and event.role != "agent":
+            self._failures[event.role] += 1
+            if self._failures[event.role] >= FAILURES_TO_OPEN:
+                self._open_until[event.role] = self._turns + TURNS_REFUSED
+            if self._failures[event.role] == FAILURES_TO_OPEN and not self._inputs.is_repeating:
                 _LOG.warning(
                     "the %s model failed %d times in a row; it is now called once in %d turns until it answers",
                     event.role,
@@ -204,10 +193,10 @@ class RunModel:
     def _require_closed(self, role: Role) -> None:
         if self.in_force.agent.player == "person-alone" and role != "agent":
             raise LanguageModelUnavailable(f"{role}: no model is configured")
-        circuit = self._circuits.get(role)
-        if circuit and self._turns < circuit.open_until:
+        turns_left = self._open_until.get(role, 0) - self._turns
+        if turns_left > 0:
             raise LanguageModelUnavailable(
-                f"{role}: {circuit.failures} failures in a row; not called for {circuit.open_until - self._turns} turns"
+                f"{role}: {self._failures[role]} failures in a row; not called for {turns_left} turns"
             )
 
     def _repeat(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer] | None:

@@ -63,7 +63,7 @@ def outcome(action: str, response: str, turn: int = 3, **context: Any) -> Action
     """The outcome of a command at the vats. ``context``: as for ``record_action_outcome``."""
     facts = cast("ZMachineContext", context)
     record = as_record(VATS, 1, turn, action, response, facts)
-    return ActionOutcome.of(record, VATS, MovementAnalyzer(), first_visit=facts.get("first_visit", False))
+    return ActionOutcome(record, VATS, MovementAnalyzer(), first_visit=facts.get("first_visit", False))
 
 
 class MemoryPlay(Play[SimpleMemoryManager]):
