@@ -381,7 +381,8 @@ class ContextManager(BaseManager):
         for thing in observation.visible or ():
             if thing.attributes & self._not_listed:
                 continue
-            for name in (thing.name, *thing.name.split()[-1:]):
+            of_parser = thing.words if "/" in thing.name else ()
+            for name in (thing.name, *thing.name.split()[-1:], *of_parser):
                 words = _words(name)
                 if (
                     words not in self._named

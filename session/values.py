@@ -29,8 +29,8 @@ class Location:
 
     @property
     def label(self) -> str:
-        """The room's name, or ``Location #ID`` if it has none (docs/specification.md, Rooms without a name)."""
-        return self.name or f"Location #{self.num}"
+        """The name without the room's number, or ``Location #ID`` (docs/specification.md, Rooms without a name)."""
+        return self.name.removesuffix(f" (#{self.num})") or f"Location #{self.num}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class GameObject:
     """An object of the story at one moment.
 
     num, parent: Z-machine object numbers of the object and its parent (0: none)
+    name: its short name, or words by which the parser knows it, as in ``dino/toy/friend``, if it has no short name
     attributes: the numbers of its set attributes
     """
 
@@ -45,6 +46,11 @@ class GameObject:
     name: str
     parent: int = 0
     attributes: frozenset[int] = frozenset()
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the name, in lower case."""
+        return self.name.lower().replace("/", " ").split()
 
 
 @dataclass(frozen=True, slots=True)

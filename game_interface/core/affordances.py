@@ -102,7 +102,7 @@ class Affordances:
         dictionary = self._dictionary
         visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
         objects = chain(observation.inventory or (), visible)
-        names = [" ".join(reversed(each.name.split())) for each in objects]
+        names = [" ".join(reversed(each.words)) for each in objects]
         texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
         here = dictionary.known_words(texts)
         elsewhere = (noun for noun in sorted(dictionary.nouns) if noun not in here and noun.isalpha())
@@ -180,7 +180,7 @@ class _Trial:
 
 def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
     """Return the attributes of each object, keyed by every word of its name."""
-    return {word: each.attributes for each in objects or () for word in each.name.lower().split()}
+    return {word: each.attributes for each in objects or () for word in each.words}
 
 
 def _filled(template: str, *things: str) -> str:

@@ -11,6 +11,7 @@ from game_interface.core.machine.attribute_tables import attribute_table, number
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import names_of_things
 from game_interface.core.status.status_reader import LearningReader, ProfileReader
 from game_interface.core.story_text import heading_of, headings_in, told_text
 from session.values import GameObject, Location, Observation
@@ -42,7 +43,7 @@ class Observer:
         status = self.reader.read(memory, opening)
         self.max_score = status.max_score
         self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
-        self._sight = _Sight(table, self.attribute_names)
+        self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self.location: Location | None = None
 
@@ -104,10 +105,12 @@ class _Sight:
     """Finds the objects that the player carries and can see, from the story's object tree.
 
     attributes: the numbers of the story's attributes by name; empty if unknown
+    names: of the objects, by number
     """
 
-    def __init__(self, table: ObjectTable, attributes: Mapping[str, int]) -> None:
+    def __init__(self, table: ObjectTable, attributes: Mapping[str, int], names: Mapping[int, str]) -> None:
         self._table = table
+        self._names = names
         self._places = table.places
         self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
         self._see_through = numbers_of(attributes, ("surface", "transparent"))
@@ -180,7 +183,7 @@ class _Sight:
         attributes = entry.attributes
         opened = bool(attributes & self._holders and attributes & self._open)
         return _Node(
-            object=GameObject(num, self._table.name(num), entry.parent, attributes),
+            object=GameObject(num, self._names.get(num, ""), entry.parent, attributes),
             child=entry.child,
             sibling=entry.sibling,
             hidden=bool(attributes & self._hidden),

@@ -115,7 +115,7 @@ class Trail:
         for thing in observation.inventory or ():
             found.append(Goal("thing", thing.num, thing.name))
             self.held[thing.num] = thing.name
-            self.held_words.update(thing.name.lower().split())
+            self.held_words.update(thing.words)
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)
         return new

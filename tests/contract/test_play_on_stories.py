@@ -84,6 +84,16 @@ def test_a_story_that_waits_for_a_key_says_so(story_folder: Path) -> None:
     assert asked == {"": {True}, "look": {False}}
 
 
+@pytest.mark.stories
+def test_things_without_a_short_name_have_the_words_of_the_parser_and_rooms_their_headings(story_folder: Path) -> None:
+    with walkthrough_of(story_folder / "snacktime.z8").open() as game:
+        game.step("north")
+        taken = game.step("take dino")
+    assert [thing.name for thing in taken.inventory or ()] == ["dino/toy/friend"]
+    assert taken.location is not None
+    assert (taken.location.name, taken.location.label) == ("Sleeping Room (#60)", "Sleeping Room")
+
+
 TURNS = 200
 _LINE = re.compile(r"L(\d+) .*untried: ([^;]+)")
 

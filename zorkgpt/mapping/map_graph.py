@@ -157,7 +157,7 @@ class Room(BaseModel):
     @property
     def label(self) -> str:
         """A name to show, never empty."""
-        return self.name or Location(self.id, "").label
+        return Location(self.id, self.name).label
 
 
 class NoMap(StoreError):

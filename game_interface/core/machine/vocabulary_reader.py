@@ -196,6 +196,8 @@ def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
 
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
+_MOST_WORDS, _LONGEST_SMALL_WORD = 3, 2
+"""Of an object without a short name: the words that are shown, and the letters of "of" and "my", which are not."""
 
 _TOPIC_VERBS = (
     *("answer", "ask", "call", "consult", "discuss", "find", "follow", "go", "locate", "name", "phone", "remember"),
@@ -245,6 +247,21 @@ def read_vocabulary(story: Story) -> Vocabulary:
         mentions=_by_word(mentioned),
         family=family,
     )
+
+
+def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:
+    """Return the short name of each object; without one, up to three of the words by which Inform's parser knows it.
+
+    Inform 7 prints names by routines, so its objects have no short names. Such words are joined as in ``dino/toy``.
+    """
+    names = {num: table.name(num) for num in range(1, table.count + 1)}
+    if not all(names.values()) and not Dictionary.of(story).by_infocom:
+        texts = {entry.address: entry.text for entry in read_entries(story)}
+        for num in (num for num, name in names.items() if not name):
+            addresses = _addresses(table.properties(num).get(_INFORM_NAMES, b""))
+            words = [texts[each] for each in addresses if len(texts.get(each, "")) > _LONGEST_SMALL_WORD]
+            names[num] = "/".join([*dict.fromkeys(words)][:_MOST_WORDS]) if texts.keys() >= {*addresses} else ""
+    return names
 
 
 def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> int | None:
