@@ -381,19 +381,20 @@ class ContextManager(BaseManager):
         for thing in observation.visible or ():
             if thing.attributes & self._not_listed:
                 continue
-            of_parser = thing.words if "/" in thing.name else ()
-            for name in (thing.name, *thing.name.split()[-1:], *of_parser):
-                words = _words(name)
-                if (
-                    words not in self._named
-                    and words.strip()
-                    and any(words in text for text in (*before, *self._printed))
-                ):
-                    self._named.add(words)
-                if words in self._named or (words.strip() and thing.num in self._held):
-                    names.append(name)
-                    break
+            wanted = [thing.name, *thing.name.split()[-1:]]
+            printed = [name for name in wanted if self._is_printed(name, before)]
+            if "/" in thing.name:
+                printed = ["/".join(word for word in thing.words if self._is_printed(word, before))]
+            named = wanted if thing.num in self._held else printed
+            names += [name for name in named if name][:1]
         return ", ".join(dict.fromkeys(names))
+
+    def _is_printed(self, name: str, before: Iterable[str]) -> bool:
+        """Return whether the story has printed the name since the player came here, or ``before``."""
+        words = _words(name)
+        if words.strip() and any(words in text for text in (*before, *self._printed)):
+            self._named.add(words)
+        return words in self._named
 
 
 def _bullets(lines: Iterable[str]) -> str:
