@@ -1,12 +1,12 @@
+import { extent, max } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { AblationData, ComparedPair, Comparison } from "../../build/report_types";
 import { useWidth } from "./chart";
-import { Choice } from "./choice";
-import type { AblationData, ComparedPair, Comparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
-import { Table, type Column } from "./table";
+import { Choice, Table, type Column } from "./table";
 import { spelled, Written } from "./written";
 
 const LABELS = 190; // pixels to the left of a row of points, on a wide screen
@@ -73,19 +73,18 @@ interface StripRow {
 }
 
 /** Rows of points over one axis, each with its mean and interval below. A strip of one row has no names, but a line at 0. */
-function Strip({ label, rows, children }: { label: string; rows: StripRow[]; children: ComponentChildren }) {
+function Strip({ label: title, rows, children }: { label: string; rows: StripRow[]; children: ComponentChildren }) {
   const { box, width } = useWidth();
   const named = rows.length > 1;
-  const values = rows.flatMap(({ points, low, high }) => [low ?? 0, high ?? 0, ...points.map(({ value }) => value ?? 0)]);
+  const [least = 0, most = 0] = extent([0, ...rows.flatMap(({ points, low, high }) => [low, high, ...points.map(({ value }) => value)])], Number);
   const [left, top] = !named ? [16, 0] : width > 600 ? [LABELS, 0] : [16, 20];
-  const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const x = scaleLinear(least < most ? [least, most] : [-1, 1], [left, width - 16]).nice();
   const whole = rows.length * (ROW + top);
   return (
     <figure class="strip" ref={box}>
       <figcaption>{children}</figcaption>
       {rows.some(({ points }) => points.some(({ value }) => value !== null)) && (
-        <svg width={width} height={whole + BOTTOM} role="img" aria-label={spelled(label)}>
+        <svg width={width} height={whole + BOTTOM} role="img" aria-label={spelled(title)}>
           {x.ticks(5).map((tick) => (
             <g key={tick} class="tick">
               <line x1={x(tick)} x2={x(tick)} y1={0} y2={whole} />
@@ -98,9 +97,9 @@ function Strip({ label, rows, children }: { label: string; rows: StripRow[]; chi
             return (
               <g key={name}>
                 {named && <text class="arm" x={left === 16 ? 16 : 0} y={left === 16 ? middle - ROW / 2 - 4 : middle + 4}>{spelled(name)}</text>}
-                {spread(points, ({ value }) => (value === null ? null : x(value))).map(({ item, at, height }) => (
-                  <circle key={item.label} class={named ? "dot" : "point"} cx={at} cy={middle - 8 + height} r={4} style={{ "--age": `${Math.round(100 * item.age)}%` }}>
-                    <title>{spelled(item.label)}</title>
+                {spread(points, x).map(({ label, age, at, height }) => (
+                  <circle key={label} class={named ? "dot" : "point"} cx={at} cy={middle - 8 + height} r={4} style={{ "--age": `${Math.round(100 * age)}%` }}>
+                    <title>{spelled(label)}</title>
                   </circle>
                 ))}
                 {low !== null && high !== null && <line class="interval" x1={x(low)} x2={x(high)} y1={middle + 30} y2={middle + 30} />}
@@ -123,22 +122,22 @@ function Difference({ comparison: each, points }: { comparison: Comparison; poin
   return (
     <Strip label={`${each.first} minus ${each.other}: ${found}`} rows={[{ name: "", points: pairs, mean: each.difference, low: each.low, high: each.high }]}>
       <strong><Written text={`${each.first} − ${each.other}`} /></strong> <span class="label"><Written text={each.story} /> {unit}</span>
-      <span class="strip-found">{found}{each.p !== null && `, p = ${each.p.toPrecision(2)}`}, {plural(each.pairs, "pair")}</span>
+      <div>{found}{each.p !== null && `, p = ${each.p.toPrecision(2)}`}, {plural(each.pairs, "pair")}</div>
       {each.why_not && <span class="label"> <Written text={each.why_not} /></span>}
     </Strip>
   );
 }
 
 /** Move points that would hide each other: up and down, and a little aside where there are many. */
-function spread<T>(items: T[], place: (item: T) => number | null) {
+function spread(points: StripRow["points"], x: (value: number) => number) {
   const taken = new Map<number, number>();
-  return items.flatMap((item) => {
-    const at = place(item);
-    if (at === null) return [];
+  return points.flatMap(({ value, label, age }) => {
+    if (value === null) return [];
+    const at = x(value);
     const order = taken.get(Math.round(at / 6)) ?? 0;
     taken.set(Math.round(at / 6), order + 1);
     const level = Math.ceil((order % LEVELS) / 2) * (order % 2 ? 1 : -1);
-    return [{ item, at: at + 5 * Math.floor(order / LEVELS), height: 8 * level }];
+    return [{ label, age, at: at + 5 * Math.floor(order / LEVELS), height: 8 * level }];
   });
 }
 
@@ -169,6 +168,6 @@ const RUNS: Column<Row>[] = [
   { name: "Pair", of: ({ run }) => run.pair },
   { name: "Seed", of: ({ run }) => run.seed, cell: ({ run }) => run.seed },
   { name: "Points by episode", of: ({ run }) => run.episodes.map((episode) => short(episode.score)).join(", ") },
-  { name: "Best", of: ({ run }) => run.episodes.reduce<number | null>((best, { best_score }) => (best_score === null ? best : Math.max(best ?? best_score, best_score)), null) },
-  { name: "Rooms", of: ({ run }) => Math.max(0, ...run.episodes.map((episode) => episode.rooms)) },
+  { name: "Best", of: ({ run }) => max(run.episodes, (episode) => episode.best_score) ?? null },
+  { name: "Rooms", of: ({ run }) => max(run.episodes, (episode) => episode.rooms) ?? 0 },
 ];

@@ -1,15 +1,15 @@
+import { extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { short } from "./figures";
-import { spelled } from "./written";
 
-const MARGIN = { left: 46, right: 12, top: 8, bottom: 22 };
+const SKYLINE = { width: 1000, height: 40 };
+export const MARGIN = { left: 46, right: 12, top: 8, bottom: 22 };
 
 export interface Series {
   name: string;
   shade: number; // 0 to 1, from the first to the latest
   points: [number, number][];
-  dots?: boolean;
 }
 
 interface Drawn {
@@ -20,23 +20,22 @@ interface Drawn {
   now?: number | undefined;
   borders?: number[];
   pick?: (x: number) => void;
-  steps?: boolean; // a value stays until the next
+  dots?: boolean; // without them a value stays until the next
   format?: (value: number) => string;
 }
 
 /** Lines over turns or episodes; a click picks the place on the x axis. */
-export function Chart({ title, height, series, across, now, borders = [], pick, steps = true, format = short }: Drawn) {
+export function Chart({ title, height, series, across, now, borders = [], pick, dots = false, format = short }: Drawn) {
   const { box, width } = useWidth();
-  const drawn = useMemo(() => {
+  const { x, y, lines, empty } = useMemo(() => {
     const all = series.flatMap((each) => each.points);
-    const [left, right] = extent(all.map(([x]) => x));
-    const [low, high] = extent([0, ...all.map(([, y]) => y)]);
+    const [left = 0, right = 1] = extent(all, ([x]) => x);
+    const [low = 0, high = 0] = extent([[0, 0], ...all], ([, y]) => y);
     const x = scaleLinear([left, Math.max(right, left + 1)], [MARGIN.left, width - MARGIN.right]);
     const y = scaleLinear([low, high > low ? high : low + 1], [height - MARGIN.bottom, MARGIN.top]).nice(4);
-    const lines = series.map((each) => each.points.map(([px, py], at) => `${at ? (steps ? `H${x(px).toFixed(1)}V` : `L${x(px).toFixed(1)},`) : `M${x(px).toFixed(1)},`}${y(py).toFixed(1)}`).join(""));
+    const lines = series.map((each) => each.points.map(([px, py], at) => `${at ? (dots ? `L${x(px).toFixed(1)},` : `H${x(px).toFixed(1)}V`) : `M${x(px).toFixed(1)},`}${y(py).toFixed(1)}`).join(""));
     return { x, y, lines, empty: all.length === 0 };
-  }, [series, width, height, steps]);
-  const { x, y, lines, empty } = drawn;
+  }, [series, width, height, dots]);
   const whole = x.ticks(Math.max(2, Math.floor(width / 90))).filter(Number.isInteger);
   return (
     <figure class="chart" ref={box}>
@@ -56,49 +55,10 @@ export function Chart({ title, height, series, across, now, borders = [], pick, 
           {whole.map((tick) => <text key={tick} class="tick-x" x={x(tick)} y={height - 6} text-anchor="middle">{tick}</text>)}
           {borders.map((at) => <line key={at} class="border" x1={x(at)} x2={x(at)} y1={MARGIN.top} y2={height - MARGIN.bottom} />)}
           {lines.map((line, each) => <path key={each} class="curve" d={line} style={{ "--age": `${Math.round(series[each]!.shade * 100)}%` }}><title>{series[each]!.name}</title></path>)}
-          {series.filter((each) => each.dots).map((each) => each.points.map(([px, py]) => <circle key={`${each.name} ${px}`} class="dot" cx={x(px)} cy={y(py)} r={3.5} style={{ "--age": `${Math.round(each.shade * 100)}%` }} />))}
+          {dots && series.map((each) => each.points.map(([px, py]) => <circle key={`${each.name} ${px}`} class="dot" cx={x(px)} cy={y(py)} r={3.5} style={{ "--age": `${Math.round(each.shade * 100)}%` }} />))}
           {now !== undefined && <line class="now" x1={x(now)} x2={x(now)} y1={MARGIN.top} y2={height - MARGIN.bottom} />}
         </svg>
       )}
-    </figure>
-  );
-}
-
-function extent(values: number[]): [number, number] {
-  let [low, high] = [Infinity, -Infinity];
-  for (const value of values) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  return low <= high ? [low, high] : [0, 1];
-}
-
-export interface Lane {
-  name: string;
-  kind: string;
-  marks: { x: number; label: string; href: string }[];
-}
-
-/** What happened, a row for each kind, under a chart of the same width. */
-export function Lanes({ lanes, from, to }: { lanes: Lane[]; from: number; to: number }) {
-  const { box, width } = useWidth();
-  const x = scaleLinear([from, Math.max(to, from + 1)], [MARGIN.left, width - MARGIN.right]);
-  return (
-    <figure class="lanes" ref={box} aria-label="What happened">
-      {lanes.map((lane) => (
-        <div key={lane.kind} class="lane">
-          <span class="lane-name">{lane.name} <span class="label">{lane.marks.length}</span></span>
-          <svg width={width} height={18} role="group" aria-label={`${lane.name}: ${lane.marks.length}`}>
-            <line class="lane-line" x1={MARGIN.left} x2={width - MARGIN.right} y1={9} y2={9} />
-            {lane.marks.map((mark) => (
-              <a key={`${mark.href} ${mark.label}`} href={mark.href} tabindex={-1} aria-label={spelled(mark.label)}>
-                <title>{spelled(mark.label)}</title>
-                <circle class={`mark mark-${lane.kind}`} cx={x(mark.x)} cy={9} r={4.5} />
-              </a>
-            ))}
-          </svg>
-        </div>
-      ))}
     </figure>
   );
 }
@@ -113,4 +73,18 @@ export function useWidth() {
     return () => watcher.disconnect();
   }, []);
   return { box, width };
+}
+
+/** A small curve of values, with a line at each border; `label`: for readers who cannot see it. */
+export function Skyline({ values, borders = [], label }: { values: number[]; borders?: number[]; label?: string }) {
+  const [low = 0, high = 1] = extent([0, 1, ...values]);
+  const x = (index: number) => ((index / Math.max(1, values.length - 1)) * SKYLINE.width).toFixed(1);
+  const y = (value: number) => (SKYLINE.height - 2 - ((value - low) / (high - low)) * (SKYLINE.height - 6)).toFixed(1);
+  return (
+    <svg class="skyline" viewBox={`0 0 ${SKYLINE.width} ${SKYLINE.height}`} preserveAspectRatio="none" role={label ? "img" : undefined} aria-label={label} aria-hidden={!label}>
+      {label && <title>{label}</title>}
+      <path d={`M0,${SKYLINE.height}${values.map((value, index) => `L${x(index)},${y(value)}`).join("")}${values.length === 1 ? `H${SKYLINE.width}` : ""}L${SKYLINE.width},${SKYLINE.height}Z`} />
+      {borders.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={SKYLINE.height} />)}
+    </svg>
+  );
 }

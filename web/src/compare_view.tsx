@@ -1,13 +1,12 @@
+import { min, sort } from "d3-array";
 import { useMemo, useState } from "preact/hooks";
-import { addressOf } from "./address";
+import type { EpisodeFigures } from "../../build/report_types";
 import { Chart, type Series } from "./chart";
-import { Choice } from "./choice";
-import { namesOf, type EpisodeFigures } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
-import { namesOfRuns } from "./heading";
-import { momentOf, placeNameOf, playedIn, type Journey, type Step } from "./journey";
-import { Table, type Column } from "./table";
-import { Written } from "./written";
+import { Fact, namesOfRuns } from "./heading";
+import { addressOf, namesOf, type Journey, type Step } from "./journey";
+import { Choice, Table, type Column } from "./table";
+import { Gain, Written } from "./written";
 
 interface Side {
   run: number;
@@ -16,19 +15,20 @@ interface Side {
 
 /** Two episodes side by side, of two runs or of one, aligned by what both of them reached. */
 export function CompareView({ journeys }: { journeys: Journey[] }) {
-  const [sides, setSides] = useState<[Side, Side]>(() => startingSides(journeys));
+  const [sides, setSides] = useState<[Side, Side]>(() => (
+    journeys.length > 1 ? [lastOf(journeys, 0), lastOf(journeys, 1)] : [{ run: 0, episode: journeys[0]!.steps[0]!.episode }, lastOf(journeys, 0)]
+  ));
   const [chosen, setChosen] = useState<string | null>(null);
   const episodes = sides.map((side) => journeys[side.run]!.episode(side.episode));
-  const figures = sides.map((side) => figuresOf(journeys, side));
-  const milestones = useMemo(() => aligned(milestonesOf(figures[0]!, episodes[0]!), milestonesOf(figures[1]!, episodes[1]!)), [journeys, sides]);
+  const milestones = useMemo(() => milestonesOf(sides.map((side) => figuresOf(journeys, side)), episodes), [journeys, sides]);
   const series = sides.map((_, each): Series => ({
     name: each ? "right" : "left",
     shade: each,
     points: episodes[each]!.flatMap(({ turn, seen }): [number, number][] => (seen.score === null ? [] : [[turn, seen.score]])),
   }));
   const row = milestones.find((each) => each.key === chosen) ?? milestones.find(({ turns: [one, other] }) => one !== other) ?? milestones[0];
-  const turnOf = ({ run, episode }: Side, turn: number | null) => (turn === null ? "–" : <a href={addressOf(run, [episode, turn])}>turn {turn}</a>);
-  const columns: Column<Aligned>[] = [
+  const turnOf = ({ run, episode }: Side, turn: number | null) => (turn === null ? "–" : <a href={addressOf(run, episode, turn)}>turn {turn}</a>);
+  const columns: Column<Milestone>[] = [
     {
       name: "Reached", of: ({ label }) => label,
       cell: ({ key, label }) => <button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button>,
@@ -41,7 +41,7 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
   const stories = new Set(sides.map((side) => journeys[side.run]!.run.figures.manifest.story_sha256));
 
   return (
-    <div class="compare-view">
+    <>
       {stories.size > 1 && <p class="note">These are runs of two stories; what they reached cannot be compared.</p>}
       <div class="two-sides">
         {sides.map((side, each) => <SideChoice key={each} name={each ? "Right" : "Left"} journeys={journeys} side={side} set={(to) => set(each, to)} />)}
@@ -56,49 +56,41 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
       </div>
       {row && (
         <div class="two-sides">
-          {sides.map((side, each) => <SideTurns key={each} name={each ? "Right" : "Left"} steps={episodes[each]!} run={side.run} turn={row.turns[each]} label={row.label} />)}
+          {sides.map((_, each) => <SideTurns key={each} name={each ? "Right" : "Left"} steps={episodes[each]!} turn={row.turns[each]} label={row.label} />)}
         </div>
       )}
-    </div>
+    </>
   );
 }
 
 const lastOf = (journeys: Journey[], run: number): Side => ({ run, episode: journeys[run]!.steps.at(-1)!.episode });
 
-function startingSides(journeys: Journey[]): [Side, Side] {
-  if (journeys.length > 1) return [lastOf(journeys, 0), lastOf(journeys, 1)];
-  return [{ run: 0, episode: journeys[0]!.steps[0]!.episode }, lastOf(journeys, 0)];
-}
-
-interface Aligned {
+interface Milestone {
   key: string;
   label: string;
   turns: [number | null, number | null];
 }
 
-const laterBy = ({ turns: [one, other] }: Aligned) => (one === null || other === null ? null : other - one);
+const laterBy = ({ turns: [one, other] }: Milestone) => (one === null || other === null ? null : other - one);
 
 const figuresOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.figures.episodes.find((each) => each.episode === side.episode)!;
 
-type Reached = Map<string, { label: string; turn: number }>;
-
-/** When an episode first had each new best score, each room and each thing that was carried. */
-function milestonesOf({ milestones }: EpisodeFigures, steps: Step[]): Reached {
-  const reached: Reached = new Map(milestones.map(({ score, turn }) => [`score ${score}`, { label: `${score} points`, turn }]));
-  const reach = (key: string, label: string, turn: number) => reached.has(key) || reached.set(key, { label, turn });
-  for (const step of steps) {
-    if (step.seen.location) reach(`room ${step.seen.location.num}`, placeNameOf(step), step.turn);
-    for (const thing of step.seen.inventory ?? []) reach(`thing ${thing.num}`, namesOf([thing])![0]!, step.turn);
-  }
-  return reached;
-}
-
-/** The milestones of either side in the order in which they were reached. */
-function aligned(one: Reached, other: Reached): Aligned[] {
-  const first = ({ turns }: Aligned) => Math.min(...turns.map((turn) => turn ?? Infinity));
-  return [...new Map([...other, ...one])]
-    .map(([key, { label }]): Aligned => ({ key, label, turns: [one.get(key)?.turn ?? null, other.get(key)?.turn ?? null] }))
-    .sort((left, right) => first(left) - first(right));
+/** When each episode first had each new best score, each room and each thing that was carried, in that order. */
+function milestonesOf(figures: EpisodeFigures[], episodes: Step[][]): Milestone[] {
+  const milestones = new Map<string, Milestone>();
+  episodes.forEach((steps, side) => {
+    const reach = (key: string, label: string, turn: number) => {
+      const milestone = milestones.get(key) ?? { key, label, turns: [null, null] };
+      milestone.turns[side] ??= turn;
+      milestones.set(key, milestone);
+    };
+    for (const { score, turn } of figures[side]!.milestones) reach(`score ${score}`, `${score} points`, turn);
+    for (const { seen, placeName, turn } of steps) {
+      if (seen.location) reach(`room ${seen.location.num}`, placeName, turn);
+      for (const thing of seen.inventory ?? []) reach(`thing ${thing.num}`, namesOf([thing])![0]!, turn);
+    }
+  });
+  return sort([...milestones.values()], ({ turns }) => min(turns, (turn) => turn));
 }
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
@@ -108,7 +100,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
   const last = journey.episode(side.episode).at(-1);
   return (
     <section class="side" aria-label={name}>
-      <div class="side-fields">
+      <div class="fields">
         {journeys.length > 1 && (
           <Choice name={`${name}: run`} value={side.run} options={namesOfRuns(journeys)} choose={(run) => set(lastOf(journeys, Number(run)))} />
         )}
@@ -118,14 +110,14 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         />
       </div>
       <dl class="facts">
-        <div><dt>Model</dt><dd><Written text={manifest.model} /></dd></div>
-        <div><dt>Assistance</dt><dd><Written text={manifest.assistance.join(", ") || "none"} /></dd></div>
-        <div><dt>Score</dt><dd>{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</dd></div>
-        <div><dt>End</dt><dd>{endInWords(figures.end)}</dd></div>
-        <div><dt>Turns</dt><dd>{count(figures.turns)}</dd></div>
-        <div><dt>Rooms</dt><dd>{count(figures.rooms)}</dd></div>
-        <div><dt>Tokens</dt><dd>{short(last?.episodeTokens)}</dd></div>
-        <div><dt>Cost</dt><dd>{dollars(last?.episodeDollars)}</dd></div>
+        <Fact name="Model"><Written text={manifest.model} /></Fact>
+        <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
+        <Fact name="Score">{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</Fact>
+        <Fact name="End">{endInWords(figures.end)}</Fact>
+        <Fact name="Turns">{count(figures.turns)}</Fact>
+        <Fact name="Rooms">{count(figures.rooms)}</Fact>
+        <Fact name="Tokens">{short(last?.spentInEpisode.tokens)}</Fact>
+        <Fact name="Cost">{dollars(last?.spentInEpisode.dollars)}</Fact>
       </dl>
     </section>
   );
@@ -133,23 +125,20 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
 
 const LEADING = 3; // turns that are shown before a milestone
 
-function SideTurns({ name, steps, run, turn, label }: { name: string; steps: Step[]; run: number; turn: number | null | undefined; label: string }) {
+function SideTurns({ name, steps, turn, label }: { name: string; steps: Step[]; turn: number | null | undefined; label: string }) {
   if (turn == null) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
   const shown = steps.slice(Math.max(0, turn - LEADING), turn + 1);
   return (
     <section class="side" aria-label={`${name}, turns`}>
       <p class="labels">{plural(shown.length, "turn")} up to <Written text={label} /></p>
-      {shown.map((each) => {
-        const [played, change] = [playedIn(each), each.scoreChange];
-        return (
-          <article key={each.turn} class="short-turn">
-            <p class="labels"><a href={addressOf(run, momentOf(each))}>turn {each.turn}</a> <span><Written text={placeNameOf(each)} /></span>{change ? <strong class={change > 0 ? "gain" : "loss"}>{signed(change)}</strong> : null}</p>
-            {played && <p class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} /></p>}
-            <div class="story"><Written text={each.seen.text.trim()} /></div>
-            {played?.reasoning && <blockquote><Written text={played.reasoning} /></blockquote>}
-          </article>
-        );
-      })}
+      {shown.map(({ turn: each, href, placeName, scoreChange, proposal, seen }) => (
+        <article key={each} class="short-turn">
+          <p class="labels"><a href={href}>turn {each}</a> <span><Written text={placeName} /></span><Gain points={scoreChange} /></p>
+          {proposal && <p class="command"><span aria-hidden="true">&gt; </span><Written text={proposal.action} /></p>}
+          <div class="story"><Written text={seen.text.trim()} /></div>
+          {proposal?.reasoning && <blockquote><Written text={proposal.reasoning} /></blockquote>}
+        </article>
+      ))}
     </section>
   );
 }

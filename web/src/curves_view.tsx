@@ -1,11 +1,17 @@
+import { group, max } from "d3-array";
+import { scaleLinear } from "d3-scale";
 import { useMemo, useState } from "preact/hooks";
-import { addressOf } from "./address";
-import { Chart, Lanes, type Lane, type Series } from "./chart";
-import type { RunMoment } from "./data";
+import { Chart, MARGIN, useWidth, type Series } from "./chart";
 import { dollars, short } from "./figures";
-import { momentOf, type Journey, type Mark, type Step } from "./journey";
+import { MARKS, type Journey, type Step } from "./journey";
+import { spelled } from "./written";
 
-const AXES = { row: "one after another", over: "laid over each other", ends: "at each episode's end" } as const;
+/** What of a step the x axis shows. */
+const AXES = {
+  index: { name: "one after another", across: "turn of the run" },
+  turn: { name: "laid over each other", across: "turn" },
+  episode: { name: "at each episode's end", across: "episode" },
+};
 type Axis = keyof typeof AXES;
 
 interface Measure {
@@ -17,79 +23,82 @@ interface Measure {
 const MEASURES: Measure[] = [
   { title: "Score", of: (step) => step.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
-  { title: "Tokens", of: (step) => step.episodeTokens, format: short },
-  { title: "Cost", of: (step) => step.episodeDollars, format: dollars },
-];
-
-export const LANES: [string, string][] = [
-  ["death", "Deaths"], ["won", "Victories"], ["lost", "Defeats"], ["score", "Points"], ["room", "Rooms discovered"],
-  ["memory", "Memories learnt"], ["knowledge", "Knowledge"], ["route", "Routes"], ["objective", "Objectives"],
+  { title: "Tokens", of: (step) => step.spentInEpisode.tokens, format: short },
+  { title: "Cost", of: (step) => step.spentInEpisode.dollars, format: dollars },
 ];
 
 /** Score, rooms, tokens and dollars along the run, with what happened marked. */
-export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: RunMoment) => void; run: number }) {
-  const [axis, setAxis] = useState<Axis>("row");
+export function CurvesView({ journey, step, goTo }: { journey: Journey; step: Step; goTo: (index: number) => void }) {
+  const [axis, setAxis] = useState<Axis>("index");
   const { steps } = journey;
-  const step = steps[index]!;
   const episodes = useMemo(() => [...journey.episodes.values()], [journey]);
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
-  const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
-  const now = { row: index, over: step.turn, ends: step.episode }[axis];
-  const marks = useMemo(() => journey.marks(), [journey]);
-  const lanes = useMemo(() => lanesOf(marks, axis, run), [marks, axis, run]);
-  const longest = Math.max(...episodes.map((each) => each.length - 1));
+  const borders = axis === "index" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
 
   function pick(at: number) {
-    if (axis === "row") {
-      goTo(momentOf(steps[Math.round(Math.min(steps.length - 1, Math.max(0, at)))]!));
-    } else if (axis === "over") goTo([step.episode, Math.max(0, Math.round(at))]);
-    else goTo([Math.round(at), Infinity]);
+    const nearest = Math.round(at);
+    if (axis === "index") goTo(Math.min(steps.length - 1, Math.max(0, nearest)));
+    else goTo(axis === "turn" ? journey.indexOf(step.episode, nearest) : journey.indexOf(nearest, Infinity));
   }
 
   return (
-    <div class="curves-view">
+    <>
       <fieldset class="choice">
         <legend>Episodes</legend>
-        {Object.entries(AXES).map(([each, name]) => (
+        {Object.entries(AXES).map(([each, { name }]) => (
           <label key={each} class="check"><input type="radio" name="axis" checked={axis === each} onChange={() => setAxis(each as Axis)} /> {name}</label>
         ))}
       </fieldset>
-      {MEASURES.map((measure, each) => (
+      {MEASURES.map(({ title, format }, each) => (
         <Chart
-          key={measure.title} title={measure.title} height={each === 0 ? 210 : 130} series={charts[each]!} format={measure.format}
-          across={{ row: "turn of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
+          key={title} title={title} height={each === 0 ? 210 : 130} series={charts[each]!} format={format}
+          across={AXES[axis].across} now={step[axis]} borders={borders} pick={pick} dots={axis === "episode"}
         />
       ))}
-      {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}
-    </div>
+      {axis !== "episode" && <Lanes steps={steps} axis={axis} />}
+    </>
   );
 }
 
 function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
-  if (axis === "ends") {
-    const points = episodes.flatMap((episode): [number, number][] => {
-      const at = measure.of(episode.at(-1)!);
-      return at === null ? [] : [[episode[0]!.episode, at]];
-    });
-    return points.length ? [{ name: "episodes", shade: 0, points, dots: true }] : [];
-  }
-  return episodes.flatMap((episode, order): Series[] => {
-    const points = episode.flatMap((step): [number, number][] => {
-      const at = measure.of(step);
-      return at === null ? [] : [[axis === "row" ? step.index : step.turn, at]];
-    });
-    const shade = axis === "row" || episodes.length < 2 ? 0 : order / (episodes.length - 1);
-    return points.length ? [{ name: `episode ${episode[0]!.episode}`, shade, points }] : [];
+  const pointsOf = (steps: Step[]) => steps.flatMap((step): [number, number][] => {
+    const value = measure.of(step);
+    return value === null ? [] : [[step[axis], value]];
   });
+  const all = axis === "episode"
+    ? [{ name: "episodes", shade: 0, points: pointsOf(episodes.map((episode) => episode.at(-1)!)) }]
+    : episodes.map((episode, order) => ({
+        name: `episode ${episode[0]!.episode}`,
+        shade: axis === "index" ? 0 : order / Math.max(1, episodes.length - 1),
+        points: pointsOf(episode),
+      }));
+  return all.filter(({ points }) => points.length);
 }
 
-function lanesOf(all: Mark[], axis: Axis, run: number): Lane[] {
-  return LANES.flatMap(([kind, name]): Lane[] => {
-    const marks = all.filter((mark) => mark.kind === kind).map(({ index, moment, label }) => ({
-      x: axis === "row" ? index : moment[1],
-      label: `${label} (episode ${moment[0]}, turn ${moment[1]})`,
-      href: addressOf(run, moment),
-    }));
-    return marks.length ? [{ name, kind, marks }] : [];
-  });
+/** What happened, a row for each kind, under the charts and of their width. */
+function Lanes({ steps, axis }: { steps: Step[]; axis: "index" | "turn" }) {
+  const { box, width } = useWidth();
+  const x = scaleLinear([0, Math.max(1, max(steps, (step) => step[axis]) ?? 0)], [MARGIN.left, width - MARGIN.right]);
+  const lanes = useMemo(() => group(steps.flatMap((step) => step.marks.map((mark) => ({ ...mark, step }))), ({ kind }) => kind), [steps]);
+  return (
+    <figure class="lanes" ref={box} aria-label="What happened">
+      {Object.entries(MARKS).filter(([kind]) => lanes.has(kind)).map(([kind, name]) => (
+        <div key={kind} class="lane">
+          <span class="label">{name} {lanes.get(kind)!.length}</span>
+          <svg width={width} height={18} role="group" aria-label={`${name}: ${lanes.get(kind)!.length}`}>
+            <line x1={MARGIN.left} x2={width - MARGIN.right} y1={9} y2={9} />
+            {lanes.get(kind)!.map(({ label, step }) => {
+              const title = spelled(`${label} (episode ${step.episode}, turn ${step.turn})`);
+              return (
+                <a key={`${step.href} ${label}`} href={step.href} tabindex={-1} aria-label={title}>
+                  <title>{title}</title>
+                  <circle class={`mark mark-${kind}`} cx={x(step[axis])} cy={9} r={4.5} />
+                </a>
+              );
+            })}
+          </svg>
+        </div>
+      ))}
+    </figure>
+  );
 }

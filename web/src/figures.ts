@@ -1,5 +1,5 @@
-// Numbers, times and events as a person reads them. What is not known is a dash.
-import type { Event } from "./data";
+// Numbers, times and events as a person or a spreadsheet reads them. What is not known is a dash.
+import type { PageEvent } from "../../build/report_types";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -27,16 +27,12 @@ export const signed = (value: number) => (value > 0 ? `+${short(value)}` : short
 
 export const plural = (number: number, one: string, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
-const ENDS: Record<string, string> = {
-  crashed: "the story crashed",
-  turn_limit: "turn limit",
-  unfinished: "not finished",
-};
+const ENDS: Record<string, string> = { crashed: "the story crashed", turn_limit: "turn limit", unfinished: "not finished" };
 
 export const endInWords = (end: string) => ENDS[end] ?? end;
 
 /** An event that is no turn and no model call, in a line; `null` for one that tells a reader nothing. */
-export function inWords(event: Event): string | null {
+export function inWords(event: PageEvent["event"]): string | null {
   switch (event.kind) {
     case "game_failed":
       return `${event.command || "looking ahead"}: ${event.error}`;
@@ -57,4 +53,22 @@ export function inWords(event: Event): string | null {
     default:
       return null;
   }
+}
+
+/** Let the browser save a text as a file. */
+export function download(name: string, text: string) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: name.endsWith(".csv") ? "text/csv" : "application/json" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** Rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
+export function asCsv(rows: object[]): string {
+  const cell = (value: unknown) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [Object.keys(rows[0] ?? {}), ...rows.map(Object.values)].map((row) => `${row.map(cell).join(",")}\n`).join("");
 }

@@ -1,11 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { addressOf } from "./address";
-import type { PageRun, RoleUsage } from "./data";
-import { asCsv, download } from "./download";
-import { count, dollars, seconds, short } from "./figures";
-import { figuresOf, type Journey } from "./journey";
+import type { RoleUsage } from "../../build/report_types";
+import { asCsv, count, dollars, download, seconds, short } from "./figures";
+import { addressOf, type Journey, type Step } from "./journey";
 import { Table, type Column } from "./table";
-import { Written } from "./written";
+import { Machine, Written } from "./written";
 
 /** The runs to choose from. */
 export const namesOfRuns = (journeys: Journey[]) =>
@@ -28,12 +26,22 @@ const USAGE: Column<RoleUsage>[] = [
 /** A command as a shell takes it. */
 const typed = (words: string[]) => words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
 
+/** The figures of a turn, with the names that `zorkgpt runs export --format csv` has for them. */
+function figuresOf({ episode, turn, seen, place, placeName, proposal, scoreChange, rooms, played, calls, cost }: Step) {
+  return {
+    episode, turn, location_id: place, location: placeName, command: proposal?.action ?? "",
+    score: seen.score, score_change: scoreChange, rooms, seconds: played?.seconds ?? null,
+    calls: calls.length, prompt_tokens: cost.prompt, cached_tokens: cost.cached, completion_tokens: cost.completion, dollars: cost.dollars,
+  };
+}
+
 /** What was played, by whom and with what help, and what came of it. */
-export function Heading({ run, journey, number = 0, program, children }: { run: PageRun; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
+export function Heading({ journey, program, children }: { journey: Journey; program: string; children?: ComponentChildren }) {
+  const { run, number, steps } = journey;
   const { run: summary, manifest, episodes, metrics, usage } = run.figures;
-  const last = journey.steps.at(-1);
+  const spent = steps.at(-1)?.spent;
   const tables = {
-    turns: () => journey.steps.filter((step) => step.turn > 0).map(figuresOf),
+    turns: () => steps.filter((step) => step.turn > 0).map(figuresOf),
     episodes: () => episodes.map(({ milestones: _, ...figures }) => figures),
     calls: () => usage,
   };
@@ -50,8 +58,8 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
         <Fact name="Best score">{summary.best_score === null ? "not told" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
         <Fact name="Turns">{count(summary.turns)}</Fact>
-        <Fact name="Tokens">{short(last?.tokens ?? 0)}</Fact>
-        <Fact name="Cost">{last?.dollars == null ? "no price known" : dollars(last.dollars)}</Fact>
+        <Fact name="Tokens">{short(spent?.tokens ?? 0)}</Fact>
+        <Fact name="Cost">{spent?.dollars == null ? "no price known" : dollars(spent.dollars)}</Fact>
         <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ") || "–"}</Fact>
         <Fact name="State"><Written text={summary.state} /></Fact>
         <Fact name="Versions"><Written text={[program, manifest.versions.python && `Python ${manifest.versions.python}`].filter(Boolean).join(", ")} /></Fact>
@@ -60,7 +68,7 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
       {run.notes.length > 0 && (
         <ul class="notes" tabIndex={0} aria-label="What this report cannot show">
           {run.notes.map(({ text, moment }, index) => (
-            <li key={index} class="note"><Written text={text} />{moment && <> <a href={addressOf(number, moment)}>Episode {moment[0]}, turn {moment[1]}</a></>}</li>
+            <li key={index} class="note"><Written text={text} />{moment && <> <a href={addressOf(number, ...moment)}>Episode {moment[0]}, turn {moment[1]}</a></>}</li>
           ))}
         </ul>
       )}
@@ -89,7 +97,7 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
             </dl>
             <details>
               <summary>Configuration</summary>
-              <pre class="machine" tabIndex={0}><Written text={JSON.stringify(manifest.configuration, null, 2)} /></pre>
+              <Machine text={JSON.stringify(manifest.configuration, null, 2)} />
             </details>
           </div>
         </div>

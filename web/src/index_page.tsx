@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
-import type { IndexData, IndexedRun } from "./data";
+import type { IndexData, IndexedRun } from "../../build/report_types";
+import { Skyline } from "./chart";
 import { dollars, ofMaximum, plural, short } from "./figures";
-import { Skyline } from "./scrubber";
 import { Table, type Column } from "./table";
 import { Written } from "./written";
 

@@ -1,78 +1,84 @@
-import { eventOf, isCall, type Item, type ItemChange, type Observation, type PageCall, type PageRun, type RunMoment, type TurnPlayed } from "./data";
+import { sum } from "d3-array";
+import type {
+  EpisodeStarted, GameObject, Item, ItemChange, ModelAnswered, ModelFailed, Observation, PageEvent, PageRun, Proposal, TurnPlayed,
+} from "../../build/report_types";
 import { inWords } from "./figures";
 
-/** A highlighted moment. */
-export interface Mark {
-  index: number;
-  moment: RunMoment;
-  kind: string;
-  label: string;
+/** A model call. */
+export interface PageCall extends PageEvent {
+  event: ModelAnswered | ModelFailed;
 }
 
-/** A moment of a run with what had come about until then; `tokens` and `dollars` are of the run as a whole. */
+interface Spent {
+  tokens: number;
+  dollars: number | null; // null if a call has no price
+}
+
+/** A moment of a run with what had come about until then. */
 export interface Step {
   index: number;
   episode: number;
   turn: number; // 0: the opening
+  href: string;
   seen: Observation; // after it
+  place: number | null; // the id of the room that it ended in
+  placeName: string;
   played: TurnPlayed | undefined; // none at the opening, and in a turn that was not played
+  proposal: Proposal | undefined; // the last one, which is what was played
   scoreChange: number | null;
   calls: PageCall[];
+  cost: ReturnType<typeof costOf>;
   events: string[]; // what else happened
   read: string[];
   changes: ItemChange[];
+  marks: { kind: string; label: string }[]; // deaths, ends, new best scores, discoveries and what was learnt
   rooms: number; // of the episode
-  tokens: number;
-  dollars: number | null; // null if a call before it has no price
-  episodeTokens: number;
-  episodeDollars: number | null;
+  spent: Spent;
+  spentInEpisode: Spent;
 }
 
-/** The id of the room that the turn ended in. */
-export const placeOf = ({ seen }: Step) => seen.location?.num ?? null;
+/** Kinds of marks, with their names. */
+export const MARKS: Record<string, string> = {
+  death: "Deaths", won: "Victories", lost: "Defeats", score: "Points", room: "Rooms discovered",
+  memory: "Memories learnt", knowledge: "Knowledge", route: "Routes", objective: "Objectives",
+};
 
-export const placeNameOf = ({ seen: { location } }: Step) => (location ? location.name || `Location #${location.num}` : "");
+/** An address such as `#e2t47`, `#r2e2t47` or `#e2t47/map`; `run`: from 0. */
+export function addressOf(run: number, episode: number, turn: number, view = "turn"): string {
+  return `#${run ? `r${run + 1}` : ""}e${episode}t${turn}${view === "turn" ? "" : `/${view}`}`;
+}
 
-/** What was proposed last, which is what was played. */
-export const playedIn = (step: Step) => step.played?.record.proposals.at(-1);
-
-export const momentOf = ({ episode, turn }: Step): RunMoment => [episode, turn];
+export const namesOf = (things: GameObject[] | null) => things && things.map(({ name, num }) => name || `object #${num}`);
 
 export const wayBetween = (one: number, other: number) => `${Math.min(one, other)} ${Math.max(one, other)}`;
 
-/** The figures of a turn, with the names that `zorkgpt runs export --format csv` has for them. */
-export function figuresOf(step: Step) {
-  const { episode, turn, seen, calls, played } = step;
-  const { prompt, cached, completion, dollars } = costOf(calls);
-  return {
-    episode, turn, location_id: placeOf(step), location: placeNameOf(step), command: playedIn(step)?.action ?? "",
-    score: seen.score, score_change: step.scoreChange, rooms: step.rooms, seconds: played?.seconds ?? null,
-    calls: calls.length, prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion, dollars,
-  };
+/** What is in these ranges (first, count, first, count ...) of a list that has an entry for each line of a run. */
+export function linesIn<Entry>(ranges: number[], entries: Entry[]): Entry[] {
+  return ranges.flatMap((first, at) => (at % 2 ? [] : entries.slice(first, first + ranges[at + 1]!)));
 }
 
 /** Tokens and dollars of model calls; dollars are those of the calls with a known price. */
-export function costOf(calls: PageCall[]) {
-  const sum = (value: (call: PageCall) => number) => calls.reduce((total, call) => total + value(call), 0);
+function costOf(calls: PageCall[]) {
   return {
-    prompt: sum(({ event }) => event.prompt_tokens),
-    cached: sum(({ event }) => event.cached_tokens),
-    completion: sum(({ event }) => event.completion_tokens),
-    dollars: calls.some((call) => call.dollars !== null) ? sum((call) => call.dollars ?? 0) : null,
+    prompt: sum(calls, ({ event }) => event.prompt_tokens),
+    cached: sum(calls, ({ event }) => event.cached_tokens),
+    completion: sum(calls, ({ event }) => event.completion_tokens),
+    dollars: calls.some((call) => call.dollars !== null) ? sum(calls, (call) => call.dollars) : null,
   };
 }
 
-/** A run as one row of moments, its episodes one after another. */
+/** A run as one row of moments, its episodes one after another; `number`: of the run on the page, from 0. */
 export class Journey {
   readonly steps: Step[] = [];
   /** The steps of each episode, by its number, oldest first. */
   readonly episodes = new Map<number, Step[]>();
   /** The step at which a room (by its id) or a way (as of `wayBetween`) was first met. */
   readonly firsts = new Map<number | string, number>();
-  private readonly words = new Map<number, string>();
+  private readonly words: string[] = [];
 
-  constructor(readonly run: PageRun) {
+  constructor(readonly run: PageRun, readonly number: number) {
     let rooms = new Set<number>();
+    let best: number | null = null;
     for (const { episode, turn, events, read, changes } of run.turns) {
       const index = this.steps.length;
       if (turn === 0) {
@@ -80,27 +86,42 @@ export class Journey {
         this.episodes.set(episode, []);
       }
       const [last, before] = [this.steps.at(-1), this.episode(episode).at(-1)];
-      const played = eventOf(events, "turn_played");
-      const seen = played?.record.after ?? eventOf(events, "episode_started")?.opening ?? { ...before!.seen, text: "", died: false };
-      const calls = events.filter(isCall);
-      const cost = costOf(calls);
-      const add = (dollars: number | null) => (dollars === null || (cost.dollars === null && calls.length) ? null : dollars + (cost.dollars ?? 0));
-      const [place, came] = [seen.location?.num, before?.seen.location?.num];
-      if (place !== undefined) {
+      const happened = events.map(({ event }) => event);
+      const played = happened.find((event): event is TurnPlayed => event.kind === "turn_played");
+      const started = happened.find((event): event is EpisodeStarted => event.kind === "episode_started");
+      const seen = played?.record.after ?? started?.opening ?? { ...before!.seen, text: "", died: false };
+      const { location, score, ending } = seen;
+      const place = location?.num ?? null;
+      const placeName = location ? location.name || `Location #${location.num}` : "";
+
+      const marks: Step["marks"] = changes.flatMap(({ before: old, after }) => (old || !after ? [] : [{ kind: after.kind, label: after.title }]));
+      if (place !== null) {
         rooms.add(place);
-        if (!this.firsts.has(place)) this.firsts.set(place, index);
-        const way = came === undefined || came === place ? null : wayBetween(came, place);
-        if (way && !this.firsts.has(way)) this.firsts.set(way, index);
+        if (!this.firsts.has(place)) marks.push({ kind: "room", label: placeName });
+        const met = before && before.place !== null && before.place !== place ? [place, wayBetween(before.place, place)] : [place];
+        for (const each of met) if (!this.firsts.has(each)) this.firsts.set(each, index);
       }
+      if (seen.died) marks.push({ kind: "death", label: placeName });
+      if ((ending === "won" || ending === "lost") && before?.seen.ending !== ending) marks.push({ kind: ending, label: placeName });
+      if (best !== null && score !== null && score > best) marks.push({ kind: "score", label: `${score} points` });
+      if (score !== null) best = Math.max(best ?? score, score);
+
+      const calls = events.filter((each): each is PageCall => each.event.kind === "model_answered" || each.event.kind === "model_failed");
+      const cost = costOf(calls);
+      const isPriced = !calls.length || cost.dollars !== null;
+      const add = ({ tokens, dollars }: Spent = { tokens: 0, dollars: 0 }): Spent => ({
+        tokens: tokens + cost.prompt + cost.completion,
+        dollars: dollars === null || !isPriced ? null : dollars + (cost.dollars ?? 0),
+      });
       const step: Step = {
-        index, episode, turn, seen, played, calls, read, changes,
-        scoreChange: !played || !before || seen.score === null || before.seen.score === null ? null : seen.score - before.seen.score,
-        events: events.flatMap(({ event }) => inWords(event) ?? []),
+        index, episode, turn, seen, place, placeName, played, calls, cost, read, changes, marks,
+        href: addressOf(number, episode, turn),
+        proposal: played?.record.proposals.at(-1),
+        scoreChange: !played || !before || score === null || before.seen.score === null ? null : score - before.seen.score,
+        events: happened.flatMap((event) => inWords(event) ?? []),
         rooms: rooms.size,
-        tokens: (last?.tokens ?? 0) + cost.prompt + cost.completion,
-        dollars: add(last ? last.dollars : 0),
-        episodeTokens: (before?.episodeTokens ?? 0) + cost.prompt + cost.completion,
-        episodeDollars: add(before ? before.episodeDollars : 0),
+        spent: add(last?.spent),
+        spentInEpisode: add(before?.spentInEpisode),
       };
       this.steps.push(step);
       this.episodes.get(episode)!.push(step);
@@ -113,23 +134,16 @@ export class Journey {
   }
 
   /** The step of a moment: the nearest that there is. */
-  indexOf([episode, turn]: RunMoment): number {
+  indexOf(episode: number, turn: number): number {
     const steps = this.episode(episode);
     return steps[Math.max(0, Math.min(turn, steps.length - 1))]?.index ?? 0;
   }
 
-  /** The first step of the episode that is so many after the step's own. */
-  episodeFrom(index: number, by: number): number {
-    const numbers = [...this.episodes.keys()];
-    const at = numbers.indexOf(this.steps[index]!.episode);
-    return this.indexOf([numbers[Math.max(0, Math.min(numbers.length - 1, at + by))]!, 0]);
-  }
-
-  /** What was known before the step, or after it. */
-  knownAt(index: number, after = true): Map<string, Item> {
+  /** What was known after the step of that index. */
+  knownAt(index: number): Map<string, Item> {
     if (!this.run.learnt_known) return new Map(this.run.end.map((item) => [item.key, item]));
     const known = new Map(this.run.start.map((item) => [item.key, item]));
-    for (const { key, after: item } of this.steps.slice(0, after ? index + 1 : index).flatMap((step) => step.changes)) {
+    for (const { key, after: item } of this.steps.slice(0, index + 1).flatMap((step) => step.changes)) {
       if (item) known.set(key, item);
       else known.delete(key);
     }
@@ -144,35 +158,20 @@ export class Journey {
     return inTurn ?? this.steps.slice(0, index).findLast((step) => step.calls.some(isAlike))?.calls.findLast(isAlike);
   }
 
-  /** Deaths, ends, new best scores, discoveries and what was learnt, in the order of the run. */
-  marks(): Mark[] {
-    let best: number | null = null;
-    return this.steps.flatMap((step): Mark[] => {
-      const { index, turn, seen: { score, died, ending }, changes } = step;
-      const place = placeNameOf(step);
-      const isBest = best !== null && score !== null && score > best;
-      if (score !== null) best = Math.max(best ?? score, score);
-      const marks: [string, string][] = changes.flatMap(({ before, after }) => (before || !after ? [] : [[after.kind, after.title]]));
-      if (this.firsts.get(placeOf(step) ?? "") === index) marks.push(["room", place]);
-      if (died) marks.push(["death", place]);
-      if ((ending === "won" || ending === "lost") && !(turn && this.steps[index - 1]!.seen.ending === ending)) marks.push([ending, place]);
-      if (isBest) marks.push(["score", `${score} points`]);
-      return marks.map(([kind, label]) => ({ index, moment: momentOf(step), kind, label }));
-    });
+  /** A text from the run's table of lines; `null` if it is not known. */
+  textOf(ranges: number[] | undefined): string | null {
+    return ranges ? linesIn(ranges, this.run.lines).join("\n") : null;
   }
 
   /** All that was written in a turn but prompts, in lower case, for the search. */
   wordsOf(step: Step): string {
-    let words = this.words.get(step.index);
-    if (words === undefined) {
+    const written = () => {
       const { proposals = [], verdicts = [] } = step.played?.record ?? {};
       const said = proposals.flatMap((each, at) => [each.action, each.reasoning, verdicts[at]?.reason ?? ""]);
       const answers = step.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning, event.text]).concat(event.unusable));
       const learnt = step.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
-      const all = [step.seen.text, placeNameOf(step), step.seen.refusal ?? "", ...said, ...answers, ...learnt, ...step.events];
-      words = all.join("\n").toLowerCase();
-      this.words.set(step.index, words);
-    }
-    return words;
+      return [step.seen.text, step.placeName, step.seen.refusal ?? "", ...said, ...answers, ...learnt, ...step.events];
+    };
+    return (this.words[step.index] ??= written().join("\n").toLowerCase());
   }
 }

@@ -1,97 +1,21 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { addressOf, readAddress, VIEWS, type View } from "./address";
-import { Choice } from "./choice";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PageData } from "../../build/report_types";
+import { Skyline } from "./chart";
 import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
-import type { PageData, RunMoment } from "./data";
-import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder_panel";
+import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder";
 import { Heading, namesOfRuns } from "./heading";
-import { Journey, momentOf } from "./journey";
-import { LearntView } from "./learnt_view";
+import { addressOf, Journey, type Step } from "./journey";
+import { LearntView } from "./learnt";
 import { MapView } from "./map_view";
-import { Scrubber } from "./scrubber";
+import { Choice } from "./table";
 import { TurnView } from "./turn_view";
 import { spelled } from "./written";
 
-const TITLES: Record<View, string> = { turn: "Turn", map: "Map", curves: "Curves", learnt: "Learnt", compare: "Compare" };
+const VIEWS = { turn: "Turn", map: "Map", curves: "Curves", learnt: "Learnt", compare: "Compare" } as const;
+type View = keyof typeof VIEWS;
+const VIEW_NAMES = Object.keys(VIEWS) as View[];
 const ADDRESS_DELAY = 200; // milliseconds; browsers refuse an address that changes with every key
-
-export interface Place {
-  run: number;
-  index: number;
-  view: View;
-}
-
-/** The page of one or more runs: a moment of one of them, and ways to look at it. */
-export function RunsPage({ report }: { report: PageData }) {
-  const journeys = useMemo(() => report.runs.map((run) => new Journey(run)), [report]);
-  const [place, setPlace] = useState<Place>(() => placeOf(journeys, location.hash));
-  const [filter, setFilter] = useState<Filter>(NO_FILTER);
-  const [helps, setHelps] = useState(false);
-  const search = useRef<HTMLInputElement>(null);
-
-  const journey = journeys[place.run]!;
-  const index = Math.min(place.index, journey.steps.length - 1);
-  const step = journey.steps[index];
-  const steps = useMemo(() => (isFiltering(filter) ? found(journey, filter) : journey.steps), [journey, filter]);
-
-  const go = useCallback((change: Partial<Place>) => setPlace((before) => ({ ...before, ...change })), []);
-  const goTo = useCallback(
-    (moment: RunMoment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
-    [journeys, place.run],
-  );
-
-  useFollowing(journeys, place, go);
-  useAddressBar(journeys, place, setPlace);
-  useEffect(() => {
-    document.title = step ? `${spelled(journey.run.figures.manifest.story)}, episode ${step.episode}, turn ${step.turn}` : "ZorkGPT report";
-  }, [step]);
-
-  useKeys({
-    ArrowRight: () => go({ index: neighbour(steps, index, 1) }),
-    ArrowLeft: () => go({ index: neighbour(steps, index, -1) }),
-    Home: () => steps[0] && go({ index: steps[0].index }),
-    End: () => steps.length > 0 && go({ index: steps[steps.length - 1]!.index }),
-    e: () => go({ index: journey.episodeFrom(index, 1) }),
-    E: () => go({ index: journey.episodeFrom(index, -1) }),
-    "/": () => search.current?.focus(),
-    "?": () => setHelps(true),
-    ...Object.fromEntries(VIEWS.map((view, number) => [String(number + 1), () => go({ view })])),
-  });
-
-  if (!step) return <main class="page"><Heading run={journey.run} journey={journey} program={report.program} /><p>No episode of this run was begun.</p></main>;
-  const views = VIEWS.filter((view) => view !== "compare" || journeys.length > 1 || journey.episodes.size > 1);
-  return (
-    <>
-      <a class="skip" href="#content">Skip to the turn</a>
-      <Heading run={journey.run} journey={journey} number={place.run} program={report.program}>
-        {journeys.length > 1 && <Choice name="Run" value={place.run} options={namesOfRuns(journeys)} choose={(run) => go({ run: Number(run), index: 0 })} />}
-      </Heading>
-      <div class="bar">
-        <nav class="views" aria-label="Views">
-          {views.map((view) => (
-            <a key={view} href={addressOf(place.run, momentOf(step), view)} aria-current={view === place.view ? "page" : undefined}>{TITLES[view]}</a>
-          ))}
-          <button type="button" class="quiet" onClick={() => setHelps(true)}>Keys</button>
-        </nav>
-        <Scrubber journey={journey} index={index} choose={(chosen) => go({ index: chosen })} />
-      </div>
-      <main id="content" tabIndex={-1} class={`page view-${place.view}`}>
-        {place.view === "turn" && (
-          <>
-            <FinderPanel journey={journey} steps={steps} filter={filter} setFilter={setFilter} index={index} choose={(chosen) => go({ index: chosen })} search={search} />
-            <TurnView journey={journey} index={index} run={place.run} sought={filter.text.trim()} openMap={() => go({ view: "map" })} goTo={goTo} />
-          </>
-        )}
-        {place.view === "map" && <MapView journey={journey} index={index} run={place.run} />}
-        {place.view === "curves" && <CurvesView journey={journey} index={index} goTo={goTo} run={place.run} />}
-        {place.view === "learnt" && <LearntView journey={journey} index={index} run={place.run} />}
-        {place.view === "compare" && <CompareView journeys={journeys} />}
-      </main>
-      {helps && <KeysHelp close={() => setHelps(false)} />}
-    </>
-  );
-}
 
 const KEYS: [string, string][] = [
   ["→  ←", "next turn, turn before (of those found, while searching)"],
@@ -103,24 +27,123 @@ const KEYS: [string, string][] = [
   ["?", "these keys"],
 ];
 
-function KeysHelp({ close }: { close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current!.showModal(), []);
+interface Place {
+  run: number; // from 0
+  index: number; // of the moment
+  view: View;
+}
+
+/** The page of one or more runs: a moment of one of them, and ways to look at it. */
+export function RunsPage({ report }: { report: PageData }) {
+  const journeys = useMemo(() => report.runs.map((run, number) => new Journey(run, number)), [report]);
+  const [place, setPlace] = useState<Place>(() => placeOf(journeys, location.hash));
+  const [filter, setFilter] = useState<Filter>(NO_FILTER);
+  const search = useRef<HTMLInputElement>(null);
+  const help = useRef<HTMLDialogElement>(null);
+
+  const journey = journeys[place.run]!;
+  const index = Math.min(place.index, journey.steps.length - 1);
+  const step = journey.steps[index];
+  const steps = useMemo(() => (isFiltering(filter) ? found(journey, filter) : journey.steps), [journey, filter]);
+
+  const go = (change: Partial<Place>) => setPlace((before) => ({ ...before, ...change }));
+  const choose = (chosen: number) => go({ index: chosen });
+  const goTo = (chosen: number) => go({ index: chosen, view: "turn" });
+  const goToEpisode = (by: 1 | -1) => {
+    const openings = journey.steps.filter(({ turn }) => turn === 0);
+    if (step) choose(neighbour(openings, journey.indexOf(step.episode, 0), by));
+  };
+
+  useFollowing(journeys, place, go);
+  useAddressBar(journeys, place, setPlace);
+  useEffect(() => {
+    document.title = step ? `${spelled(journey.run.figures.manifest.story)}, episode ${step.episode}, turn ${step.turn}` : "ZorkGPT report";
+  }, [step]);
+
+  useKeys({
+    ArrowRight: () => choose(neighbour(steps, index, 1)),
+    ArrowLeft: () => choose(neighbour(steps, index, -1)),
+    Home: () => choose(steps.at(0)?.index ?? index),
+    End: () => choose(steps.at(-1)?.index ?? index),
+    e: () => goToEpisode(1),
+    E: () => goToEpisode(-1),
+    "/": () => search.current?.focus(),
+    "?": () => help.current?.showModal(),
+    ...Object.fromEntries(VIEW_NAMES.map((view, number) => [String(number + 1), () => go({ view })])),
+  });
+
+  if (!step) return <main class="page"><Heading journey={journey} program={report.program} /><p>No episode of this run was begun.</p></main>;
+  const views = VIEW_NAMES.filter((view) => view !== "compare" || journeys.length > 1 || journey.episodes.size > 1);
   return (
-    <dialog ref={dialog} class="help" aria-labelledby="keys-title" onClose={close}>
-      <h2 id="keys-title">Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([key, does]) => <div key={key}><dt>{key.split("  ").map((each) => <kbd key={each}>{each}</kbd>)}</dt><dd>{does}</dd></div>)}
-      </dl>
-      <form method="dialog"><button type="submit">Close</button></form>
-    </dialog>
+    <>
+      <a class="skip" href="#content">Skip to the turn</a>
+      <Heading journey={journey} program={report.program}>
+        {journeys.length > 1 && <Choice name="Run" value={place.run} options={namesOfRuns(journeys)} choose={(run) => go({ run: Number(run), index: 0 })} />}
+      </Heading>
+      <div class="bar">
+        <nav class="views" aria-label="Views">
+          {views.map((view) => (
+            <a key={view} href={addressOf(place.run, step.episode, step.turn, view)} aria-current={view === place.view ? "page" : undefined}>{VIEWS[view]}</a>
+          ))}
+          <button type="button" class="quiet" onClick={() => help.current!.showModal()}>Keys</button>
+        </nav>
+        <Scrubber steps={journey.steps} index={index} choose={choose} />
+      </div>
+      <main id="content" tabIndex={-1} class={`page view-${place.view}`}>
+        {place.view === "turn" && (
+          <>
+            <FinderPanel journey={journey} steps={steps} filter={filter} setFilter={setFilter} index={index} choose={choose} search={search} />
+            <TurnView journey={journey} step={step} sought={filter.text.trim()} goTo={goTo} />
+          </>
+        )}
+        {place.view === "map" && <MapView journey={journey} step={step} />}
+        {place.view === "curves" && <CurvesView journey={journey} step={step} goTo={goTo} />}
+        {place.view === "learnt" && <LearntView journey={journey} step={step} />}
+        {place.view === "compare" && <CompareView journeys={journeys} />}
+      </main>
+      <dialog ref={help} aria-labelledby="keys-title">
+        <h2 id="keys-title">Keys</h2>
+        <dl class="keys">
+          {KEYS.map(([key, does]) => <div key={key}><dt>{key.split("  ").map((each) => <kbd key={each}>{each}</kbd>)}</dt><dd>{does}</dd></div>)}
+        </dl>
+        <form method="dialog"><button type="submit">Close</button></form>
+      </dialog>
+    </>
   );
 }
 
+/** A slider over all turns of the run, before a small curve of the score. */
+function Scrubber({ steps, index, choose }: { steps: Step[]; index: number; choose: (index: number) => void }) {
+  const step = steps[index]!;
+  const skyline = useMemo(() => {
+    const borders = steps.filter((each) => each.turn === 0 && each.index > 0).map((each) => each.index);
+    return <Skyline values={steps.map((each) => each.seen.score ?? 0)} borders={borders} />;
+  }, [steps]);
+  return (
+    <div class="scrubber">
+      <button type="button" aria-label="Turn before" disabled={index === 0} onClick={() => choose(index - 1)}>‹</button>
+      <div class="scrubber-track">
+        {skyline}
+        <input
+          type="range" aria-label="Turn" aria-valuetext={`Episode ${step.episode}, turn ${step.turn}`}
+          min={0} max={steps.length - 1} value={index} onInput={(event) => choose(Number(event.currentTarget.value))}
+        />
+      </div>
+      <button type="button" aria-label="Next turn" disabled={index === steps.length - 1} onClick={() => choose(index + 1)}>›</button>
+      <span class="scrubber-moment" aria-hidden="true">e{step.episode} t{step.turn}</span>
+    </div>
+  );
+}
+
+/** Read `#e2t47`, `#r2e2t47`, `#e2t47/map` or `#map`. */
 function placeOf(journeys: Journey[], hash: string): Place {
-  const { run, moment, view } = readAddress(hash);
-  const chosen = journeys[run] ? run : 0;
-  return { run: chosen, index: moment ? journeys[chosen]!.indexOf(moment) : 0, view };
+  const [, run, episode, turn, view] = /^#?(?:(?:r(\d+))?e(\d+)t(\d+))?\/?([a-z]*)$/.exec(hash) ?? [];
+  const journey = journeys[Number(run ?? 1) - 1] ?? journeys[0]!;
+  return {
+    run: journey.number,
+    index: episode ? journey.indexOf(Number(episode), Number(turn)) : 0,
+    view: VIEW_NAMES.find((each) => each === view) ?? "turn",
+  };
 }
 
 /** The next one of the steps found, after the index or before it; the index itself where there is none. */
@@ -155,7 +178,7 @@ function useAddressBar(journeys: Journey[], place: Place, setPlace: (place: Plac
   useEffect(() => {
     const timer = setTimeout(() => {
       const step = journeys[place.run]!.steps[place.index];
-      if (step) history.replaceState(null, "", addressOf(place.run, momentOf(step), place.view));
+      if (step) history.replaceState(null, "", addressOf(place.run, step.episode, step.turn, place.view));
     }, ADDRESS_DELAY);
     return () => clearTimeout(timer);
   }, [journeys, place]);

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Choice } from "./choice";
 import { count, plural } from "./figures";
-import { Written } from "./written";
+import { spelled, Written } from "./written";
 
 type Value = string | number | null;
 
@@ -51,7 +50,7 @@ export function Table<Row>({ label, rows, columns, search, latest, chosen }: Sho
   return (
     <>
       {search && (
-        <form class="table-filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <form class="fields" role="search" onSubmit={(event) => event.preventDefault()}>
           <input type="search" aria-label={`Search the ${search}s`} placeholder={`Search the ${search}s`} value={text} onInput={(event) => setText(event.currentTarget.value)} />
           {columns.flatMap(({ name, of, filter }) => {
             if (!filter) return [];
@@ -61,7 +60,7 @@ export function Table<Row>({ label, rows, columns, search, latest, chosen }: Sho
             const { label, type } = FILTERS[filter];
             return <label key={name} class="field">{name}{label} <input type={type} min={0} step="any" value={wanted[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} /></label>;
           })}
-          <p role="status">{shown.length < rows.length ? `${count(shown.length)} of ` : ""}{plural(rows.length, search)}</p>
+          <p class="found" role="status">{shown.length < rows.length ? `${count(shown.length)} of ` : ""}{plural(rows.length, search)}</p>
         </form>
       )}
       <div class="wide" tabIndex={0} role="region" aria-label={label}>
@@ -89,5 +88,24 @@ export function Table<Row>({ label, rows, columns, search, latest, chosen }: Sho
         </table>
       </div>
     </>
+  );
+}
+
+interface Field {
+  name: string;
+  value: string | number;
+  options: (readonly [value: string | number, label: string])[];
+  choose: (value: string) => void;
+}
+
+/** A field to choose one of several texts, which may be anybody's. */
+export function Choice({ name, value, options, choose }: Field) {
+  return (
+    <label class="field">
+      {name}
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {options.map(([each, label]) => <option key={each} value={each}>{spelled(label)}</option>)}
+      </select>
+    </label>
   );
 }

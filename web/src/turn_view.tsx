@@ -1,94 +1,102 @@
-import { useMemo } from "preact/hooks";
-import { addressOf } from "./address";
-import { namesOf, type Item, type RunMoment } from "./data";
-import { dollars, plural, seconds, short, signed } from "./figures";
-import { ChangedItem, ItemText } from "./items";
-import { costOf, momentOf, placeNameOf, placeOf, playedIn, type Journey, type Step } from "./journey";
-import { ModelCall } from "./model_call";
-import { Plan } from "./plan";
-import { Written } from "./written";
-
-interface Shown {
-  journey: Journey;
-  index: number;
-  run: number;
-  sought: string;
-  openMap: () => void;
-  goTo: (moment: RunMoment) => void;
-}
+import { useMemo, useState } from "preact/hooks";
+import type { GameObject, Observation, Reading } from "../../build/report_types";
+import { count, dollars, download, plural, seconds, short } from "./figures";
+import { Fact } from "./heading";
+import { addressOf, namesOf, type Journey, type PageCall, type Step } from "./journey";
+import { ChangedItem, Items } from "./learnt";
+import { Plan } from "./map_view";
+import { Changed, Gain, Machine, Written } from "./written";
 
 /** One turn: what the story said, the command and why, and everything that was asked and learnt around it. */
-export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) {
-  const step = journey.steps[index]!;
-  const before = step.turn > 0 ? journey.steps[index - 1] : undefined;
-  const { episode, turn, seen, scoreChange, calls } = step;
-  const [played, place, cost] = [playedIn(step), placeOf(step), costOf(calls)];
+export function TurnView({ journey, step, sought, goTo }: { journey: Journey; step: Step; sought: string; goTo: (index: number) => void }) {
+  const { index, episode, turn, href, seen, place, played, proposal, calls, cost, changes } = step;
+  const [used, remembered, aims] = useMemo(() => {
+    const [before, known] = [journey.knownAt(index - 1), [...journey.knownAt(index).values()]];
+    return [
+      step.read.flatMap((key) => before.get(key) ?? []),
+      known.filter((item) => item.kind === "memory" && item.place !== null && item.place === place && !item.tags.includes("superseded")),
+      known.filter((item) => journey.run.learnt_known && item.kind === "objective" && item.tags.includes("active")),
+    ];
+  }, [step]);
+  const verdict = played?.record.verdicts.at(-1);
   return (
     <>
       <article class="turn" aria-label={`Episode ${episode}, turn ${turn}`}>
         <p class="labels">
-          <a href={addressOf(run, momentOf(step))}>Episode {episode}, turn {turn}</a>
-          <span><Written text={placeNameOf(step) || "place not known"} /></span>
+          <a href={href}>Episode {episode}, turn {turn}</a>
+          <span><Written text={step.placeName || "place not known"} /></span>
           {seen.score !== null && <span>{seen.score} {seen.score === 1 ? "point" : "points"}</span>}
-          {scoreChange ? <strong class={scoreChange > 0 ? "gain" : "loss"}>{signed(scoreChange)}</strong> : null}
+          <Gain points={step.scoreChange} />
           {seen.died && <strong class="loss">died</strong>}
           {seen.ending && <strong>{seen.ending}</strong>}
         </p>
-        {played && <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} sought={sought} /></h2>}
-        {!played && <h2 class="command opening">{turn ? "A turn that was not played" : `Opening of episode ${episode}`}</h2>}
+        {proposal && <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={proposal.action} sought={sought} /></h2>}
+        {!proposal && <h2 class="command opening">{turn ? "A turn that was not played" : `Opening of episode ${episode}`}</h2>}
         {seen.refusal && <p class="note">Not given to the story: <Written text={seen.refusal} /></p>}
         <div class="story"><Written text={seen.text.trim()} sought={sought} /></div>
         {step.events.map((event, each) => <p key={each} class="note"><Written text={event} sought={sought} /></p>)}
-        <Reasoning step={step} sought={sought} />
+        {verdict?.accepted && verdict.source === "route" ? <p class="labels">Played along a route that was learnt; no model chose it.</p> : proposal?.reasoning && (
+          <section>
+            <h3>Why</h3>
+            <blockquote tabIndex={0}><Written text={proposal.reasoning} sought={sought} /></blockquote>
+          </section>
+        )}
         <Verdicts step={step} sought={sought} />
-        <Learnt journey={journey} index={index} />
+        {changes.length > 0 && (
+          <section>
+            <h3>Learnt from this turn</h3>
+            <ul class="items changes" tabIndex={0}>{changes.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>
+          </section>
+        )}
+        {used.length > 0 && (
+          <section>
+            <details>
+              <summary>{plural(used.length, "thing")} learnt before stood in the prompt</summary>
+              <Items items={used} />
+            </details>
+          </section>
+        )}
         {calls.length > 0 && (
           <section>
             <h3>{plural(calls.length, "model call")}</h3>
-            {calls.map((call, each) => (
-              <ModelCall key={`${index}/${each}`} run={journey.run} call={call} moment={momentOf(step)} before={() => journey.callBefore(index, call)} sought={sought} />
-            ))}
+            {calls.map((call, each) => <ModelCall key={`${index}/${each}`} journey={journey} step={step} call={call} sought={sought} />)}
           </section>
         )}
       </article>
       <aside class="around" aria-label="Around this turn">
         {journey.run.map && (
           <section>
-            <h3>Map so far <button type="button" class="quiet" onClick={openMap}>Open the map</button></h3>
-            <Plan journey={journey} index={index} chosen={place} choose={(room) => {
-              const first = journey.firsts.get(room);
-              if (first !== undefined) goTo(momentOf(journey.steps[first]!));
-            }} small />
+            <h3>Map so far <a href={addressOf(journey.number, episode, turn, "map")}>Open the map</a></h3>
+            <Plan journey={journey} step={step} chosen={place} choose={(room) => journey.firsts.has(room) && goTo(journey.firsts.get(room)!)} small />
           </section>
         )}
-        <Belongings step={step} before={before} />
-        <Known journey={journey} index={index} />
-        <Read step={step} />
+        <Belongings seen={seen} before={turn ? journey.steps[index - 1]!.seen.inventory : null} />
+        {remembered.length > 0 && (
+          <section>
+            <h3>Remembered here{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
+            <Items items={remembered} />
+          </section>
+        )}
+        {aims.length > 0 && (
+          <section>
+            <h3>Objectives</h3>
+            <ul class="items">{aims.map((item) => <li key={item.key}><Written text={item.title || item.text} /></li>)}</ul>
+          </section>
+        )}
+        <Read reading={played?.record.proposals[0]?.reading} />
         <section>
           <h3>This turn took</h3>
           <dl class="plain">
-            <div><dt>Time</dt><dd>{seconds(step.played?.seconds)}</dd></div>
-            <div><dt>Prompt</dt><dd>{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</dd></div>
-            <div><dt>Answers</dt><dd>{plural(cost.completion, "token")}</dd></div>
-            <div><dt>Cost</dt><dd>{cost.dollars === null ? "no price known" : dollars(cost.dollars)}</dd></div>
-            {seen.moves !== null && <div><dt>The story counts</dt><dd>{plural(seen.moves, "move")}</dd></div>}
-            <div><dt>Run so far</dt><dd>{short(step.tokens)} tokens{step.dollars === null ? "" : `, ${dollars(step.dollars)}`}</dd></div>
+            <Fact name="Time">{seconds(played?.seconds)}</Fact>
+            <Fact name="Prompt">{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</Fact>
+            <Fact name="Answers">{plural(cost.completion, "token")}</Fact>
+            <Fact name="Cost">{cost.dollars === null ? "no price known" : dollars(cost.dollars)}</Fact>
+            {seen.moves !== null && <Fact name="The story counts">{plural(seen.moves, "move")}</Fact>}
+            <Fact name="Run so far">{short(step.spent.tokens)} tokens{step.spent.dollars === null ? "" : `, ${dollars(step.spent.dollars)}`}</Fact>
           </dl>
         </section>
       </aside>
     </>
-  );
-}
-
-function Reasoning({ step, sought }: { step: Step; sought: string }) {
-  const [played, verdict] = [playedIn(step), step.played?.record.verdicts.at(-1)];
-  if (verdict?.accepted && verdict.source === "route") return <p class="labels">Played along a route that was learnt; no model chose it.</p>;
-  if (!played?.reasoning) return null;
-  return (
-    <section class="reasoning">
-      <h3>Why</h3>
-      <blockquote tabIndex={0}><Written text={played.reasoning} sought={sought} /></blockquote>
-    </section>
   );
 }
 
@@ -130,34 +138,8 @@ function Verdicts({ step, sought }: { step: Step; sought: string }) {
   );
 }
 
-function Learnt({ journey, index }: { journey: Journey; index: number }) {
-  const { read, changes } = journey.steps[index]!;
-  const used = useMemo(() => {
-    const known = read.length ? journey.knownAt(index, false) : new Map<string, Item>();
-    return read.flatMap((key) => known.get(key) ?? []);
-  }, [journey, index]);
-  return (
-    <>
-      {changes.length > 0 && (
-        <section>
-          <h3>Learnt from this turn</h3>
-          <ul class="items changes" tabIndex={0}>{changes.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>
-        </section>
-      )}
-      {used.length > 0 && (
-        <section>
-          <details>
-            <summary>{plural(used.length, "thing")} learnt before stood in the prompt</summary>
-            <ul class="items">{used.map((item) => <li key={item.key}><ItemText item={item} /></li>)}</ul>
-          </details>
-        </section>
-      )}
-    </>
-  );
-}
-
-function Belongings({ step: { seen }, before }: { step: Step; before: Step | undefined }) {
-  const [carried, had, visible] = [namesOf(seen.inventory), namesOf(before?.seen.inventory ?? null), namesOf(seen.visible)];
+function Belongings({ seen, before }: { seen: Observation; before: GameObject[] | null }) {
+  const [carried, had, visible] = [namesOf(seen.inventory), namesOf(before), namesOf(seen.visible)];
   if (carried === null) return <section><h3>Carried</h3><p class="label">The story does not tell.</p></section>;
   const gone = had ? had.filter((name) => !carried.includes(name)) : [];
   return (
@@ -176,32 +158,80 @@ function Belongings({ step: { seen }, before }: { step: Step; before: Step | und
 }
 
 /** What a model read out of the story's text before the turn. */
-function Read({ step }: { step: Step }) {
-  const reading = step.played?.record.proposals[0]?.reading;
+function Read({ reading }: { reading: Reading | null | undefined }) {
   if (!reading) return null;
   const told = [reading.is_room_description && "a room's description", reading.exits.length > 0 && `exits ${reading.exits.join(", ")}`, reading.in_combat && "a fight"];
   return <section><h3>Read out of the text</h3><p class="label"><Written text={told.filter(Boolean).join("; ") || "nothing"} /></p></section>;
 }
 
-function Known({ journey, index }: { journey: Journey; index: number }) {
-  const step = journey.steps[index]!;
-  const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
-  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === placeOf(step) && !item.tags.includes("superseded"));
-  const aims = !journey.run.learnt_known ? [] : known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
+interface Call {
+  journey: Journey;
+  step: Step;
+  call: PageCall;
+  sought: string;
+}
+
+/** A model call: a line of figures that opens into the exact prompt and the answer. */
+function ModelCall({ journey, step, call, sought }: Call) {
+  const { event } = call;
+  const [open, setOpen] = useState(false);
   return (
-    <>
-      {here.length > 0 && (
-        <section>
-          <h3>Remembered here{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
-          <ul class="items">{here.map((item) => <li key={item.key}><ItemText item={item} /></li>)}</ul>
-        </section>
+    <details class="call" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{event.role}</strong>
+        <span class="label">
+          {event.kind === "model_failed" && <strong class="loss">failed </strong>}
+          {count(event.prompt_tokens)} → {plural(event.completion_tokens, "token")}, {seconds(event.seconds)}
+          {call.dollars !== null && `, ${dollars(call.dollars)}`}
+          {event.requests > 1 && `, ${event.requests} requests`}
+        </span>
+      </summary>
+      {open && <Opened journey={journey} step={step} call={call} before={journey.callBefore(step.index, call)} sought={sought} />}
+    </details>
+  );
+}
+
+function Opened({ journey, step, call: { event, prompt }, before, sought }: Call & { before: PageCall | undefined }) {
+  const [marks, setMarks] = useState(true);
+  const { episode, turn } = step;
+  const [system, user] = [journey.textOf(prompt?.system), journey.textOf(prompt?.user)];
+  const [systemBefore, userBefore] = [journey.textOf(before?.prompt?.system), journey.textOf(before?.prompt?.user)];
+  const call = { episode, turn, role: event.role, system, user, is_as_recorded: prompt?.agrees ?? null, recorded: event };
+  return (
+    <div class="call-parts">
+      <p class="label"><Written text={event.model} />{prompt?.agrees === true && ", prompt rebuilt and equal by its SHA-256 "}{prompt?.agrees === false && ", the prompt rebuilt is not the one that was sent "}<code title={event.prompt_sha256}>{event.prompt_sha256.slice(0, 12)}</code></p>
+      <p class="labels">
+        {user !== null && "clipboard" in navigator && <button type="button" class="quiet" onClick={() => void navigator.clipboard.writeText(`${system}\n\n${user}`)}>Copy the prompt</button>}
+        <button type="button" class="quiet" onClick={() => download(`e${episode}t${turn}-${event.role}.json`, JSON.stringify(call, null, 2))}>Download the call as JSON</button>
+      </p>
+      <h4>Answer</h4>
+      {event.kind === "model_failed" ? <p class="note"><Written text={event.error} sought={sought} /></p> : (
+        <Machine text={JSON.stringify(event.answer, null, 2)} sought={sought} />
       )}
-      {aims.length > 0 && (
-        <section>
-          <h3>Objectives</h3>
-          <ul class="items">{aims.map((item) => <li key={item.key}><Written text={item.title || item.text} /></li>)}</ul>
-        </section>
+      {event.kind === "model_answered" && event.reasoning && <><h4>Thoughts</h4><Machine text={event.reasoning} sought={sought} /></>}
+      {event.kind === "model_answered" && event.text && (
+        <details><summary>The answer as the model wrote it</summary><Machine text={event.text} sought={sought} /></details>
       )}
-    </>
+      {event.unusable.map((text, each) => (
+        <details key={each}><summary>Answer {each + 1}, which could not be used</summary><Machine text={text} sought={sought} /></details>
+      ))}
+      {user === null ? <p class="label">The prompt could not be rebuilt; its SHA-256 is all that the run kept.</p> : (
+        <>
+          <h4>
+            Prompt
+            {userBefore !== null && (
+              <label class="check"><input type="checkbox" checked={marks} onChange={(event) => setMarks(event.currentTarget.checked)} /> mark what changed since this role was last asked</label>
+            )}
+          </h4>
+          {userBefore !== null && marks ? <Changed before={userBefore} now={user} sought={sought} /> : <Machine text={user} sought={sought} />}
+        </>
+      )}
+      {system && (
+        <details>
+          <summary>Instructions <span class="label">{system === systemBefore ? "as the last time" : before ? "changed since the last time" : "the first of this role"}</span></summary>
+          {systemBefore !== null && systemBefore !== system ? <Changed before={systemBefore} now={system} /> : <Machine text={system} />}
+        </details>
+      )}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { diffLines, diffWordsWithSpace, type ChangeObject } from "diff";
-import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { signed } from "./figures";
 
 const PATIENCE = 300; // milliseconds; texts with less in common are shown without marks
 const UNCHANGED_SHOWN = 2; // lines around a change
@@ -8,29 +8,17 @@ const UNCHANGED_SHOWN = 2; // lines around a change
 /** Characters that act on the text around them, or that no font draws: controls, changes of direction, lone surrogates. */
 const ACTING = /[\p{Cs}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
-interface Part {
-  text: string;
-  kind: "plain" | "acting" | "found";
-}
-
-/** Cut a text into what is drawn as it is, acting characters, and places where the sought text stands. */
-export function partsOf(text: string, sought = ""): Part[] {
+/** Cut a text at each acting character and each place where the sought text stands; these are at the odd indices. */
+function partsOf(text: string, sought = ""): string[] {
   const patterns = [ACTING.source];
   if (sought) patterns.push(sought.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  const cut = text.replaceAll("\r\n", "\n").split(new RegExp(`(${patterns.join("|")})`, "giu"));
-  return cut
-    .map((part, index): Part => {
-      if (index % 2 === 0) return { text: part, kind: "plain" };
-      return ACTING.test(part) ? { text: part, kind: "acting" } : { text: part, kind: "found" };
-    })
-    .filter((part) => part.text);
+  return text.replaceAll("\r\n", "\n").split(new RegExp(`(${patterns.join("|")})`, "giu"));
 }
 
-const codeOf = (character: string) =>
-  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
+const codeOf = (character: string) => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** The same as `Written` for where no element can stand: titles, options, labels. */
-export const spelled = (text: string) => partsOf(text).map((part) => (part.kind === "acting" ? codeOf(part.text) : part.text)).join("");
+export const spelled = (text: string) => partsOf(text).map((part, index) => (index % 2 ? codeOf(part) : part)).join("");
 
 /**
  * Text that a story, a model or a person wrote, as text and nothing else. A character that would act on what stands
@@ -39,18 +27,26 @@ export const spelled = (text: string) => partsOf(text).map((part) => (part.kind 
 export function Written({ text, sought }: { text: string; sought?: string | undefined }) {
   return (
     <bdi>
-      {partsOf(text, sought).map((part): ComponentChildren => {
-        if (part.kind === "acting") return <span class="acting">{codeOf(part.text)}</span>;
-        return part.kind === "found" ? <mark>{part.text}</mark> : part.text;
+      {partsOf(text, sought).map((part, index) => {
+        if (index % 2 === 0) return part;
+        return ACTING.test(part) ? <span class="acting">{codeOf(part)}</span> : <mark>{part}</mark>;
       })}
     </bdi>
   );
 }
 
-type Change = ChangeObject<string>;
+/** A long text of a model, a prompt or a file, which scrolls on its own. */
+export function Machine({ text, sought }: { text: string; sought?: string }) {
+  return <pre class="machine" tabIndex={0}><Written text={text} sought={sought} /></pre>;
+}
+
+/** A change of the score, if there was one. */
+export function Gain({ points }: { points: number | null }) {
+  return points ? <strong class={points > 0 ? "gain" : "loss"}>{signed(points)}</strong> : null;
+}
 
 /** Return the changes from one text to another by lines, and by words where lines took each other's place. */
-export function changesOf(before: string, now: string): Change[] | undefined {
+function changesOf(before: string, now: string): ChangeObject<string>[] | undefined {
   const lines = diffLines(before, now, { timeout: PATIENCE });
   return lines?.flatMap((line, index) => {
     const next = lines[index + 1];
@@ -62,9 +58,9 @@ export function changesOf(before: string, now: string): Change[] | undefined {
 /** A text with what is new in it marked, and what is gone struck through; long stretches of the same fold away. */
 export function Changed({ before, now, sought }: { before: string; now: string; sought?: string | undefined }) {
   const changes = useMemo(() => changesOf(before, now), [before, now]);
-  if (!changes) return <pre class="machine"><Written text={now} sought={sought} /></pre>;
+  if (!changes) return <Machine text={now} sought={sought} />;
   return (
-    <pre class="machine">
+    <pre class="machine" tabIndex={0}>
       {changes.map((change, index) => {
         if (change.added) return <ins key={index}><Written text={change.value} sought={sought} /></ins>;
         if (change.removed) return <del key={index}><Written text={change.value} sought={sought} /></del>;

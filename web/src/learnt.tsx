@@ -1,0 +1,91 @@
+import { rollup } from "d3-array";
+import { useMemo, useState } from "preact/hooks";
+import type { Item, ItemChange } from "../../build/report_types";
+import { plural } from "./figures";
+import type { Journey, Step } from "./journey";
+import { Changed, Written } from "./written";
+
+const KINDS: Record<string, string> = { memory: "Memories", knowledge: "Knowledge", route: "Routes", objective: "Objectives" };
+
+/** All that was known at a moment: memories, knowledge, routes and objectives, with the turns that taught them. */
+export function LearntView({ journey, step }: { journey: Journey; step: Step }) {
+  const [text, setText] = useState("");
+  const known = useMemo(() => [...journey.knownAt(step.index).values()], [step]);
+  const taught = useMemo(() => {
+    const lessons = journey.steps.flatMap((each) => each.changes.map(({ key }) => ({ key, step: each })));
+    return rollup(lessons, (of) => of.map((lesson) => lesson.step), ({ key }) => key);
+  }, [journey]);
+  const sought = text.trim().toLowerCase();
+  const fits = (item: Item) => !sought || `${item.title}\n${item.text}\n${item.tags.join(" ")}`.toLowerCase().includes(sought);
+  return (
+    <>
+      <p class="labels">
+        {journey.run.learnt_known ? `What was known after episode ${step.episode}, turn ${step.turn}` : "What was known at the end; which turn taught it is not known"}
+      </p>
+      <input type="search" aria-label="Search what was learnt" placeholder="Search what was learnt" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <div class="learnt-kinds">
+        {Object.entries(KINDS).map(([kind, title]) => {
+          const items = known.filter((item) => item.kind === kind && fits(item));
+          return (
+            <section key={kind}>
+              <h2>{title} <span class="label">{plural(items.length, "entry", "entries")}</span></h2>
+              <Items items={items} taught={taught} />
+            </section>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
+/** A list of things learnt, with the turns that taught them if these are given by their keys. */
+export function Items({ items, taught }: { items: Item[]; taught?: Map<string, Step[]> }) {
+  return (
+    <ul class="items">
+      {items.map((item) => (
+        <li key={item.key} class={item.tags.includes("superseded") ? "gone" : ""}>
+          <ItemText item={item} />
+          {taught && <Moments steps={taught.get(item.key) ?? []} most={6} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Something learnt, whole. */
+function ItemText({ item }: { item: Item }) {
+  return (
+    <>
+      {item.title && <strong><Written text={item.title} /></strong>}{" "}
+      <span class="label"><Written text={[item.kind, ...item.tags].join(", ")} /></span>
+      {item.text && <p class="item-text"><Written text={item.kind === "route" ? item.text.replaceAll("\n", ", ") : item.text} /></p>}
+      {item.by && <p class="label"><Written text={item.by} /></p>}
+    </>
+  );
+}
+
+const wholeOf = (item: Item) => [item.title, item.tags.join(", "), item.text].filter(Boolean).join("\n");
+
+/** Something that was learnt, changed or given up, as a difference. */
+export function ChangedItem({ change: { before, after } }: { change: ItemChange }) {
+  if (before && after) {
+    return (
+      <li class="changed">
+        <span class="label">{after.kind} changed</span>
+        <Changed before={wholeOf(before)} now={wholeOf(after)} />
+      </li>
+    );
+  }
+  if (after) return <li class="new"><ins><ItemText item={after} /></ins></li>;
+  return before ? <li class="gone"><del><ItemText item={before} /></del></li> : null;
+}
+
+/** Links to turns: the first of them, and how many there are besides. */
+export function Moments({ steps, most = 40 }: { steps: Step[]; most?: number }) {
+  return (
+    <p class="moments">
+      {steps.slice(0, most).map(({ href, episode, turn }) => <a key={href} href={href}>e{episode} t{turn}</a>)}
+      {steps.length > most && <span class="label">and {steps.length - most} more</span>}
+    </p>
+  );
+}
