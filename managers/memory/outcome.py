@@ -187,7 +187,7 @@ class ActionOutcome:
         player waited or looked at something are due to a clock. A look around is not significant if the story
         described the room.
         """
-        record, name = self.record, self.location.name
+        record, name = self.record, self.location.label
         if self.is_direction and (record.moved or not (self.had_effect or self.is_substantial)):
             return False
         if self.had_effect:

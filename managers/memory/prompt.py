@@ -127,7 +127,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
         elif outcome.seems_failed:
             is_worth_it = not outcome.is_direction
         else:
-            is_room = one_line(record.after.text).startswith(outcome.location.name)
+            is_room = one_line(record.after.text).startswith(outcome.location.label)
             is_worth_it = outcome.is_substantial and not is_room
         if is_worth_it:
             by_title[text_key(title_of(outcome))] = outcome
@@ -225,7 +225,7 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
         for each in visit.outcomes
     )
     fields = {
-        "location": _short(here.name) or here.label,
+        "location": _short(here.label),
         "location_id": str(here.num),
         "outcomes": "\n".join(outcomes),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
@@ -291,7 +291,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     first, last = visit.outcomes[0], visit.outcomes[-1]
     last_turn_shown = max(state.turn_count, last.record.turn)
     shown_on_arrival = without_padding(visit.first.arrival_text) if visit.first else ""
-    name = first.location.name
+    name = first.location.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
     most = max(1, last_turn_shown - first.record.turn + window)
     played: list[tuple[str, str]] = list(state.action_history[-most:])
@@ -303,7 +303,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     for turn, (action, response) in enumerate(played, start=last_turn_shown - len(played) + 1):
         told = without_padding(response)
         told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
-        place = last.location.name if turn == last.record.turn else state.turn_location(turn)
+        place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(action), where=where)), Line("Response: ", told)])
         if reasons.get(turn):

@@ -196,8 +196,8 @@ def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
 
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
-_MOST_WORDS, _LONGEST_SMALL_WORD = 3, 2
-"""Of an object without a short name: the words that are shown, and the letters of "of" and "my", which are not."""
+_MOST_WORDS = 3  # of an object without a short name
+_SMALL_WORDS = frozenset({"", "a", "an", "can't", "for", "his", "her", "my", "of", "the", "you", "your"})
 
 _TOPIC_VERBS = (
     *("answer", "ask", "call", "consult", "discuss", "find", "follow", "go", "locate", "name", "phone", "remember"),
@@ -259,7 +259,7 @@ def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:
         texts = {entry.address: entry.text for entry in read_entries(story)}
         for num in (num for num, name in names.items() if not name):
             addresses = _addresses(table.properties(num).get(_INFORM_NAMES, b""))
-            words = [texts[each] for each in addresses if len(texts.get(each, "")) > _LONGEST_SMALL_WORD]
+            words = [texts[each] for each in addresses if texts.get(each, "") not in _SMALL_WORDS]
             names[num] = "/".join([*dict.fromkeys(words)][:_MOST_WORDS]) if texts.keys() >= {*addresses} else ""
     return names
 
