@@ -152,7 +152,8 @@ class EpisodeSynthesizer(BaseManager):
         budget = share_at_end(budget)
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
-        open_ends = self._open_ends()
+        outlooks = (line for each in self.others for line in each.outlook().splitlines())
+        open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
             summary,
@@ -231,11 +232,6 @@ class EpisodeSynthesizer(BaseManager):
                 **{name: self._counts[name] for name in ("updates", "failures", "refused")},
             },
         }
-
-    def _open_ends(self) -> list[str]:
-        """Return what the next episode should take into account: the managers' outlooks and the player's notes."""
-        told = [line for each in self.others for line in each.outlook().splitlines()]
-        return [*told, *(f"Noted: {note}" for note in self.game_state.notes)]
 
     def _latest_turns(self) -> list[str]:
         """Return the latest turns, a line each."""

