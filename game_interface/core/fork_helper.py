@@ -37,8 +37,7 @@ from game_interface.core.machine.story import Story
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
 from session.processes import child_environment, python_command
 
-_ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
-_HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
+ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 _END_LIMIT = 5.0  # seconds; the helper removes folders first
 _LONGEST_FOLDER = 4096
 _PR_SET_PDEATHSIG = 1
@@ -48,65 +47,23 @@ _helpers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}
 """The running helper and the socket for requests to it, by process ID: a forked copy of this process needs its own."""
 
 
-class GameProcess:
-    """A fresh process that has loaded the interpreter and answers requests.
+def forked_child(folder: str) -> Connection:
+    """Return the connection to a fresh process that has loaded the interpreter. Its first message is its process ID.
 
     folder: its working folder, reserved for such processes and removed after this process ends
+
+    Raises ``GameError`` if no process can be started.
     """
-
-    def __init__(self, folder: str) -> None:
-        ours, theirs = socket.socketpair()
-        self._connection = Connection(ours.detach())
-        self._pid = 0
-        with theirs:
-            try:
-                socket.send_fds(_requests_to_helper(), [os.fsencode(folder)], [theirs.fileno()])
-            except OSError as error:
-                self._connection.close()
-                _helpers.pop(os.getpid(), None)
-                raise GameError(f"no process can be started for it: {error.strerror or error}") from error
-        self._pid = int(self._receive(_HELLO_LIMIT))
-
-    def request(self, message: bytes, limit: float) -> bytes:
-        """Return the answer to ``message``, or raise the error that it names.
-
-        Raises ``GameError`` if the process dies or does not answer within ``limit`` seconds. It is killed then, and
-        this object is of no further use.
-        """
+    ours, theirs = socket.socketpair()
+    connection = Connection(ours.detach())
+    with theirs:
         try:
-            self._connection.send_bytes(message)
+            socket.send_fds(_requests_to_helper(), [os.fsencode(folder)], [theirs.fileno()])
         except OSError as error:
-            self.kill()
-            raise GameError("The interpreter's process is gone.") from error
-        answer = self._receive(limit)
-        kind, value = answer[:1], answer[1:]
-        if kind in _ERRORS:
-            raise _ERRORS[kind](value.decode())
-        return value
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process has neither been killed nor found to be dead."""
-        return not self._connection.closed
-
-    def kill(self) -> None:
-        """Kill the process."""
-        if self._pid and self.is_alive:
-            try:
-                os.kill(self._pid, signal.SIGKILL)
-            except ProcessLookupError:
-                self._pid = 0
-        self._connection.close()
-
-    def _receive(self, limit: float) -> bytes:
-        try:
-            if self._connection.poll(limit):
-                return self._connection.recv_bytes()
-        except (OSError, EOFError) as error:
-            self.kill()
-            raise GameError("The interpreter crashed.") from error
-        self.kill()
-        raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
+            connection.close()
+            _helpers.pop(os.getpid(), None)
+            raise GameError(f"no process can be started for it: {error.strerror or error}") from error
+    return connection
 
 
 def _requests_to_helper() -> socket.socket:
@@ -185,7 +142,7 @@ def _serve(connection: Connection) -> None:
             else:
                 answer = _answer(game, message[:1], message[1:])
         except ZorkGPTError as error:
-            letter = next(letter for letter, kind in _ERRORS.items() if isinstance(error, kind))
+            letter = next(letter for letter, kind in ERRORS.items() if isinstance(error, kind))
             connection.send_bytes(letter + str(error).encode())
         else:
             connection.send_bytes(b"+" + answer)

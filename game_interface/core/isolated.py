@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from typing_extensions import override
 
-from game_interface.core.fork_helper import GameProcess
+from game_interface.core.fork_helper import ERRORS, forked_child
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
 from game_interface.core.machine.interpreter import private_folder
 from game_interface.core.machine.saved_state import SavedState
@@ -17,6 +21,7 @@ from session.values import Observation, Seed, StoryFacts
 
 OPENING_LIMIT = 20.0
 """Seconds within which a story must open, including the search for the status of an unknown story."""
+_HELLO_LIMIT = 30.0  # seconds; the helper process loads the interpreter first
 
 
 class IsolatedGame(Game):
@@ -45,7 +50,8 @@ class IsolatedGame(Game):
         self._time_limit = time_limit
         self._opening_limit = opening_limit
         self._folder = private_folder()
-        self._process: GameProcess | None = None
+        self._connection: Connection | None = None  # to the story's process, as long as that is not known to be dead
+        self._pid = 0
         self._closed = False
         try:
             self.restart()
@@ -59,14 +65,14 @@ class IsolatedGame(Game):
     def restart(self) -> Observation:
         """Open the story again in a fresh process."""
         self._require_open()
-        if self._process:
-            self._process.kill()
+        self._kill()
         if not Path(self._folder.name).is_dir():  # removed by another process
             self._folder.cleanup()
             self._folder = private_folder()
-        self._process = GameProcess(self._folder.name)
+        self._connection = forked_child(self._folder.name)
+        self._pid = int(self._received(self._connection, _HELLO_LIMIT))
         request = json.dumps([str(self._path), self._seed]).encode()
-        line, _, state = self._process.request(request, self._opening_limit).partition(b"\n")
+        line, _, state = self._request(request, self._opening_limit).partition(b"\n")
         facts = json.loads(line)
         self.facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})
         return self._keep(state)
@@ -79,11 +85,11 @@ class IsolatedGame(Game):
     @override
     def step(self, command: str) -> Observation:
         require_command(command)
-        return self._keep(self._request(b"s" + command.encode("utf-8", "surrogatepass")))
+        return self._keep(self._request(b"s" + command.encode("utf-8", "surrogatepass"), self._time_limit))
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
-        return tuple(json.loads(self._request(b"a")))
+        return tuple(json.loads(self._request(b"a", self._time_limit)))
 
     @override
     def save(self) -> SavedState:
@@ -98,9 +104,7 @@ class IsolatedGame(Game):
     @override
     def close(self) -> None:
         self._closed = True
-        if self._process:
-            self._process.kill()
-            self._process = None
+        self._kill()
         self._folder.cleanup()
 
     def _require_open(self) -> None:
@@ -109,15 +113,46 @@ class IsolatedGame(Game):
 
     def _revived(self, request: bytes) -> Observation:
         """Send ``request``, to a fresh process if the last one has died."""
-        if self._process and not self._process.is_alive:
+        if self._connection is None:
             self.restart()
-        return self._keep(self._request(request))
+        return self._keep(self._request(request, self._time_limit))
 
-    def _request(self, message: bytes) -> bytes:
+    def _request(self, message: bytes, limit: float) -> bytes:
+        """Return the answer to ``message``, or raise the error that it names.
+
+        Raises ``GameError`` if the process dies or does not answer within ``limit`` seconds. It is killed then.
+        """
         self._require_open()
-        if self._process is None or not self._process.is_alive:
+        if self._connection is None:
             raise GameError("The interpreter's process is gone: restore a saved state or restart.")
-        return self._process.request(message, self._time_limit)
+        try:
+            self._connection.send_bytes(message)
+        except OSError as error:
+            self._kill()
+            raise GameError("The interpreter's process is gone.") from error
+        answer = self._received(self._connection, limit)
+        kind, value = answer[:1], answer[1:]
+        if kind in ERRORS:
+            raise ERRORS[kind](value.decode())
+        return value
+
+    def _received(self, connection: Connection, limit: float) -> bytes:
+        try:
+            if connection.poll(limit):
+                return connection.recv_bytes()
+        except (OSError, EOFError) as error:
+            self._kill()
+            raise GameError("The interpreter crashed.") from error
+        self._kill()
+        raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
+
+    def _kill(self) -> None:
+        if self._connection is not None:
+            if self._pid:
+                with suppress(ProcessLookupError):
+                    os.kill(self._pid, signal.SIGKILL)
+            self._connection.close()
+            self._connection, self._pid = None, 0
 
     def _keep(self, packed: bytes) -> Observation:
         self._latest = SavedState.unpacked(packed)

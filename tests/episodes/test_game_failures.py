@@ -34,8 +34,8 @@ TURNS = 12
 
 
 def child_of(game: IsolatedGame) -> int:
-    assert game._process is not None
-    return game._process._pid
+    assert game._pid
+    return game._pid
 
 
 def kill(game: IsolatedGame) -> None:

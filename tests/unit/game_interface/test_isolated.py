@@ -31,8 +31,8 @@ def game(own_story: Path) -> Iterator[IsolatedGame]:
 
 
 def child_of(game: IsolatedGame) -> int:
-    assert game._process is not None
-    return game._process._pid
+    assert game._pid
+    return game._pid
 
 
 def ends_within(seconds: float, pid: int) -> bool:
@@ -101,7 +101,7 @@ def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story:
         "import sys\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "game = IsolatedGame(sys.argv[1])\n"
-        "print(game._process._pid, flush=True)\n"
+        "print(game._pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
