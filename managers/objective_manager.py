@@ -18,7 +18,6 @@ from managers.objectives import (
     ELLIPSIS,
     LONGEST_EVIDENCE,
     LONGEST_TEXT,
-    NO_MEMORIES,
     RECENT_TURNS,
     SHORTEST_TEXT,
     STALE,
@@ -29,10 +28,10 @@ from managers.objectives import (
     ObjectivesAnswer,
     answer_of_player,
     evidence_of,
-    map_part,
-    memories_part,
+    memory_lines,
     play_part,
     present_texts,
+    usefulness,
 )
 from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, prologue, room_beside
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -48,6 +47,9 @@ from zorkgpt.mapping.map_graph import adjacent_ids
 from zorkgpt.prompts.loader import fill_prompt
 
 KNOWLEDGE_SHARE = 0.25
+MAX_ADJACENT = 5  # locations whose memories are shown
+LONGEST_DRAWING = 4000  # characters
+NO_MEMORIES = "No memories available for current or adjacent locations"
 NO_KNOWLEDGE = "No strategic knowledge available."
 
 
@@ -266,7 +268,7 @@ class ObjectiveManager(BaseManager):
         game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager
         turns = max(RECENT_TURNS, self.config.objective_update_interval)
         opening = prologue(game)
-        templates, fields = ["objectives_play"], present_texts(game, self.objectives, self._here())
+        templates, fields = ["objectives_play"], present_texts(game, self.objectives)
         parts = [
             Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
             Part("notes", [[Line("- ", note)] for note in game.notes], least=SHORTEST_TEXT),
@@ -289,25 +291,38 @@ class ObjectiveManager(BaseManager):
                 fields["knowledge"] = knowledge.text(room // CHARACTERS_PER_TOKEN) or LEFT_OUT
         return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=self.tokens)
 
-    def _here(self) -> str:
-        """Return the name and id of the player's location."""
-        here = self.game_state.current_room_id
-        return "not known" if here is None else f"{self.game_state.current_room_name_for_map} (ID: {here})"
-
     def _memories_part(self, location_id: int | None) -> Part:
-        """Return the memories of the location, of those that open objectives name and of adjacent ones."""
+        """Return the memories of the location, of those that objectives name and of at most five adjacent ones.
+
+        The most useful memories of a location come first.
+        """
         if self.memory_manager is None:
             return Part("memories", (), empty="No memory data available")
         if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
         aims = [place for objective in self.objectives if objective.is_active for place in objective.places]
         beside = adjacent_ids(location_id, self.map_manager.game_map.connections) if self.map_manager else ()
-        return memories_part(
-            self._label(location_id),
-            self._memories(location_id),
-            {self._label(each): self._memories(each) for each in aims if each != location_id},
-            {self._label(each): self._memories(each) for each in beside if each not in aims},
-        )
+        adjacent = {self._label(each): self._memories(each) for each in beside if each not in aims}
+        best = {label: max(map(usefulness, memories)) for label, memories in adjacent.items() if memories}
+        doors = sorted(best, key=best.__getitem__, reverse=True)[:MAX_ADJACENT]
+        others = {
+            "Locations of Objectives": {
+                self._label(each): self._memories(each) for each in aims if each != location_id
+            },
+            "Adjacent Locations": {label: memories for label, memories in adjacent.items() if label in doors},
+        }
+        items: list[list[Line]] = []
+        for memory in sorted(self._memories(location_id), key=usefulness, reverse=True):
+            heading = [] if items else [Line(f"## Memories for Current Location {self._label(location_id)}:")]
+            items.append([*heading, *memory_lines(memory)])
+        for title, places in others.items():
+            heading = [Line(""), Line(f"## Memories for {title}:")]
+            for label, memories in places.items():
+                heading += [Line(""), Line(f"**Location {label}:**")] if memories else []
+                for memory in sorted(memories, key=usefulness, reverse=True):
+                    items.append([*heading, *memory_lines(memory)])
+                    heading = []
+        return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
 
     def _label(self, location_id: int) -> str:
         """Return the id and the name of a location."""
@@ -325,6 +340,15 @@ class ObjectiveManager(BaseManager):
         return [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
 
     def _map_part(self) -> Part:
+        """Return the map: the text that the agent is shown, the number of rooms, and a drawing.
+
+        A drawing longer than ``LONGEST_DRAWING`` is left out. For want of room, the drawing is left out first.
+        """
         if self.map_manager is None:
             return Part("map", (), empty="No map data available")
-        return map_part(self.map_manager.game_map, self.map_manager.local_view())
+        view, graph = self.map_manager.local_view(), self.map_manager.game_map.render_mermaid()
+        shown = [f"## Current and Adjacent Locations\n{view}"] if view else []
+        shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(self.map_manager.game_map.rooms)}")
+        if len(graph) <= LONGEST_DRAWING:
+            shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
+        return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,6 @@ from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
 from session.text import cut_at, description_in, one_line, without_padding
 from session.values import TurnRecord
-from zorkgpt.mapping.map_graph import MapGraph
 
 LONGEST_TEXT = 400  # characters
 LONGEST_EVIDENCE = 200
@@ -27,12 +26,9 @@ ELLIPSIS = "…"
 STALE = "no progress"
 OF_PLAYER = "the player's own"
 MAX_ENDED_SHOWN = 5
-MAX_ADJACENT = 5  # locations whose memories are shown
 RECENT_TURNS = 20
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
 LONGEST_TITLE = 200  # characters
-LONGEST_DRAWING = 4000  # characters
-NO_MEMORIES = "No memories available for current or adjacent locations"
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
@@ -171,35 +167,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
     )
 
 
-def memories_part(
-    here: str,
-    current: Sequence[Memory],
-    aimed_at: Mapping[str, Sequence[Memory]],
-    adjacent: Mapping[str, Sequence[Memory]],
-) -> Part:
-    """Return the memories of this location, of those that objectives name and of at most five adjacent ones.
-
-    The most useful memories of a location come first.
-
-    here: id and name of the location, in the form of the keys of ``aimed_at`` and ``adjacent``
-    """
-    doors = sorted(filter(adjacent.get, adjacent), key=lambda label: max(map(_worth, adjacent[label])), reverse=True)
-    beside = {label: memories for label, memories in adjacent.items() if label in doors[:MAX_ADJACENT]}
-    items: list[list[Line]] = []
-    for memory in sorted(current, key=_worth, reverse=True):
-        heading = [] if items else [Line(f"## Memories for Current Location {here}:")]
-        items.append([*heading, *_memory_lines(memory)])
-    for title, places in (("Locations of Objectives", aimed_at), ("Adjacent Locations", beside)):
-        heading = [Line(""), Line(f"## Memories for {title}:")]
-        for label, memories in places.items():
-            heading += [Line(""), Line(f"**Location {label}:**")] if memories else []
-            for memory in sorted(memories, key=_worth, reverse=True):
-                items.append([*heading, *_memory_lines(memory)])
-                heading = []
-    return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
-
-
-def _memory_lines(memory: Memory) -> list[Line]:
+def memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
     status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
     title = Line(f"  - [{memory.category}] {cut_at(memory.title, LONGEST_TITLE)}{status}")
@@ -248,37 +216,22 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 
 
-def map_part(game_map: MapGraph, view: str) -> Part:
-    """Return the map: the text that the agent is shown, the number of rooms, and a drawing.
-
-    A drawing longer than ``LONGEST_DRAWING`` is left out. For want of room, the drawing is left out first.
-
-    view: the player's surroundings as text
-    """
-    shown = [f"## Current and Adjacent Locations\n{view}"] if view else []
-    shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(game_map.rooms)}")
-    graph = game_map.render_mermaid()
-    if len(graph) <= LONGEST_DRAWING:
-        shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
-    return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")
-
-
-def present_texts(game: GameState, objectives: Sequence[Objective], here: str) -> dict[str, str]:
-    """Return the fields of ``objectives_play.md`` that are never shortened. ``here``: name and id of the location."""
+def present_texts(game: GameState, objectives: Sequence[Objective]) -> dict[str, str]:
+    """Return the fields of ``objectives_play.md`` that are never shortened."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
-    score = game.previous_zork_score
+    score, here = game.previous_zork_score, game.current_room_id
     return {
         "objectives": "\n".join(lines),
         "turn": str(game.turn_count),
         "score": "not known" if score is None else str(score),
-        "location": here,
+        "location": "not known" if here is None else f"{game.current_room_name_for_map} (ID: {here})",
         "inventory": ", ".join(name or "something unnamed" for name in game.current_inventory) or "nothing",
     }
 
 
-def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
+def usefulness(memory: Memory) -> tuple[bool, bool, bool, int, int]:
     """Return the sort key for usefulness: dangers, then changes of score, then the newest; superseded ones last."""
     return (
         memory.status != MemoryStatus.SUPERSEDED,
