@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from game_interface.core.machine.attribute_tables import attribute_table, numbers_of
@@ -15,6 +17,9 @@ from game_interface.core.story_text import heading_of, headings_in, told_text
 from session.values import GameObject, Location, Observation
 
 Objects: TypeAlias = tuple[GameObject, ...]
+
+_MOST_NODES = 20_000
+"""Cached states of all objects; most objects have a few dozen in a long session."""
 
 
 class Observer:
@@ -84,6 +89,18 @@ class Observer:
         return before if before and before.num == location.num else location
 
 
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """An object in one state, with its links in the tree and the meaning of its attributes."""
+
+    object: GameObject
+    child: int
+    sibling: int
+    hidden: bool
+    shows_contents: bool
+    lit: bool
+
+
 class _Sight:
     """Finds the objects that the player carries and can see, from the story's object tree.
 
@@ -94,10 +111,12 @@ class _Sight:
     def __init__(self, table: ObjectTable, attributes: Mapping[str, int], names: Mapping[int, str]) -> None:
         self._table = table
         self._names = names
+        self._places = table.places
         self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
         self._see_through = numbers_of(attributes, ("surface", "transparent"))
         self._holders, self._open = numbers_of(attributes, ("container", "actor")), numbers_of(attributes, ("open",))
         self._lit = numbers_of(attributes, ("lit",))
+        self._node_of = lru_cache(_MOST_NODES)(self._parsed_node)
 
     def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
         """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
@@ -106,38 +125,68 @@ class _Sight:
         the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
         objects directly in the room and in the player's vehicle are visible.
         """
-        table = self._table
-        inventory = self._objects(memory, table.children(memory, player)) if player else None
+        bearer = self._node(memory, player) if player else None
+        inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
         if not room:
             return inventory, None
-        ancestors = table.ancestors(memory, player) if player else []
-        around = ancestors[: ancestors.index(room) + 1] if room in ancestors else [room]
-        known = {player or 0, *around}
-        seen = [num for holder in around for num in self._openly_within(memory, holder, known)]
-        if self._lit and not self._gives_light(memory, [room, *seen]):
-            carried = [player, *self._openly_within(memory, player, {player})] if player else []
-            if not self._gives_light(memory, carried):
+        here = self._node(memory, room)
+        around = [room]
+        if bearer and bearer.object.parent != room:
+            ancestors = self._table.ancestors(memory, bearer.object.num)
+            around = ancestors[: ancestors.index(room) + 1] if room in ancestors else around
+        seen: list[_Node] = []
+        for num in around[:-1]:
+            seen += self._openly_within(memory, self._node(memory, num), (player, *around))
+        seen += self._openly_within(memory, here, (player, *around))
+        if self._lit and not here.lit and not any(node.lit for node in seen):
+            lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
+            if not any(node.lit for node in lights):
                 return inventory, ()
-        return inventory, self._objects(memory, seen)
+        return inventory, tuple([node.object for node in seen])
 
-    def _openly_within(self, memory: bytes, holder: int, known: set[int]) -> list[int]:
-        """Return the visible objects in ``holder``, each before its contents, and add them to those that are known."""
-        found: list[int] = []
-        waiting = self._table.children(memory, holder)[::-1]
-        while waiting:
-            num = waiting.pop()
-            attributes = self._table.entry(memory, num).attributes
-            if num in known or attributes & self._hidden:
+    def _openly_within(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
+        """Return the visible objects in ``holder``, each before its contents. A cycle in the tree ends the list."""
+        found: list[_Node] = []
+        behind: list[int] = []
+        places, node_of, num = self._places, self._node_of, holder.child
+        for _ in places:
+            while behind and not num:
+                num = behind.pop()
+            if not num:
+                break
+            node = node_of(num, memory[places[num]])
+            if node.hidden or num in left_out:
+                num = node.sibling
                 continue
-            known.add(num)
-            found.append(num)
-            if attributes & self._see_through or (attributes & self._holders and attributes & self._open):
-                waiting += self._table.children(memory, num)[::-1]
+            found.append(node)
+            num = node.sibling
+            if node.child and node.shows_contents:
+                behind.append(num)
+                num = node.child
         return found
 
-    def _gives_light(self, memory: bytes, nums: Iterable[int]) -> bool:
-        return any(self._table.entry(memory, num).attributes & self._lit for num in nums)
+    def _row(self, memory: bytes, num: int) -> list[_Node]:
+        """Return the object ``num`` and its later siblings, in the machine's order. A cycle ends the row."""
+        found: list[_Node] = []
+        places, node_of = self._places, self._node_of
+        while num and len(found) < len(places):
+            node = node_of(num, memory[places[num]])
+            found.append(node)
+            num = node.sibling
+        return found
 
-    def _objects(self, memory: bytes, nums: Iterable[int]) -> Objects:
-        entries = ((num, self._table.entry(memory, num)) for num in nums)
-        return tuple(GameObject(num, self._names.get(num, ""), each.parent, each.attributes) for num, each in entries)
+    def _node(self, memory: bytes, num: int) -> _Node:
+        return self._node_of(num, memory[self._places[num]])
+
+    def _parsed_node(self, num: int, content: bytes) -> _Node:
+        entry = self._table.parsed(content)
+        attributes = entry.attributes
+        opened = bool(attributes & self._holders and attributes & self._open)
+        return _Node(
+            object=GameObject(num, self._names.get(num, ""), entry.parent, attributes),
+            child=entry.child,
+            sibling=entry.sibling,
+            hidden=bool(attributes & self._hidden),
+            shows_contents=opened or bool(attributes & self._see_through),
+            lit=bool(attributes & self._lit),
+        )

@@ -1,4 +1,7 @@
-"""The bars on what a turn costs, over Zork I's whole walkthrough; ``benchmarks/turn_cost.py`` prints the figures."""
+"""The bars on what a turn and an observation cost, over Zork I's whole walkthrough.
+
+``benchmarks/turn_cost.py`` and ``benchmarks/performance_metrics.py`` print the figures.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from statistics import fmean
 import pytest
 
 from benchmarks.stories import walkthrough_of
-from benchmarks.turn_cost import BARS, Measured, measure
+from benchmarks.turn_cost import BARS, Calls, Measured, measure
+from game_interface.core.jericho_interface import JerichoInterface
 
 pytestmark = pytest.mark.stories
 COUNTED = [name for name, bar in BARS.items() if not bar.is_time]
@@ -47,3 +51,12 @@ def test_three_quarters_of_an_agents_prompt_are_a_prefix_that_the_server_knows(c
 @pytest.mark.slow
 def test_so_they_are_with_much_to_remember(warm: Measured) -> None:
     assert fmean(warm.cost.shared["agent"]) >= 0.75
+
+
+def test_an_observation_takes_few_function_calls(zork1: Path) -> None:
+    """More than 150 a step cost the bar of 0.45 of bare Jericho's speed, which a busy machine hides."""
+    play = walkthrough_of(zork1)
+    with JerichoInterface(play.story, seed=play.seed) as game, Calls() as calls:
+        for command in play.commands:
+            game.step(command)
+    assert calls.all <= 150 * len(play.commands)

@@ -48,6 +48,9 @@ _INFORM_6 = b"6."
 class ObjectTable:
     """The names and relations of a story's objects, numbered from 1; 0 means none (Z-Machine Standard 1.1 §12).
 
+    places: the place in memory of each object's entry, by number
+    parsed: returns what the bytes of an entry contain
+
     No method raises: for a number outside the table or corrupt memory they return 0, ``""`` or an empty result.
     """
 
@@ -78,8 +81,8 @@ class ObjectTable:
         self._world = slice(self._entries, max(entries_end, min(end, story.dynamic_size)))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
-        self._places = [slice(end - layout.entry, end) for end in range(self._entries, entries_end + 1, layout.entry)]
-        self._parsed = lru_cache(_MOST_ENTRIES)(self._read_entry)
+        self.places = [slice(end - layout.entry, end) for end in range(self._entries, entries_end + 1, layout.entry)]
+        self.parsed = lru_cache(_MOST_ENTRIES)(self._parsed)
 
     def _listed(self, address: int) -> Iterator[tuple[int, slice]]:
         """Yield the number and the place of the value of each property in the table at ``address``."""
@@ -120,9 +123,9 @@ class ObjectTable:
 
     def entry(self, memory: DynamicMemory, num: int) -> ObjectEntry:
         """Return the attributes and links of ``num``."""
-        return self._parsed(bytes(memory[self._places[num]])) if 0 < num <= self.count else ObjectEntry()
+        return self.parsed(bytes(memory[self.places[num]])) if 0 < num <= self.count else ObjectEntry()
 
-    def _read_entry(self, content: bytes) -> ObjectEntry:
+    def _parsed(self, content: bytes) -> ObjectEntry:
         size, links = self._layout.link, content[self._layout.attributes :]
         found = [int.from_bytes(links[at : at + size], "big") for at in (0, size, 2 * size)]
         parent, sibling, child = (num if num <= self.count else 0 for num in found)
@@ -132,12 +135,12 @@ class ObjectTable:
 
     def children(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the children of ``num`` in the machine's order. A cycle ends the list."""
-        found: dict[int, None] = {}
+        found: list[int] = []
         num = self.entry(memory, num).child
         while num and num not in found:
-            found[num] = None
+            found.append(num)
             num = self.entry(memory, num).sibling
-        return list(found)
+        return found
 
     def ancestors(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the ancestors of ``num``, its parent first. A cycle ends the list."""
