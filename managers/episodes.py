@@ -304,13 +304,7 @@ def episode_prompt(
         Part("plan", [[Line(line)] for line in plan]),
         Part("outlook", [[Line(line)] for line in outlook], keeps="best", share=0.25),
         Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
-        Part(
-            "deaths",
-            deaths,
-            share=DEATHS_SHARE,
-            least=LEAST_TOLD,
-            separator="\n\n",
-        ),
+        Part("deaths", deaths, share=DEATHS_SHARE, least=LEAST_TOLD, separator="\n\n"),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
 

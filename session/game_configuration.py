@@ -191,8 +191,7 @@ class MemorySampling(Sampling):
     temperature: float | None = Field(0.3, ge=0, description="0 always takes the likeliest token")
     max_tokens: PositiveInt | None = Field(1000, description="longest answer, in tokens")
     memory_history_window: int = Field(
-        DEFAULT_MEMORY_HISTORY_WINDOW,
-        description="recent turns shown, to find procedures of several steps (3-8)",
+        DEFAULT_MEMORY_HISTORY_WINDOW, description="recent turns shown, to find procedures of several steps (3-8)"
     )
 
 
@@ -200,8 +199,7 @@ class GameOptions(Options):
     """The story and how it is run."""
 
     file: AnyPath | None = Field(
-        None,
-        description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships",
+        None, description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships"
     )
     seed: StorySeed = Field(
         1,
@@ -229,8 +227,7 @@ class LanguageModelOptions(Options):
     """Where the models are served, and how long to wait for them."""
 
     engine: Literal["auto", "openai", "embedded"] = Field(
-        "auto",
-        description="auto: embedded for a .gguf file, hf:OWNER/REPO, or if no model, address and key is set",
+        "auto", description="auto: embedded for a .gguf file, hf:OWNER/REPO, or if no model, address and key is set"
     )
     base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
     api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
@@ -356,8 +353,7 @@ class RouteOptions(Options):
 
     enabled: bool = Field(True, description="learn routes, show them, and let the agent follow them")
     shuffled: bool = Field(
-        False,
-        description="each route begins in its middle: a control, to find out what routes are worth",
+        False, description="each route begins in its middle: a control, to find out what routes are worth"
     )
     proof_seeds: PositiveInt = Field(5, description="seeds with which proven-routes tries a route out")
     proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
@@ -404,12 +400,7 @@ PromptFile = Annotated[ChangedPrompt, BeforeValidator(_from_file)]
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
 PATIENCE_ELSEWHERE = 300.0
 """The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
-FALLBACKS: Mapping[Role, Role] = {
-    "critic": "agent",
-    "info_ext": "agent",
-    "analysis": "agent",
-    "memory": "info_ext",
-}
+FALLBACKS: Mapping[Role, Role] = {"critic": "agent", "info_ext": "agent", "analysis": "agent", "memory": "info_ext"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,8 +461,7 @@ class GameConfiguration(Options):
     knowledge_update_interval: PositiveInt = Field(100, description="turns between updates of the knowledge")
     objective_update_interval: PositiveInt = Field(20, description="turns between searches for objectives")
     enable_enhanced_objectives: bool = Field(
-        True,
-        description="objectives are found from knowledge, memories and map too, not from recent play alone",
+        True, description="objectives are found from knowledge, memories and map too, not from recent play alone"
     )
     room_description_age_window: PositiveInt = Field(
         10, le=20, description="turns after which a prompt says that a room may have changed since it was described"
@@ -577,8 +567,7 @@ class GameConfiguration(Options):
         window = self.memory_sampling.memory_history_window
         if window < 1:
             warnings.warn(
-                f"memory_history_window must be >= 1, using default: {DEFAULT_MEMORY_HISTORY_WINDOW}",
-                stacklevel=2,
+                f"memory_history_window must be >= 1, using default: {DEFAULT_MEMORY_HISTORY_WINDOW}", stacklevel=2
             )
             return DEFAULT_MEMORY_HISTORY_WINDOW
         if window > LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW:
