@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.first_return import digest_of, scores_of
 from benchmarks.tables import show
-from session.files.journal import read_journal
+from session.files.journal import read_journal, read_manifest
 from session.files.run_folders import find_run
 
 TEN = 10
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     labels = [each.partition("=") for each in options.folders]
     curves = [curve for label, _, folder in labels for curve in curves_of(label, Path(folder))]
+    if not curves:
+        parser.error("these folders have no runs of the arm `full`")
     curves.sort(key=lambda curve: curve.story)  # stable: before and after stay in the order given
     show([_row(each.story, each.label, each.pair, each.means) | {"SHA-256": each.digest[:16]} for each in curves])
     means = {
@@ -69,11 +71,11 @@ def main(arguments: Sequence[str]) -> int:
 def curves_of(label: str, folder: Path) -> list[Curve]:
     """Return the curves of an ablation's runs."""
     found = []
-    for pair in sorted(folder.glob("*/full/*")):
+    for pair in sorted((*folder.glob("full/*"), *folder.glob("*/full/*"))):  # of one story, of several
         run = find_run(pair)
         scores = scores_of([line.event for line in read_journal(run) if line.event is not None])
         means = [statistics.fmean(scores[first : first + TEN]) for first in range(0, len(scores), TEN)]
-        found.append(Curve(pair.parent.parent.name, label, pair.name, means, digest_of(run)))
+        found.append(Curve(read_manifest(run).story, label, pair.name, means, digest_of(run)))
     return found
 
 
