@@ -50,6 +50,13 @@ def main(arguments: Sequence[str]) -> int:
     gains = [gain(scores_of(events)) for events in runs]
     worse, better = sum(each < 0 for each in gains), sum(each > 0 for each in gains)
     print(f"Later episodes below the first with {worse} seeds, above it with {better} of {len(gains)}.")
+    # The small model often chooses alike with different seeds, so that such runs are one sample.
+    distinct = [scores_of(events) for events in {first_commands(events): events for events in reversed(runs)}.values()]
+    above_first, above_second = sum(gain(each) > 0 for each in distinct), sum(each[-1] > each[1] for each in distinct)
+    print(
+        f"{len(distinct)} first episodes differ. Of these runs {above_first} have later episodes above the first, "
+        f"and {above_second} the last above the second."
+    )
     if len(gains) < options.seeds:
         print(f"{options.seeds - len(gains)} of {options.seeds} runs are not done.")
     return 1 if worse or better < BETTER_SHARE * options.seeds else 0
@@ -109,6 +116,12 @@ def setting_of(run: Path) -> str:
 def scores_of(events: Sequence[Event]) -> list[int]:
     """Return the score at each episode's end."""
     return [event.score or 0 for event in events if isinstance(event, EpisodeEnded)]
+
+
+def first_commands(events: Sequence[Event]) -> tuple[str, ...]:
+    """Return the commands of a run's first episode."""
+    records = [event.record for event in events if isinstance(event, TurnPlayed)]
+    return tuple(record.action for record in records if record.episode == records[0].episode)
 
 
 def gain(scores: Sequence[int]) -> float:
