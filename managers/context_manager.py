@@ -357,7 +357,8 @@ class ContextManager(BaseManager):
             return
         age = self.game_state.turn_count - described.turn
         is_old = age > self.config.room_description_age_window
-        when = f" (turn {described.turn}{', some of it may have changed' if is_old else ''})" if described.turn else ""
+        when = f"turn {described.turn}" if described.turn else "at the start"
+        when = f" ({when}, some of it may have changed)" if is_old else f" ({when})"
         described_text = without_padding(described.text)
         is_told = any(described_text in each for each in (*past.answers, text))
         shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))

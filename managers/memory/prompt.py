@@ -252,7 +252,7 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
             for command, turns in state.tries.latest_first(here):
                 turn = next((each.turn for each in reversed(turns) if each.did_something), 0)
                 if " " in command and command in words and turn > since:
-                    found.setdefault(memory.title, f"`{command}` worked again in turn {turn}")
+                    found.setdefault(memory.title, f"`{command}` worked in turn {turn}")
     return found
 
 

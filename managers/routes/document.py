@@ -300,7 +300,7 @@ def route_line(
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
-    for last in range(2, len(numbered)):
+    for last in range(3, len(numbered)):  # leaving out one would save nothing
         if len(shown) <= room:
             break
         shown = ", ".join([numbered[0], "…", *numbered[last:]])

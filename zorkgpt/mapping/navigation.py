@@ -41,7 +41,7 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     routes = routes_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
     others = [room for room in routes if room not in named and not frontier[room]]
-    known = [f"{_label(graph, room)} ({len(routes[room].commands)})" for room in others]
+    known = [f"{_label(graph, room)} ({_moves(graph, routes[room])})" for room in others]
     farther = {room: exits for room, exits in frontier.items() if room not in shown}
     lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, farther)], FARTHEST_SHOWN)
     lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
@@ -59,8 +59,15 @@ def _untried(graph: MapGraph, routes: Mapping[int, Route], frontier: Mapping[int
     """Yield each room of the frontier with its untried exits and its moves: those in reach first, nearest first."""
     for room in (*routes, *sorted(graph.rooms.keys() - routes)):
         if frontier.get(room):
-            moves = len(routes[room].commands) if room in routes else "no way known"
+            moves = _moves(graph, routes[room]) if room in routes else "no way known"
             yield f"{_label(graph, room)}: {frontier[room]} ({moves})"
+
+
+def _moves(graph: MapGraph, route: Route) -> str:
+    """Return the number of moves, with a mark if some of them are ways back that were never tried."""
+    steps = zip(route.location_ids, route.commands, strict=False)
+    is_walked = all(command in graph.connections.get(room, {}) for room, command in steps)
+    return f"{len(route.commands)}{'' if is_walked else ', back?'}"
 
 
 def _label(graph: MapGraph, room: int) -> str:

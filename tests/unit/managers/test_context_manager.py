@@ -152,6 +152,8 @@ def test_a_rooms_description_is_shown_with_its_turn_and_no_other_rooms() -> None
     assert "## ROOM DESCRIPTION (turn 11):\nA mill by a brook." in shown[0]
     assert "## ROOM DESCRIPTION (turn 2):\nA mill by a brook." in shown[1]
     assert "## ROOM DESCRIPTION (turn 1, some of it may have changed):\nA mill by a brook." in shown[2]
+    opening = described(12, "A mill by a brook.", 0).get_agent_context(MILL).render()
+    assert "## ROOM DESCRIPTION (at the start, some of it may have changed):\nA mill by a brook." in opening
     assert "brook" not in described(12, "A mill by a brook.", 2, location_id=13).get_agent_context(MILL).render()
     assert "## ROOM DESCRIPTION (turn 12):\nA mill" in described(12, "A mill by a brook.", 12).get_critic_context(
         MILL, "turn wheel"

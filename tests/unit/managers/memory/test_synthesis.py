@@ -111,7 +111,7 @@ class TestOtherLocations:
         play.manager.add_memory(VATS.num, VATS.name, guess)
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1", score=1)
         play.turn("take beam", "You can't.")
-        assert "TENTATIVE] Lever shuts the gate (`pull lever` worked again in turn 2): `pull" in asked(play)
+        assert "TENTATIVE] Lever shuts the gate (`pull lever` worked in turn 2): `pull" in asked(play)
 
 
 class TestPrompt:

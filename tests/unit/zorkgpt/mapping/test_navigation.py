@@ -154,6 +154,15 @@ def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
     ]
 
 
+def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
+    graph = MapGraph()
+    graph.add_connection(1, "north", 2)
+    graph.add_exits(1, ["up"])
+    assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1, back?)"
+    graph.add_connection(2, "south", 1)
+    assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1)"
+
+
 def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
     graph = MapGraph()
     for room in range(1, 101):
