@@ -382,7 +382,8 @@ class ContextManager(BaseManager):
         for thing in observation.visible or ():
             if thing.attributes & self._not_listed:
                 continue
-            wanted = [thing.name, *thing.name.split()[-1:]]
+            last = [each for each in thing.name.split()[-1:] if not self.movements.is_direction(each.lower())]
+            wanted = [thing.name, *last]
             printed = [name for name in wanted if self._is_printed(name, before)]
             if "/" in thing.name:
                 printed = ["/".join(word for word in thing.words if self._is_printed(word, before))]

@@ -198,6 +198,7 @@ THINGS = (
     GameObject(35, "", 12),
     GameObject(36, "confused young man", 12),
     GameObject(37, "dino/toy/friend", 12),
+    GameObject(38, "Print Out", 12),
 )
 
 
@@ -207,7 +208,7 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
     assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
     state.action_history.append(PlayedAction("search chest", "You find a secret lever and a toy, an old friend."))
-    state.action_history.append(PlayedAction("chant", "You recognise the shape as that of a man."))
+    state.action_history.append(PlayedAction("chant", "You see the shape of a man, going out."))
     assert "\nHere: oak chest, secret lever, man, toy/friend\n" in context.get_agent_context(hall).render()
     context.reset(GameState())
     assert "Here:" not in context.get_agent_context(hall).render()
