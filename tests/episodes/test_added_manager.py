@@ -71,7 +71,7 @@ def test_a_run_that_stopped_goes_on_with_its_counts(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play(tmp_path, prompted(Before({9: interrupt})))
+        play(tmp_path, prompted(Before({5: interrupt})))
     resume_with(STORY, tmp_path)
     assert counted(tmp_path) == TURNS
     assert verify_run(STORY, tmp_path).difference is None
