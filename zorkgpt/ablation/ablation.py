@@ -138,13 +138,13 @@ class Ablation:
 
 def play_locally(tasks: Iterable[Task], folder_of: Callable[[Task], Path], *, size: int) -> Iterator[Task]:
     """Play runs in processes of this machine, ``size`` at a time, as a ``Runner`` does."""
-    waiting = list(tasks)[::-1]
+    # All are written first: within Pydantic, Ctrl-C becomes an error of the serialization.
+    waiting = [(task, order_for(task, folder_of(task))) for task in tasks][::-1]
     playing: dict[int, RunProcess] = {}
     try:
         while waiting or playing:
             while waiting and len(playing) < size:
-                task = waiting.pop()
-                run = RunProcess(task, folder_of(task))
+                run = RunProcess(*waiting.pop())
                 playing[run.fileno()] = run
             ready = wait(list(playing))
             for number in [each for each in playing if each in ready]:
@@ -156,10 +156,15 @@ def play_locally(tasks: Iterable[Task], folder_of: Callable[[Task], Path], *, si
             run.close()
 
 
-class RunProcess:
-    """A process that plays ``task`` in the work folder ``folder``; it starts at once."""
+def order_for(task: Task, folder: Path) -> bytes:
+    """Return the line that makes a process play ``task`` in the work folder ``folder``."""
+    return json.dumps([task.to_json(), str(folder)]).encode() + b"\n"
 
-    def __init__(self, task: Task, folder: Path) -> None:
+
+class RunProcess:
+    """A process that plays ``task`` by its ``order``; it starts at once."""
+
+    def __init__(self, task: Task, order: bytes) -> None:
         self.task = task
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             python_command(__name__),
@@ -170,7 +175,7 @@ class RunProcess:
         )
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it died at once, which its end tells
-            self._process.stdin.write(json.dumps([task.to_json(), str(folder)]).encode() + b"\n")
+            self._process.stdin.write(order)
             self._process.stdin.flush()
 
     def fileno(self) -> int:
@@ -223,7 +228,10 @@ def play(task: Task, folder: Path) -> None:
 def main() -> int:
     """Play the task from standard input. Returns 1 if that failed, with the reason printed."""
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))
-    task, folder = json.loads(sys.stdin.readline())
+    order = sys.stdin.readline()
+    if not order:  # the program that started it was interrupted
+        return 1
+    task, folder = json.loads(order)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         play(Task.from_json(task), Path(folder))

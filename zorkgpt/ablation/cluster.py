@@ -14,7 +14,7 @@ from distributed import Client, KilledWorker, as_completed
 
 from session.errors import ConfigurationError, GameError, reported_as
 from session.files.shared_files import write_atomically
-from zorkgpt.ablation.ablation import RunProcess
+from zorkgpt.ablation.ablation import RunProcess, order_for
 from zorkgpt.ablation.plan import Task
 
 _CONNECT_SECONDS = 10
@@ -54,7 +54,8 @@ def play_on_worker(task_json: str, story: bytes) -> Mapping[str, bytes]:
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         path, workdir = Path(folder) / _file(task).name, Path(folder) / "work"
         path.write_bytes(story)
-        run = RunProcess(task.with_story(path), workdir)
+        task = task.with_story(path)
+        run = RunProcess(task, order_for(task, workdir))
         run.wait()
         return {str(file.relative_to(workdir)): file.read_bytes() for file in workdir.rglob("*") if file.is_file()}
 

@@ -18,7 +18,7 @@ from orchestration.opening import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from session.game_configuration import GameConfiguration
 from tests.fixtures.small_ablation import scripted_plan
-from zorkgpt.ablation.ablation import Ablation, RunProcess, play_locally
+from zorkgpt.ablation.ablation import Ablation, RunProcess, order_for, play_locally
 from zorkgpt.ablation.measures import RunMeasures, finished_run
 from zorkgpt.ablation.plan import AblationPlan, claim
 from zorkgpt.ablation.plot import write_plot
@@ -105,9 +105,18 @@ def test_with_more_pairs_those_that_are_done_are_told_of_and_the_new_ones_alone_
 def test_a_run_ends_with_whoever_asked_for_it(own_story: Path, tmp_path: Path) -> None:
     """The run is long, so that it cannot have come to its end before it notices."""
     plan = scripted_plan(own_story, "full,no-memory", pairs=PAIRS, episodes=100, turns=1_000)
-    run = RunProcess(next(plan.tasks()), tmp_path)
+    task = next(plan.tasks())
+    run = RunProcess(task, order_for(task, tmp_path))
     run.close()
     assert finished_run(tmp_path) is None
+
+
+def test_a_run_whose_order_never_comes_ends_without_a_word(
+    capfd: pytest.CaptureFixture[str], plan: AblationPlan
+) -> None:
+    run = RunProcess(next(plan.tasks()), b"")
+    run.close()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_run_that_was_cut_short_is_begun_anew(plan: AblationPlan, played: Ablation, tmp_path: Path) -> None:
