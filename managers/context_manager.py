@@ -334,6 +334,9 @@ class ContextManager(BaseManager):
         if observation.location is not None:
             label = cut_at(observation.location.label, LONGEST_LABEL)
             facts.append(f"Location: {label} (ID: {observation.location.num})")
+        if observation.inside is not None:
+            inside = observation.inside.name or f"object #{observation.inside.num}"
+            facts.append(f"You are in or on: {cut_at(inside, LONGEST_LABEL)}")
         here = self._things_here(observation)
         if here:
             facts.append(f"Here: {cut_at(here, LONGEST_LIST)}")

@@ -72,6 +72,8 @@ class Observation:
     awaits_key: the story waits for a single key, not for a command
     attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are; "" in observations
         of earlier versions, and ignored when comparing with these
+    inside: the innermost thing that the player is in or on, such as a boat or a chair; ``None`` in observations of
+        earlier versions, and ignored when comparing with these
     """
 
     text: str
@@ -88,16 +90,18 @@ class Observation:
     parents: tuple[int, ...] = field(default=(), repr=False)
     awaits_key: bool = False
     attributes_hash: str = field(default="", compare=False)
+    inside: GameObject | None = field(default=None, compare=False)
 
     @property
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 
-        It consists of place, score, belongings, and the visible objects with their attributes, in any order. The hash
-        of the object tree is used only if belongings or visible objects are unknown, because in many stories something
-        out of sight moves in every turn.
+        It consists of place, score, vehicle, belongings, and the visible objects with their attributes, in any order.
+        The hash of the object tree is used only if belongings or visible objects are unknown, because in many stories
+        something out of sight moves in every turn.
         """
-        standing = (self.location.num if self.location else None, self.score)
+        inside = (self.inside.num,) if self.inside else ()
+        standing = (self.location.num if self.location else None, self.score, *inside)
         if self.inventory is not None and self.visible is not None:
             return (*standing, frozenset(self.inventory), frozenset(self.visible))
         return (*standing, self.world_hash) if self.world_hash else None

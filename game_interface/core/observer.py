@@ -57,7 +57,7 @@ class Observer:
         before = self.location
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
-        inventory, visible = self._sight.look(memory, status.location, status.player)
+        inventory, visible, inside = self._sight.look(memory, status.location, status.player)
         self.location = self._locations.get(status.location or 0)
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
@@ -73,6 +73,7 @@ class Observer:
             parents=self._table.parents(memory),
             awaits_key=self._interpreter.prompt == "key",
             attributes_hash=self._table.attributes_hash(memory),
+            inside=inside,
         )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
@@ -118,22 +119,26 @@ class _Sight:
         self._lit = numbers_of(attributes, ("lit",))
         self._node_of = lru_cache(_MOST_NODES)(self._parsed_node)
 
-    def look(self, memory: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
-        """Return what ``player`` carries, one level deep, and the other objects that are visible in ``room``.
+    def look(
+        self, memory: bytes, room: int | None, player: int | None
+    ) -> tuple[Objects | None, Objects | None, GameObject | None]:
+        """Return what ``player`` carries, one level deep, the other objects visible in ``room``, and what it is in.
 
-        Each is ``None`` without a player or a room, respectively. Objects in the vehicles and containers around
+        The first two are ``None`` without a player or a room, respectively. The third is the innermost object around
+        the player, such as a chair; ``None`` if that is the room. Objects in the vehicles and containers around
         the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
         objects directly in the room and in the player's vehicle are visible.
         """
         bearer = self._node(memory, player) if player else None
         inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
         if not room:
-            return inventory, None
+            return inventory, None, None
         here = self._node(memory, room)
         around = [room]
         if bearer and bearer.object.parent != room:
             ancestors = self._table.ancestors(memory, bearer.object.num)
             around = ancestors[: ancestors.index(room) + 1] if room in ancestors else around
+        inside = self._node(memory, around[0]).object if around[0] != room else None
         seen: list[_Node] = []
         for num in around[:-1]:
             seen += self._openly_within(memory, self._node(memory, num), (player, *around))
@@ -141,8 +146,8 @@ class _Sight:
         if self._lit and not here.lit and not any(node.lit for node in seen):
             lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
             if not any(node.lit for node in lights):
-                return inventory, ()
-        return inventory, tuple([node.object for node in seen])
+                return inventory, (), inside
+        return inventory, tuple([node.object for node in seen]), inside
 
     def _openly_within(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
         """Return the visible objects in ``holder``, each before its contents. A cycle in the tree ends the list."""

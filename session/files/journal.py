@@ -325,13 +325,14 @@ def observation_in(event: Event | None) -> Observation | None:
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
-    """Return the event as JSON has it, without what was ``seen`` in a line before."""
+    """Return the event as JSON has it, without what was ``seen`` in a line before or is unknown."""
     if not isinstance(event, TurnPlayed) or event.record.before != seen:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
         return whole
     old, new = event.record.before.parents, event.record.after.parents
     short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_TOLD_BEFORE)
-    after = short["record"]["after"]
+    after = {name: value for name, value in short["record"]["after"].items() if value is not None}
+    short["record"]["after"] = after
     if len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
         after["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}

@@ -62,6 +62,9 @@ def test_zorks_walkthrough_wins_with_every_point_whatever_seed_the_game_was_open
     rooms = {room(each) for each in before}
     assert "Frigid River" in rooms, "the room around the boat"
     assert "magic boat" not in rooms
+    afloat = [each for each in before if each.inside]
+    assert {each.inside.name for each in afloat if each.inside} == {"magic boat"}
+    assert {room(each) for each in afloat} >= {"Frigid River"}
 
 
 def test_at_the_mailbox_names_attributes_and_valid_actions_are_known(zork: JerichoInterface) -> None:

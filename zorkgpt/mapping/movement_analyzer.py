@@ -79,12 +79,15 @@ class MovementAnalyzer:
           did not walk to the place of a resurrection
         - the line has several commands, so that it is unknown which one led where
         - the command only carries the player along (``carries_along``)
+        - the player stays, and is in or on a thing, which may be the reason
 
         previous_command: the command that "again" repeats
         """
         exit_ = self.exit_tried(turn, previous_command)
         before, after = turn.before, turn.after
         if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
+            return None
+        if before.inside is not None and not turn.moved:
             return None
         return Attempt(
             from_id=before.location.num,

@@ -219,6 +219,8 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     )
     rendered = context.get_agent_context(replace(MILL, inventory=carried)).render()
     assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
+    seated = context.get_agent_context(replace(hall, inside=GameObject(6, "chair"))).render()
+    assert "\nLocation: Water Mill (ID: 12)\nYou are in or on: chair\n" in seated
 
 
 def test_what_was_named_before_the_player_came_is_not_in_sight_unless_the_room_names_it_or_it_was_carried() -> None:

@@ -20,6 +20,7 @@ SEEN = Observation("Steam.", Location(31, "Blue Vats"), (), (VAT, BANNER), score
         (True, {"location": None}),
         (True, {"score": 5}),
         (True, {"score": None}),
+        (True, {"inside": VAT}),
         (True, {"inventory": (BANNER,), "visible": (VAT,)}),
         (True, {"visible": (VAT,)}),
         (True, {"visible": (replace(VAT, attributes=frozenset({11})), BANNER)}),

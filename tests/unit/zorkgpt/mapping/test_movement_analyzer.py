@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from session.values import TurnRecord
+from session.values import GameObject, TurnRecord
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
 
 VERSION_3_WORDS = ("d", "down", "e", "east", "in", "land", "n", "ne", "north", "northe", "up", "w", "west")
+CHAIR = GameObject(9, "chair")
 SHIP_WORDS = ("fore", "aft", "port", "starboard", "up", "down")
 
 
@@ -65,6 +66,7 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     assert movements.attempt(walk(1, "climb tree", 2)) == Attempt(1, "climb tree", 2, 0.4)
     assert movements.attempt(walk(1, "pray", 2)) == Attempt(1, "pray", 2, 0.4)
     assert movements.attempt(walk(1, "n", 1)) == Attempt(1, "north", None, 0.8)
+    assert movements.attempt(turn(replace(at(1), inside=CHAIR), "n", at(2))) == Attempt(1, "north", 2, 0.8)
     won = turn(at(1), "west", replace(at(2), ending="won"))
     assert movements.attempt(won) == Attempt(1, "west", 2, 0.8)
 
@@ -74,6 +76,7 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     [
         pytest.param(death(1, "n", 2), id="a resurrection is not a way"),
         pytest.param(turn(at(1), "n", replace(at(1), refusal="not sent")), id="never reached the story"),
+        pytest.param(turn(replace(at(1), inside=CHAIR), "n", at(1)), id="perhaps only because of the chair"),
         pytest.param(turn(replace(at(1), ending="won"), "n", at(2)), id="the story was over"),
         pytest.param(turn(at(None), "n", at(2)), id="from nobody knows where"),
         pytest.param(turn(at(1), "n", at(None)), id="to nobody knows where"),
