@@ -16,6 +16,7 @@ from managers.routes.document import (
     Learnt,
     RouteBook,
     TriedRoute,
+    held_key,
     parse_routes,
     route_aim,
     route_lines,
@@ -135,7 +136,7 @@ class RouteManager(BaseManager):
         return Proposal(way.steps[way.done].command, reason)
 
     def times_tried(self, action: str) -> int:
-        """Return how often the command was chosen here in earlier episodes.
+        """Return how often the command was chosen here in earlier episodes, and what it leads to was seen in all.
 
         What is done with a thing that the player has had is the same anywhere, and counted wherever it was done. What
         ended the story at a moment like this one, or at least every second time at this location, counts as tried very
@@ -146,10 +147,30 @@ class RouteManager(BaseManager):
         is_fatal_now = self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ())
         if is_fatal_now or 0 < times <= 2 * self.book.deaths.get(here, {}).get(action, 0):
             times += FATAL
-        if not self._trail.held_words.isdisjoint(action.lower().split()):
+        is_handling = not self._trail.held_words.isdisjoint(action.lower().split())
+        if is_handling:
             places = [*self.book.tried.items(), *self._trail.tried.items()]
             times += sum(counts.get(action, 0) for place, counts in places if place != here)
-        return times
+        return times + self._times_seen(here, action, is_handling=is_handling)
+
+    def _times_seen(self, here: int, action: str, *, is_handling: bool) -> int:
+        """Return in how many turns the player was where the command leads, with the same things; 0 if that is unknown.
+
+        is_handling: the command handles a thing that the player has had, so that its effect elsewhere is known here
+        """
+        known = (self._trail.effects, self.book.effects)
+        effect = next((effects[here][action] for effects in known if action in effects.get(here, {})), None)
+        if effect is None and is_handling:
+            elsewhere = (effects[place].get(action) for effects in known for place in effects)
+            found = next(filter(None, elsewhere), None)
+            effect = None if found is None else found._replace(to_id=here)
+        if effect is None or self._latest is None or self._latest.inventory is None:
+            return 0
+        held = {each.num for each in self._latest.inventory}.difference(effect.lost).union(effect.gained)
+        seen = (
+            visits.get(effect.to_id, {}).get(held_key(held), 0) for visits in (self._trail.visits, self.book.visits)
+        )
+        return sum(seen)
 
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
@@ -220,7 +241,17 @@ class RouteManager(BaseManager):
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
-            learnt = Learnt(routes, rooms, trail.tried, frozenset(trail.said), trail.held, trail.fatal, trail.deaths)
+            learnt = Learnt(
+                routes,
+                rooms,
+                tried=trail.tried,
+                said=frozenset(trail.said),
+                names=trail.held,
+                fatal=trail.fatal,
+                deaths=trail.deaths,
+                visits=trail.visits,
+                effects=trail.effects,
+            )
             self._store.apply(learnt.apply_to)
         self._store.demand()
         yield from ()

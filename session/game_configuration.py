@@ -472,7 +472,7 @@ class GameConfiguration(Options):
     assist: Annotated[frozenset[Assistance], CommaSeparated, PlainSerializer(sorted, when_used="json")] = Field(
         frozenset(),
         description="help given to the agent; valid-actions: commands that would do something now; "
-        "fresh-actions: those of them that it played least at the place; "
+        "fresh-actions: those of them that it played, and whose effects it saw, least; "
         "proven-routes: routes are tried out and shortened between episodes",
     )
     game: GameOptions = GameOptions()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import NonNegativeInt, TypeAdapter
 
@@ -26,6 +26,14 @@ LONGEST_DETOUR = 1.5
 """How many times as long as the shortest route to its goal one may be that carries more."""
 
 
+class Effect(NamedTuple):
+    """What a command did: the location id after it, and the numbers of the things that the player got and lost."""
+
+    to_id: int
+    gained: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RouteBook:
     """All routes.
@@ -38,6 +46,8 @@ class RouteBook:
     names: the name of each thing that the player had in them, by its number
     fatal: the commands that ended the story, by the mark of the moment (``Waypoint.mark``)
     deaths: how often each command ended the story at each location, by location id
+    visits: how many turns ended at each location with the player holding these things (``held_key``), by location id
+    effects: what each command did when it was last played at each location, by location id
     """
 
     version: Literal[1] = 1
@@ -49,6 +59,8 @@ class RouteBook:
     names: Mapping[int, str] = field(default_factory=dict)
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    visits: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    effects: Mapping[int, Mapping[str, Effect]] = field(default_factory=dict)
 
     def render(self) -> str:
         """Return the text of the file, with each command on a line of its own."""
@@ -57,7 +69,7 @@ class RouteBook:
         counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
         head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
         rest = {"failed": self.failed, "said": sorted(self.said), "names": self.names}
-        rest |= {"fatal": self.fatal, "deaths": self.deaths}
+        rest |= {"fatal": self.fatal, "deaths": self.deaths, "visits": self.visits, "effects": self.effects}
         told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
         return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
 
@@ -71,7 +83,7 @@ class Learnt:
     """An edit: adds the routes of an episode.
 
     rooms: the rooms to which routes are wanted, the most wanted first
-    tried, said, names, fatal, deaths: as in ``RouteBook``, of the episode
+    tried, said, names, fatal, deaths, visits, effects: as in ``RouteBook``, of the episode
     """
 
     routes: tuple[KnownRoute, ...]
@@ -81,6 +93,8 @@ class Learnt:
     names: Mapping[int, str] = field(default_factory=dict)
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    visits: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    effects: Mapping[int, Mapping[str, Effect]] = field(default_factory=dict)
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of the old and the new routes."""
@@ -106,6 +120,11 @@ class Learnt:
             names={**document.names, **self.names},
             fatal={**document.fatal, **fatal},
             deaths=_added(document.deaths, self.deaths),
+            visits=_added(document.visits, self.visits),
+            effects={
+                place: {**document.effects.get(place, {}), **self.effects.get(place, {})}
+                for place in {**document.effects, **self.effects}
+            },
         )
 
 
@@ -177,6 +196,11 @@ class TriedRoute:
 def parse_routes(text: str, path: Path) -> RouteBook:
     """Return the routes that the text of the file ``path`` holds; none for "". Raises ``StoreError``."""
     return read_json(_FILE, text, path, "contains no routes")
+
+
+def held_key(things: Iterable[int]) -> str:
+    """Return the numbers of the things that the player holds, in order, as the keys of ``RouteBook.visits``."""
+    return " ".join(map(str, sorted(things)))
 
 
 _FILE = TypeAdapter(RouteBook)

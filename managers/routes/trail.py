@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from hashlib import md5
 from typing import NamedTuple
 
+from managers.routes.document import Effect, held_key
 from session.route import Goal, KnownRoute, RouteStep, Standing, Waypoint, standings, touched_in
 from session.text import sentences_of
 from session.values import Observation, TurnRecord
@@ -45,6 +46,8 @@ class Trail:
     said: the digests of the sentences that the story printed
     fatal: the commands that killed the player or ended the story too early, by the mark of the moment
     deaths: how often each command did so at each location
+    visits: how many turns ended at each location with the player holding these things (``held_key``)
+    effects: what each command did when it was last played at each location, unless it killed the player
     """
 
     def __init__(self) -> None:
@@ -60,6 +63,8 @@ class Trail:
         self.said: set[str] = set()
         self.fatal: dict[str, tuple[str, ...]] = {}
         self.deaths: dict[int, Counter[str]] = {}
+        self.visits: dict[int, Counter[str]] = {}
+        self.effects: dict[int, dict[str, Effect]] = {}
 
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
@@ -70,6 +75,13 @@ class Trail:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self.said.update(digests_of(record.before.text), digests_of(record.after.text))
         after = record.after
+        if after.location is not None:
+            held = held_key(each.num for each in after.inventory or ())
+            self.visits.setdefault(after.location.num, Counter())[held] += 1
+            if record.before.location is not None and not after.died:
+                gained, lost = (tuple(each.num for each in things) for things in (record.gained, record.lost))
+                effect = Effect(after.location.num, gained, lost)
+                self.effects.setdefault(record.before.location.num, {})[record.action] = effect
         is_best = after.ending == "won" and (
             after.max_score is None or after.score is None or after.score >= after.max_score
         )
