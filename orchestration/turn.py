@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from random import Random
 from typing import NamedTuple, TypeVar
 
 from game_interface.core.commands import refusal
@@ -182,7 +183,7 @@ class Turn:
         once more without these options.
         """
         routes = self.routes.offers(before) if self.routes else ()
-        valid_actions = self.offer(self.game.valid_actions(), partial(self._times, state)) if self.offer else None
+        valid_actions = self._offered(state)
         if valid_actions and not state.turn_count:
             valid_actions = (*(route.choice for route in routes if route.is_best), *valid_actions)
         rejections: list[Rejection] = []
@@ -217,6 +218,14 @@ class Turn:
                 rejections_left -= 1
             if rejections_left < 0 and not is_refused_way:
                 return
+
+    def _offered(self, state: GameState) -> tuple[str, ...] | None:
+        """Return the commands to choose from, equally fresh ones in random order: small models prefer the first."""
+        if self.offer is None:
+            return None
+        actions = list(self.game.valid_actions())
+        Random(f"{state.seed}, turn {state.turn_count}").shuffle(actions)  # noqa: S311  not used for secrets
+        return self.offer(tuple(actions), partial(self._times, state))
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""

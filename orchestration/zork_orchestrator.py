@@ -83,7 +83,7 @@ class ZorkOrchestrator:
         """Play an episode; return false if it was interrupted."""
         seed = self.seeds[index]
         opening = self.game.reset(seed)
-        state, progress = GameState(episode=self.first_episode + index), EpisodeProgress(opening)
+        state, progress = GameState(episode=self.first_episode + index, seed=seed), EpisodeProgress(opening)
         state.begin(opening)
         self.learning.look(self.inputs)
         self.learning.begin(state)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from session.commands import plain_command
 from session.text import RoomDescription, cut_at, description_in, one_line
-from session.values import Location, Observation, TurnRecord
+from session.values import Location, Observation, Seed, TurnRecord
 
 
 class Tries:
@@ -121,6 +121,7 @@ class GameState:
 
     episode: its number, which increases across the runs of a work folder
     episode_id: its name, by default its number as text
+    seed: the seed of the story's random numbers in this episode
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
     current_room_id, current_room_name_for_map: the player's location; ``None`` and "" if it is unknown
     previous_zork_score: points after the last recorded turn; ``None`` if the story has no score
@@ -139,6 +140,7 @@ class GameState:
 
     episode: int = 1
     episode_id: str = ""
+    seed: Seed = 1
     turn_count: int = 0
     current_room_id: int | None = None
     current_room_name_for_map: str = ""

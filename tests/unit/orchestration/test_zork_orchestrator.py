@@ -49,10 +49,16 @@ class Run:
     """An orchestrator on a scripted game and model, with its events."""
 
     def __init__(
-        self, folder: Path, replies: Iterable[Reply], *, seeds: tuple[int, ...] = (1,), max_turns: int = 10
+        self,
+        folder: Path,
+        replies: Iterable[Reply],
+        *,
+        seeds: tuple[int, ...] = (1,),
+        max_turns: int = 10,
+        valid_actions: tuple[str, ...] = ("board boat",),
     ) -> None:
         self.model = ScriptedLLM(replies)
-        self.game = ScriptedGame(SCRIPT, valid_actions=("board boat",), failing_commands=("dive",))
+        self.game = ScriptedGame(SCRIPT, valid_actions=valid_actions, failing_commands=("dive",))
         self.stop = Flag()
         self.checkpoints: list[int] = []
         configuration = GameConfiguration(
@@ -181,6 +187,18 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer=freshest_first)
     assisted.orchestrator.play()
     assert "- board boat" in assisted.model.calls[0].prompt.user
+
+
+def test_equally_fresh_actions_are_offered_in_an_order_that_depends_on_the_seed(tmp_path: Path) -> None:
+    """In the game's own order, moves came first, and a small model played nearly alike with every seed."""
+    actions, shown = ("board boat", "wait", "row home", "sing", "swim"), []
+    for number, seed in enumerate((1, 1, 2)):
+        run = Run(tmp_path / str(number), says("wait"), seeds=(seed,), max_turns=1, valid_actions=actions)
+        run.orchestrator.turn = replace(run.orchestrator.turn, offer=freshest)
+        run.orchestrator.play()
+        shown.append([line[2:] for line in run.model.calls[0].prompt.user.splitlines() if line[2:] in actions])
+    assert shown[0] == shown[1] != shown[2]
+    assert sorted(shown[0]) == sorted(shown[2]) == sorted(actions)
 
 
 def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_is() -> None:
