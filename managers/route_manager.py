@@ -136,7 +136,7 @@ class RouteManager(BaseManager):
         return Proposal(way.steps[way.done].command, reason)
 
     def times_tried(self, action: str) -> int:
-        """Return how often the command was chosen here in earlier episodes, and what it leads to was seen in all.
+        """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
 
         What is done with a thing that the player has had is the same anywhere, and counted wherever it was done. What
         ended the story at a moment like this one, or at least every second time at this location, counts as tried very
@@ -154,7 +154,7 @@ class RouteManager(BaseManager):
         return times + self._times_seen(here, action, is_handling=is_handling)
 
     def _times_seen(self, here: int, action: str, *, is_handling: bool) -> int:
-        """Return in how many turns the player was where the command leads, with the same things; 0 if that is unknown.
+        """Return how many turns ended where the command leads, with the same things held; 0 if its effect is unknown.
 
         is_handling: the command handles a thing that the player has had, so that its effect elsewhere is known here
         """

@@ -220,11 +220,11 @@ class Turn:
                 return
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
-        """Return the commands to choose from, equally fresh ones in random order: small models prefer the first."""
+        """Return the commands to choose from. Equally fresh ones are shuffled, since small models prefer the first."""
         if self.offer is None:
             return None
         actions = list(self.game.valid_actions())
-        Random(f"{state.seed}, turn {state.turn_count}").shuffle(actions)  # noqa: S311  not used for secrets
+        Random(f"{state.seed}, turn {state.turn_count}").shuffle(actions)  # noqa: S311  not for secrets
         return self.offer(tuple(actions), partial(self._times, state))
 
     def _times(self, state: GameState, action: str) -> int:

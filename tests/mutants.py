@@ -4,8 +4,8 @@ mutmut changes the functions of the packages in ``[tool.mutmut]``, one place at 
 execute them. It changes neither constants outside functions nor decorated functions.
 
 If it fails to collect stats, a test fails on the changed files. ``pytest`` in the folder ``mutants`` then shows which
-one, and ``[tool.mutmut]`` can exclude it. On Python 3.11 the interpreter itself may crash then, in a context variable
-of mutmut's: ``make mutants PYTHON=python3.13``.
+one, and ``[tool.mutmut]`` can exclude it. On Python 3.11 the interpreter may crash instead: use
+``make mutants PYTHON=python3.13``.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ class Trail:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self.said.update(digests_of(record.before.text), digests_of(record.after.text))
         after = record.after
-        if after.location is not None:
-            held = held_key(each.num for each in after.inventory or ())
+        if after.location is not None and after.inventory is not None:
+            held = held_key(each.num for each in after.inventory)
             self.visits.setdefault(after.location.num, Counter())[held] += 1
             if record.before.location is not None and not after.died:
                 gained, lost = (tuple(each.num for each in things) for things in (record.gained, record.lost))

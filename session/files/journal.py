@@ -325,7 +325,7 @@ def observation_in(event: Event | None) -> Observation | None:
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
-    """Return the event as JSON has it, without what was ``seen`` in a line before or is unknown."""
+    """Return the event as JSON, without unknown values and without what was ``seen`` in the line before."""
     if not isinstance(event, TurnPlayed) or event.record.before != seen:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
         return whole

@@ -259,11 +259,11 @@ def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tm
     assert [route.goal.number for route in manager.book.routes if route.goal.kind == "room"] == [2, 3, 4, 5, 6, 7]
 
 
-ROPE, KNIFE = GameObject(31, "rope"), GameObject(32, "knife")
+ROPE = GameObject(31, "rope")
 
 
 def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_things(tmp_path: Path) -> None:
-    """A player who counted only commands laid each thing down as often as it was taken, and never carried any far."""
+    """A player that counted only commands dropped each thing as often as it took it, and carried nothing far."""
     manager = manager_in(tmp_path)
     with_rope, hall_with_rope = (replace(room, inventory=(ROPE,)) for room in (YARD, HALL))
     play(manager, YARD, with_rope, "take rope")
@@ -272,7 +272,7 @@ def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_thin
     play(manager, YARD, HALL, "north")
     play(manager, HALL, YARD, "south")
     assert manager.times_tried("north") == 1
-    assert manager.times_tried("wait") == 0, "nobody knows where that leads"
+    assert manager.times_tried("wait") == 0, "its effect is unknown"
     play(manager, YARD, with_rope, "take rope")
     assert manager.times_tried("north") == 0, "the hall was never seen with the rope"
     assert manager.times_tried("drop rope") == 2, "the yard was seen twice without it"
@@ -284,7 +284,7 @@ def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_thin
     assert manager.times_tried("north") == 3, "chosen twice before, and the hall was seen once without the rope"
 
 
-def test_what_killed_the_player_leads_nowhere_that_is_known(tmp_path: Path) -> None:
+def test_a_command_that_killed_the_player_has_no_known_effect(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     play(manager, YARD, replace(HALL, died=True), "jump")
     assert manager._trail.effects == {}
