@@ -114,8 +114,11 @@ def setting_of(run: Path) -> str:
 
 
 def scores_of(events: Sequence[Event]) -> list[int]:
-    """Return the score at each episode's end."""
-    return [event.score or 0 for event in events if isinstance(event, EpisodeEnded)]
+    """Return the score at each episode's end. Raises ``ValueError`` if one is unknown."""
+    ends = [event for event in events if isinstance(event, EpisodeEnded)]
+    if any(event.score is None for event in ends):
+        raise ValueError("the score at an episode's end is unknown; choose a story that shows its score")
+    return [event.score for event in ends if event.score is not None]
 
 
 def first_commands(events: Sequence[Event]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from orchestration.learning import build_learning, shared_files
 from orchestration.opening import Parts, bind_to_story
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
-from orchestration.turn import RestoringGame, Turn, build_turn
+from orchestration.turn import Turn, build_turn, recorded_game
 from orchestration.zork_orchestrator import RunEnd, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.inputs import Inputs
@@ -171,7 +171,7 @@ def assemble(
 
         model = RunModel(configuration, manifest.configuration, parts.model, inputs, call)
         inputs.count = model.count
-        game = RestoringGame(parts.game, inputs)
+        game = recorded_game(parts.game, inputs)
         learning = build_learning(
             ManagerParts(log, configuration, GameState(), model, parts.game.facts, parts.vocabulary, model.tokens)
         )

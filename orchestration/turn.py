@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from game_interface.core.commands import refusal
 from game_interface.core.game import Game
+from game_interface.core.restoring_game import RestoringGame
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from session.commands import Vocabulary, commands_of
 from session.context import AgentContext, OfferedRoute, PromptSection
-from session.errors import GameError, LanguageModelError, ZorkGPTError
+from session.errors import LanguageModelError, ZorkGPTError
 from session.events import GameFailed, ProposalReviewed
 from session.files.inputs import Inputs
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Observation, Proposal, Seed, TurnRecord, Verdict
+from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.players.agent import Agent, ReadingAnswer
@@ -34,77 +34,6 @@ Review = Callable[[Proposal], ProposalReviewed | None]
 
 Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
 """Selects and orders valid actions by the number of times that each was played."""
-
-
-Answer = TypeVar("Answer")
-
-_LOG = logging.getLogger("zorkgpt.game")
-_RETRIED = "the interpreter crashed; the command is retried: %s"
-
-
-class RestoringGame:
-    """Wraps ``inner``, and restores it to its last state whenever the interpreter crashes.
-
-    The command is retried once, since the process may have been killed from outside or have run out of memory. After a
-    second crash the command counts as failed.
-
-    inputs: records every failed command, and repeats the recorded ones
-    Every method raises ``GameError`` if the game cannot be restored.
-    """
-
-    def __init__(self, inner: Game, inputs: Inputs) -> None:
-        self._inner = inner
-        self._inputs = inputs
-        self.observation = inner.observation
-        self._saved = inner.save()
-
-    def reset(self, seed: Seed) -> Observation:
-        """Begin the story again, and return its opening."""
-        try:
-            return self._kept(self._inner.reset(seed))
-        except GameError as error:
-            _LOG.warning(_RETRIED, error)
-            return self._kept(self._inner.reset(seed))
-
-    def step(self, command: str) -> Observation:
-        """Play a command. If it failed, the observation has the reason."""
-        answer = self._ask(command, partial(self._inner.step, command))
-        return self.observation if answer is None else self._kept(answer)
-
-    def valid_actions(self) -> tuple[str, ...]:
-        """Return the commands that the interpreter knows to have an effect; none if it crashed."""
-        return self._ask("", self._inner.valid_actions) or ()
-
-    def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
-        """Return the answer of the inner game, after one retry if necessary; ``None`` if the command failed."""
-        failure = self._inputs.get(GameFailed, lambda: None, lambda event: event.command == command)
-        if failure is None:
-            try:
-                return ask()
-            except GameError as error:
-                _LOG.warning(_RETRIED, error)
-            self._inner.restore(self._saved)
-            try:
-                return ask()
-            except GameError as error:
-                failure = GameFailed(command, str(error))
-                self._inputs.emit(failure)
-        self.put_back(failure)
-        return None
-
-    def put_back(self, failure: GameFailed) -> None:
-        """Restore the game to the state before a failed command; the observation has the reason."""
-        before = self._saved
-        if failure.command:
-            reason = f"The command did not work, and nothing has changed: {failure.error}"
-            observation = replace(before.observation, text=reason, died=False, refusal=reason)
-            before = replace(before, observation=observation)
-        self._kept(self._inner.restore(before))
-
-    def _kept(self, observation: Observation) -> Observation:
-        self.observation = observation
-        self._saved = self._inner.save()
-        return observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +220,15 @@ class Turn:
             self.context.log_warning("the text was not read", error=str(error))
             return proposals
         return (replace(proposals[0], reading=reading), *proposals[1:])
+
+
+def recorded_game(inner: Game, inputs: Inputs) -> RestoringGame:
+    """Return the game of a run, whose failed commands are recorded in ``inputs`` and repeated from there."""
+
+    def recorded(command: str) -> GameFailed | None:
+        return inputs.get(GameFailed, lambda: None, lambda event: event.command == command)
+
+    return RestoringGame(inner, recorded, inputs.emit)
 
 
 class PlayerLeft(ZorkGPTError):

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from threading import Event as Flag
 from typing import Literal
 
+from game_interface.core.restoring_game import RestoringGame
 from managers.circling import CirclingDetector
 from managers.state_manager import StateManager
 from orchestration.learning import Learning
-from orchestration.turn import PlayerLeft, RestoringGame, Turn
+from orchestration.turn import PlayerLeft, Turn
 from session.context import Place
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import (

@@ -68,7 +68,7 @@ class Waypoint:
         if self.location_id is not None and (location is None or location.num != self.location_id):
             there = f"at {location.label} (L{location.num})" if location else "somewhere unknown"
             return f"you are not at {self.place} (L{self.location_id}) but {there}"
-        if self.score is not None and observation.score != self.score:
+        if None not in (self.score, observation.score) and observation.score != self.score:
             return f"the score is not {self.score} but {observation.score}"
         if self.is_described and (location is None or description_in(observation.text, location.name) is None):
             return f"the story does not describe {self.place} as it did then"
@@ -177,9 +177,14 @@ class KnownRoute:
         return key_of(self.commands)
 
     def gain(self, done: int = 0) -> int:
-        """Return the points that remain to be won after so many of its commands; 0 if the story has no score."""
-        at = self.steps[done - 1].leads_to if done else self.start
-        return (self.steps[-1].leads_to.score or 0) - (at.score or 0)
+        """Return the points that remain to be won after so many of its commands; 0 if they are unknown."""
+        before, after = self.score_after(done), self.score_after(len(self.steps))
+        return 0 if before is None or after is None else after - before
+
+    def score_after(self, done: int) -> int | None:
+        """Return the latest known score after so many of its commands; ``None`` if there is none."""
+        points = (self.start, *(step.leads_to for step in self.steps[:done]))
+        return next((point.score for point in reversed(points) if point.score is not None), None)
 
     def tries(self, done: int = 0) -> Tries:
         """Return how often it was followed from the point after so many commands, and how often successfully."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -186,15 +187,31 @@ def _reply(output: model.ModelOutput) -> ChatReply:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def share_of_maximum() -> Scorer:
-    """Score a run from its journal, in shares of the maximum score (docs/measuring.md, Figures)."""
+    """Score a run from its journal, in shares of the maximum score (docs/measuring.md, Figures).
+
+    Episodes whose score is unknown are left out; without any known score, the sample is not scored (its value is NaN).
+    """
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         folder, maximum = state.store.get(RUN), state.metadata["max_score"]
         rows = list(api.episodes(await to_thread.run_sync(api.read_run, folder))) if folder else []
-        ends, best = ([float(row[name] or 0) for row in rows] or [0.0] for name in ("score", "best_score"))
-        points = {"score": sum(ends) / len(ends), "last_score": ends[-1], "best_score": max(best)}
-        shares: dict[str, str | int | float | bool | None] = {name: each / maximum for name, each in points.items()}
-        words = f"{points['score']:g} of {maximum} points, at best {points['best_score']:g}: {folder}"
-        return Score(value=shares, explanation=words, metadata={"run": folder, "episodes": rows})
+        metadata = {"run": folder, "episodes": rows}
+        shares = shares_of_maximum(rows, maximum)
+        if not shares:
+            return Score(value=math.nan, explanation=f"the score is unknown: {folder}", metadata=metadata)
+        words = (
+            f"{shares['score'] * maximum:g} of {maximum} points, at best {shares['best_score'] * maximum:g}: {folder}"
+        )
+        return Score(value={**shares}, explanation=words, metadata=metadata)
 
     return score
+
+
+def shares_of_maximum(episodes: Sequence[api.Row], maximum: int) -> dict[str, float]:
+    """Return mean, last and best score of the episodes with a known score, as shares; empty if there are none."""
+    ends = [float(score) for row in episodes if (score := row["score"]) is not None]
+    best = [float(score) for row in episodes if (score := row["best_score"]) is not None]
+    if not ends or not best:
+        return {}
+    points = {"score": sum(ends) / len(ends), "last_score": ends[-1], "best_score": max(best)}
+    return {name: each / maximum for name, each in points.items()}

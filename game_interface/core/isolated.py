@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -33,6 +34,7 @@ class IsolatedGame(Game):
 
     A crash or a hang raises ``GameError``; then ``restore``, ``reset`` and ``restart`` start a fresh process.
     Every observation arrives with the saved state, so ``save`` needs no request and works after a crash.
+    A copy, also by ``pickle``, has a process of its own, in the same state.
     """
 
     def __init__(
@@ -101,6 +103,10 @@ class IsolatedGame(Game):
         require_saved_state(state)
         return self._revived(b"r" + state.packed())
 
+    def __reduce__(self) -> tuple[Callable[..., IsolatedGame], tuple[str, Seed, float, float, bytes]]:
+        self._require_open()
+        return _reopened, (str(self._path), self._seed, self._time_limit, self._opening_limit, self._latest.packed())
+
     @override
     def close(self) -> None:
         self._closed = True
@@ -158,3 +164,10 @@ class IsolatedGame(Game):
         self._latest = SavedState.unpacked(packed)
         self.observation = self._latest.observation
         return self.observation
+
+
+def _reopened(path: str, seed: Seed, time_limit: float, opening_limit: float, state: bytes) -> IsolatedGame:
+    """Open a story again, in the given state."""
+    game = IsolatedGame(path, seed=seed, time_limit=time_limit, opening_limit=opening_limit)
+    game.restore(SavedState.unpacked(state))
+    return game

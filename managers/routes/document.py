@@ -328,10 +328,10 @@ def route_line(
         if len(shown) <= room:
             break
         shown = ", ".join([numbered[0], "…", *numbered[last:]])
-    now = route.steps[done - 1].leads_to if done else route.start
+    now, score = route.steps[done - 1].leads_to if done else route.start, route.score_after(done)
     gains: dict[int, int] = {}
     for number, step in enumerate(route.steps[done:-1], start=1):
-        gain = (step.leads_to.score or 0) - (now.score or 0)
+        gain = 0 if score is None or step.leads_to.score is None else step.leads_to.score - score
         if gain > max(gains, default=0):
             gains[gain] = number
     part = ", ".join(f"+{gain} until {number}" for gain, number in list(gains.items())[-MOST_GAINS:])

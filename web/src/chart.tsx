@@ -75,15 +75,15 @@ export function useWidth() {
   return { box, width };
 }
 
-/** A small curve of values, with a line at each border; `label`: for readers who cannot see it. */
-export function Skyline({ values, borders = [], label }: { values: number[]; borders?: number[]; label?: string }) {
-  const [low = 0, high = 1] = extent([0, 1, ...values]);
+/** A small curve of values, with a line at each border, and unknown values left out; `label`: for readers who cannot see it. */
+export function Skyline({ values, borders = [], label }: { values: (number | null)[]; borders?: number[]; label?: string }) {
+  const [low = 0, high = 1] = extent([0, 1, ...values.flatMap((value) => value ?? [])]);
   const x = (index: number) => ((index / Math.max(1, values.length - 1)) * SKYLINE.width).toFixed(1);
   const y = (value: number) => (SKYLINE.height - 2 - ((value - low) / (high - low)) * (SKYLINE.height - 6)).toFixed(1);
   return (
     <svg class="skyline" viewBox={`0 0 ${SKYLINE.width} ${SKYLINE.height}`} preserveAspectRatio="none" role={label ? "img" : undefined} aria-label={label} aria-hidden={!label}>
       {label && <title>{label}</title>}
-      <path d={`M0,${SKYLINE.height}${values.map((value, index) => `L${x(index)},${y(value)}`).join("")}${values.length === 1 ? `H${SKYLINE.width}` : ""}L${SKYLINE.width},${SKYLINE.height}Z`} />
+      <path d={`M0,${SKYLINE.height}${values.map((value, index) => value === null ? "" : `L${x(index)},${y(value)}`).join("")}${values.length === 1 ? `H${SKYLINE.width}` : ""}L${SKYLINE.width},${SKYLINE.height}Z`} />
       {borders.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={SKYLINE.height} />)}
     </svg>
   );

@@ -28,7 +28,7 @@ const COLUMNS: Column<IndexedRun>[] = [
   {
     name: "By episode",
     of: ({ scores }) => scores.at(-1) ?? null,
-    cell: ({ scores }) => scores.some((score) => score !== null) && <Skyline values={scores.map((score) => score ?? 0)} label={`Scores by episode: ${scores.map(short).join(", ")}`} />,
+    cell: ({ scores }) => scores.some((score) => score !== null) && <Skyline values={scores} label={`Scores by episode: ${scores.map(short).join(", ")}`} />,
   },
   { name: "Tokens", of: ({ run }) => run.tokens, cell: ({ run }) => short(run.tokens) },
   { name: "Cost", of: (row) => row.dollars, cell: (row) => dollars(row.dollars), filter: "most" },

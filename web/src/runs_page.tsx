@@ -117,7 +117,7 @@ function Scrubber({ steps, index, choose }: { steps: Step[]; index: number; choo
   const step = steps[index]!;
   const skyline = useMemo(() => {
     const borders = steps.filter((each) => each.turn === 0 && each.index > 0).map((each) => each.index);
-    return <Skyline values={steps.map((each) => each.seen.score ?? 0)} borders={borders} />;
+    return <Skyline values={steps.map((each) => each.seen.score)} borders={borders} />;
   }, [steps]);
   return (
     <div class="scrubber">

@@ -399,8 +399,8 @@ def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spendi
     latest = {episode: observations[-1] for episode, observations in seen.items() if observations}
     if latest:
         first, last = min(latest), max(latest)
-        score, most = latest[first].score, latest[last].max_score
-        points = counted(score or 0, "point") if most is None else f"{score} of {most} points"
+        score, most = latest[first].score or 0, latest[last].max_score  # all of them are known
+        points = counted(score, "point") if most is None else f"{score} of {most} points"
         line += f" Episode {first}: {points}"
         line += f"; episode {last}: {latest[last].score}" if last != first else ""
         line += _by_route(run.episodes[-1], book) + "."

@@ -97,7 +97,7 @@ def summarise(folder: Path) -> RunSummary:
         episodes=sum(head.kind == "episode_ended" for head in heads),
         planned=len(manifest.seeds) if manifest else None,
         turns=sum(head.kind == "turn_played" for head in heads),
-        best_score=max((head.score or 0 for head in scored), default=None),
+        best_score=max((head.score for head in scored if head.score is not None), default=None),
         max_score=scored[-1].max_score if scored else None,
         tokens=sum(tokens) if was_answered else None,
         state=state,

@@ -12,12 +12,13 @@ import pytest
 import structlog
 
 from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from orchestration.learning import build_learning
-from orchestration.turn import RestoringGame, Turn
+from orchestration.turn import Turn, recorded_game
 from session.commands import Vocabulary
 from session.errors import GameError
 from session.events import Event, GameFailed
@@ -67,7 +68,7 @@ class Turns:
         )
         context = self.learning.get(ContextManager)
         inputs = held(folder).inputs
-        playing = RestoringGame(game, inputs)
+        playing = recorded_game(game, inputs)
         self.turn = Turn(
             playing,
             Agent(self.model, travels=True),
@@ -188,7 +189,7 @@ def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[E
     journal.close()
     inputs, events = HeldStores(folder, []).inputs, list[Event]()
     inputs.count = events.append
-    return RestoringGame(inner, inputs), events
+    return recorded_game(inner, inputs), events
 
 
 def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said_and_play_goes_on() -> None:

@@ -16,7 +16,7 @@ import structlog
 from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from orchestration.learning import build_learning
-from orchestration.turn import RestoringGame, Turn, freshest, freshest_first
+from orchestration.turn import Turn, freshest, freshest_first, recorded_game
 from orchestration.zork_orchestrator import ZorkOrchestrator
 from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
@@ -73,7 +73,7 @@ class Run:
         )
         stores = held(folder, *learning.managers)
         inputs, self.events = stores.inputs, stores.events
-        playing = RestoringGame(self.game, inputs)
+        playing = recorded_game(self.game, inputs)
         self.orchestrator = ZorkOrchestrator(
             game=playing,
             turn=Turn(playing, Agent(self.model), learning.critic, learning.get(ContextManager), inputs),
