@@ -52,7 +52,12 @@ _WAITING = frozenset({"wait", "z"})
 _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
 _LOOKING_AT = frozenset({"examine", "x"})
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
-_STOP = re.compile(r"\s*[.;]\s*|(?:\s*,|\s+and\b)?\s*\bthen\b\s*", re.IGNORECASE)
+_STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
+_JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
+"""A stop that may also join the things of one command."""
+_AGAIN = frozenset({"again", "g"})
+_GOING = frozenset({"go", "walk", "run", "head", "proceed", "travel", "climb", "crawl", "swim"})
+_ORDER = re.compile(r"\s*(?:ask|command|order|tell)\b.*\bto\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +120,78 @@ def is_speech(command: str) -> bool:
 
 def steps_of(line: str) -> list[str]:
     """Split a line at full stops, semicolons and "then"."""
-    return [step for step in _STOP.split(line) if step]
+    steps, at = [], 0
+    for stop in _STOP.finditer(line):
+        if not _JOIN.fullmatch(stop[0]):
+            steps.append(line[at : stop.start()].strip())
+            at = stop.end()
+    return [step for step in (*steps, line[at:].strip()) if step]
+
+
+def is_joined(line: str) -> bool:
+    """Return whether commas or "and" join parts of the line, which may be commands."""
+    return any(_JOIN.fullmatch(stop[0]) for stop in _STOP.finditer(line))
 
 
 def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
     """Return the commands of a line, in order.
 
-    After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one command. A line
-    with a quotation is not split.
+    After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one command. After
+    a comma or "and" it must also not be part of the command before: "take sword and light" is one if a light is a
+    thing. An order ("guard, open the gate and go north") ends at a full stop or semicolon only. A line with a quotation
+    is not split.
     """
-    starts = vocabulary.verbs | vocabulary.directions
-    for stop in () if '"' in line else _STOP.finditer(line):
-        first, following = line[: stop.start()].strip(" .;"), _WORD.match(line.lower(), stop.end())
-        if first and following and vocabulary.cut(following[0]) in starts:
-            return [first, *commands_of(line[stop.end() :], vocabulary)]
+    stops = [] if '"' in line else list(_STOP.finditer(line))
+    starts = vocabulary.verbs | vocabulary.directions | (_AGAIN & vocabulary.words)
+    is_order = bool(stops) and _is_order(line[: stops[0].start()], stops[0][0], vocabulary)
+    for stop in stops:
+        first, rest = line[: stop.start()].strip(" .;,"), line[stop.end() :]
+        following = _WORD.match(rest.lower())
+        if not first or not following or vocabulary.cut(following[0]) not in starts:
+            continue
+        if is_order and not {".", ";"}.intersection(stop[0]):
+            continue
+        if not _JOIN.fullmatch(stop[0]) or _begins_command(rest, first, vocabulary):
+            return [first, *commands_of(rest, vocabulary)]
     return [line]
+
+
+def _is_order(head: str, stop: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a line that begins with ``head`` and ``stop`` is an order to a character."""
+    words = _words(head, vocabulary)
+    if _ORDER.match(head):
+        return True
+    if "," not in stop or not words or _is_move(head, vocabulary) or is_routine(plain_command(head)):
+        return False
+    return words[0] not in vocabulary.verbs or (len(words) == 1 and words[0] in vocabulary.mentions)
+
+
+def _begins_command(rest: str, first: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a verb or direction after ``first`` and a comma or "and" begins another command.
+
+    It is not one if it continues a list of things or a speech.
+    """
+    is_move, words, second = _is_move(first, vocabulary), _words(first, vocabulary), _STOP.split(rest)[0]
+    word, following = (*_words(second, vocabulary), "")[:2]
+    if not is_move and words[-1] in vocabulary.directions and not following:
+        return word not in vocabulary.directions  # "examine north and south"
+    if is_move or _is_move(second, vocabulary) or is_routine(plain_command(second)):
+        return True
+    if words[0] in _SPEECH or word in vocabulary.directions - vocabulary.verbs:
+        return False
+    things = set(vocabulary.mentions.get(word, ()))
+    is_name = bool(things) or (word in vocabulary.nouns and vocabulary.family == "infocom")
+    return not is_name or (following != "" and things.isdisjoint(vocabulary.mentions.get(following, ())))
+
+
+def _is_move(text: str, vocabulary: Vocabulary) -> bool:
+    """Return whether the text is a direction, or a verb of movement and a direction."""
+    words = [word for word in _words(text, vocabulary) if word not in {"the", "to"}]
+    return bool(words) and words[-1] in vocabulary.directions and (len(words) == 1 or {*words[:-1]} <= _GOING)
+
+
+def _words(text: str, vocabulary: Vocabulary) -> list[str]:
+    return [vocabulary.cut(word) for word in _WORD.findall(text.lower())]
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from session.commands import passes_time, steps_of
+from session.commands import is_joined, passes_time, steps_of
 from session.values import TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -77,7 +77,8 @@ class MovementAnalyzer:
         - the command never reached the story, or a location is unknown
         - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
           did not walk to the place of a resurrection
-        - the line has several commands, so that it is unknown which one led where
+        - the line has several commands, so that it is unknown which one led where; a comma or "and" counts as a sign
+          of this
         - the command only carries the player along (``carries_along``)
         - the player stays, and is in or on a thing, which may be the reason
 
@@ -105,7 +106,7 @@ class MovementAnalyzer:
             is_rewound = after < before
         if turn.after.refusal is not None or turn.before.ending is not None or is_rewound:
             return ""
-        return self.exit_of(command) if len(steps_of(command)) == 1 else ""
+        return self.exit_of(command) if len(steps_of(command)) == 1 and not is_joined(command) else ""
 
     def exit_of(self, command: str) -> str:
         """Return a command as the map writes it: ``north`` for "N", "go north", "walk  north."; else in lower case."""

@@ -113,7 +113,11 @@ class TestSeveralCommandsOnALine:
         assert first.verdicts[0] == Verdict(accepted=False, reason=reason, source="parser")
 
     @pytest.mark.parametrize(
-        ("line", "played"), [("wait. wait then look", "wait"), ("ask mrs. smith.", "ask mrs. smith.")]
+        ("line", "played"),
+        [
+            *(("wait. wait then look", "wait"), ("ask mrs. smith.", "ask mrs. smith.")),
+            *(("down and south", "down"), ("down, south, south", "down"), ("guard, down", "guard, down")),
+        ],
     )
     def test_the_first_is_played_and_a_stop_that_no_command_follows_parts_nothing(
         self, tmp_path: Path, line: str, played: str

@@ -42,14 +42,41 @@ def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
         ("take banner, then dip it.", ["take banner", "dip it."]),
         ("up.north.up", ["up", "north", "up"]),
         (". up. north", ["up", "north"]),
+        ("up and north", ["up", "north"]),
+        ("up,north, up", ["up", "north", "up"]),
+        ("go UP, and then walk north", ["go UP", "walk north"]),
+        ("up and take banner", ["up", "take banner"]),
+        ("take banner, loom and go north", ["take banner, loom", "go north"]),
+        ("dip banner and wait", ["dip banner", "wait"]),
+        ("take banner and light the lamp", ["take banner", "light the lamp"]),
+        ("up and g", ["up", "g"]),
+        ("guard, dip banner and go up. north", ["guard, dip banner and go up", "north"]),
+        ("say hello and go up", ["say hello", "go up"]),
         *((line, [line]) for line in ("ask mrs. smith", "take banner, loom", 'light "up. north"', "up.", "", "7.5")),
+        *(
+            (line, [line])
+            for line in (
+                *("take banner and loom", "guard, dip banner", "guard, up", "guard, dip banner then go up"),
+                *("light, go up", "take banner and light", "take banner and light beam", "say hello, bob"),
+                *("say hello and take banner", "tell bob to go up and take banner", "dip north and up"),
+                *("up, please", 'say "up, north"', "up and", "and up", "take grey and up banners"),
+            )
+        ),
         ("wait then", ["wait then"]),
     ],
 )
 def test_another_command_begins_where_a_verb_or_a_direction_follows_a_stop(line: str, commands: list[str]) -> None:
-    assert commands_of(line, vocabulary()) == commands
+    words = vocabulary()
+    words = replace(
+        words,
+        words=words.words | {"g"},
+        verbs=words.verbs | {"go", "walk", "say"},
+        mentions={**words.mentions, "light": (LOOM,), "beam": (LOOM,)},
+    )
+    assert commands_of(line, words) == commands
 
 
 def test_a_line_is_parted_at_every_stop_where_no_vocabulary_is_known() -> None:
     assert steps_of("n. e then s;") == ["n", "e", "s"]
+    assert steps_of("n, and then e and s") == ["n", "e and s"]
     assert steps_of(" . ") == []

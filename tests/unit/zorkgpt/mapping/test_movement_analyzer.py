@@ -87,6 +87,9 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
         pytest.param(walk(1, " . ", 2), id="no command at all"),
         pytest.param(walk(1, "down. south", 2), id="two commands in a line"),
         pytest.param(walk(1, "wait. wait then look", 2), id="three commands in a line"),
+        pytest.param(walk(1, "n and n", 2), id="two commands joined by a word"),
+        pytest.param(walk(1, "n,n", 2), id="two commands joined by a comma"),
+        pytest.param(walk(1, "charon, go north", 2), id="an order"),
         pytest.param(walk(1, "z", 2), id="the boat drifted"),
         pytest.param(walk(1, "Examine shadows", 2), id="the dream was over"),
         pytest.param(walk(1, "get can", 2), id="what was taken is held then"),
@@ -111,5 +114,5 @@ def test_other_commands_that_moved_the_player_are_exits(command: str) -> None:
 def test_again_repeats_the_last_step_of_the_command_before() -> None:
     for word in ("again", "G"):
         assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
-    for previous in ("n. e", "north then e.", "n; e"):
+    for previous in ("n. e", "north then e.", "n; e", "n, and then e"):
         assert repeated("again", previous) == "e"
