@@ -82,6 +82,7 @@ class ModelFailed:
 
     requests: 0 in journals of earlier versions, and if none was sent
     unusable: the beginnings of its answers, as the model wrote them
+    failure: whether the model was unavailable or its answers were invalid; "" in journals of earlier versions
     """
 
     role: str
@@ -94,6 +95,7 @@ class ModelFailed:
     completion_tokens: int = 0
     requests: int = 0
     unusable: tuple[str, ...] = ()
+    failure: Literal["unavailable", "invalid", ""] = ""
     kind: Literal["model_failed"] = "model_failed"
 
 

@@ -10,9 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable
+from pydantic import BaseModel
+
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.events import Event, MemoryGiven, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.inputs import Diverged, Inputs, MemoryArrived, RecordingEnded
 from session.game_configuration import GameConfiguration
@@ -137,7 +139,12 @@ class RunModel:
             counts = error.usage.prompt, error.usage.cached, error.usage.completion
             seconds = round(time.monotonic() - start, 3)
             tried = error.requests, error.unusable
-            failed = ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts, *tried)
+            failure: Literal["invalid", "unavailable"] = (
+                "invalid" if isinstance(error, ResponseInvalid) else "unavailable"
+            )
+            failed = ModelFailed(
+                role, prompt_sha256(prompt), str(error), seconds, error.model, *counts, *tried, failure
+            )
             self._inputs.emit(failed)
             raise
         answer = completion.value.model_dump(mode="json")
@@ -214,8 +221,10 @@ class RunModel:
         self._inputs.emit(recorded)
         usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
         if isinstance(recorded, ModelFailed):
-            failure = LanguageModelUnavailable(recorded.error)
+            is_invalid = recorded.failure == "invalid" or (not recorded.failure and self._is_asked_singly(schema))
+            failure = (ResponseInvalid if is_invalid else LanguageModelUnavailable)(recorded.error)
             failure.model, failure.usage = recorded.model, usage
+            failure.requests, failure.unusable = recorded.requests, recorded.unusable
             raise failure
         if not recorded.prompt_characters:  # an earlier version's journal
             self.tokens.learn(prompt.length, recorded.question_tokens)
@@ -228,7 +237,18 @@ class RunModel:
             seconds=recorded.seconds,
             requests=recorded.requests,
             question_tokens=recorded.question_tokens,
+            unusable=recorded.unusable,
         )
+
+    def _is_asked_singly(self, schema: type[BaseModel]) -> bool:
+        """Return whether one of the questions of a common call comes next: in earlier journals, its answer was invalid.
+
+        Only after an invalid common answer is each question asked by itself (``managers/questions.py``).
+        """
+        recorded, tasks = self._inputs.next_event, getattr(schema, "tasks", ())
+        return isinstance(recorded, ModelAnswered | ModelFailed) and (recorded.role, recorded.prompt_sha256) in [
+            (task.role, prompt_sha256(task.prompt)) for task in tasks
+        ]
 
     def _require_budget(self) -> None:
         for line in self.spending.unseen():

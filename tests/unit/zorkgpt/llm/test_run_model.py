@@ -116,6 +116,21 @@ class TestRecordedAnswers:
         ratios = {each.model.tokens.tokens_per_character for each in (live, repeated, skipped)}
         assert len(ratios) == 1
 
+    @pytest.mark.parametrize("kind", [LanguageModelUnavailable, ResponseInvalid])
+    def test_a_failure_is_raised_again_as_the_error_that_it_was(
+        self, journal: Journal, kind: type[LanguageModelError]
+    ) -> None:
+        error = kind("no use")
+        error.model, error.usage, error.requests, error.unusable = "a model", TokenUsage(50, 7, 20), 3, ("?", "{}")
+        live = door(journal, ScriptedLLM([error]))
+        with pytest.raises(kind):
+            live.ask("memory")
+        with pytest.raises(LanguageModelError) as raised:
+            door(None, None, live.events[0]).ask("memory")
+        again = raised.value
+        assert (type(again), str(again)) == (kind, "no use")
+        assert (again.model, again.usage, again.requests, again.unusable) == ("a model", error.usage, 3, ("?", "{}"))
+
     @pytest.mark.parametrize(("role", "prompt"), [("agent", OTHER), ("critic", PROMPT)])
     def test_another_question_goes_to_the_live_model(self, journal: Journal, role: Role, prompt: Prompt) -> None:
         assert door(journal, ScriptedLLM([LOOK]), answered(journal)).ask(role, prompt) == "look"
