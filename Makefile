@@ -83,6 +83,7 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
 	inform tests/stories/exits.inf tests/stories/exits.z5
 	inform tests/stories/radio.inf tests/stories/radio.z3
+	inform tests/stories/riddles.inf tests/stories/riddles.z5
 	inform tests/stories/sleeper.inf tests/stories/sleeper.z5
 
 page: setup  ## build the page of reports from web, and its types from the program (needs nodejs and npm)

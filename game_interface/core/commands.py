@@ -19,6 +19,26 @@ _PLAIN = str.maketrans(
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
 SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
 """Verbs that would end or restart the session."""
+KEYS = {
+    **dict.fromkeys(("enter", "return", "newline"), b""),
+    **dict.fromkeys(("space", "spacebar", "space bar"), b" "),
+    **dict.fromkeys(("escape", "esc"), b"\x1b"),
+    **dict.fromkeys(("delete", "del", "backspace"), b"\x08"),
+    **{
+        name: bytes([code])
+        for code, arrow in enumerate(("up", "down", "left", "right"), start=129)
+        for name in (arrow, f"{arrow} arrow", f"arrow {arrow}", f"cursor {arrow}")
+    },
+    **{
+        name: bytes([132 + number])
+        for number in range(1, 13)
+        for name in (f"f{number}", f"function {number}", f"function key {number}")
+    },
+    **{f"keypad {digit}": bytes([145 + digit]) for digit in range(10)},
+}
+"""The keys that have a name, as the interpreter expects them."""
+_KEY_WORDS = re.compile(r"[-<>\[\]]|^\s*(?:press|hit)\b|\b(?:the|key)\b")
+"""What players write around the name of a key."""
 _LIKE_A_VERB = "recording"
 """Indistinguishable from ``record`` in a six-letter dictionary, and a story may require that verb."""
 _RECORDING = frozenset({"script", "unscript", "noscript", "transcript", _LIKE_A_VERB, "replay"})
@@ -63,13 +83,16 @@ def refusal(command: str, letters: int = DICTIONARY_LETTERS, longest: int = LONG
 
 
 def keypress(command: str) -> bytes:
-    """Return the single key to send for ``command`` if the story waits for a key: its first character, or Enter."""
-    word = command.strip().lower()
-    if word in {"space", "enter", "return"}:
-        return b" " if word == "space" else b""
+    """Return the single key to send for ``command`` if the story waits for a key: the named one, or the first letter.
+
+    Without either that is Enter. Codes of the Z-Machine Standard 1.1 §3.8.
+    """
+    named = KEYS.get(" ".join(_KEY_WORDS.sub(" ", command.lower()).split()))
+    if named is not None:
+        return named
     line = normalised(command) or (" " if command.startswith(" ") else "")
     key = line[:1].encode("ascii", "ignore")
-    return key if key.isascii() and key not in {b"\\", b""} and key >= b" " and key != b"\x7f" else b""
+    return key if b" " <= key <= b"~" and key != b"\\" else b""
 
 
 def _leaves_the_story(line: str, letters: int) -> str | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
-from game_interface.core.commands import ENDED, leaving, normalised, refusal
+from game_interface.core.commands import ENDED, KEYS, leaving, normalised, refusal
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
-from game_interface.core.machine.interpreter import Interpreter
+from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
@@ -21,7 +21,9 @@ from game_interface.core.observer import Observer
 from game_interface.core.story_text import (
     StoryQuestion,
     asks_to_leave,
+    asks_what_next,
     judge_ending,
+    names_the_outcome,
     offers_a_new_game,
     sounds_like_an_end,
     told_text,
@@ -32,14 +34,13 @@ from session.values import Observation, Seed, StoryFacts
 _SHORT_LINE = 20
 """Characters that fit into the text buffer of every story."""
 _MOST_TITLE_PAGES = 10
-_ASKED_IN_VAIN = 3
-"""Repetitions of the same question after which the game checks whether any answer is accepted."""
 _CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
 
 _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently during play."""
 _ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
 _KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
+_EVERY_KEY = (*KEYS, *map(chr, range(ord("!"), ord("~") + 1)))
 _ECHO = re.compile(r"\b(?:look|inventory|wait|yes|no|y|n)\b", re.IGNORECASE)
 """Words of the tried answers that a story may echo."""
 _PATIENCE = 12
@@ -181,17 +182,16 @@ class JerichoGame(Game):
         observation = self._observer.observe(text)
         victory = interpreter.known and interpreter.victory() > 0
         defeat = interpreter.known and interpreter.defeat() > 0
-        in_vain = self._question.times >= _ASKED_IN_VAIN
         if stop == "crash":
             observation = replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
-        elif victory or defeat or in_vain or not is_usual or "***" in text or "RESTART" in text or stop:
-            in_doubt = stop is None and (in_vain or sounds_like_an_end(text))
+        elif victory or defeat or self._question.times or not is_usual or "***" in text or "RESTART" in text or stop:
+            in_doubt = stop is None and not asks_what_next(text) and sounds_like_an_end(text)
             died, ending = judge_ending(
                 text,
                 stopped=stop is not None,
                 victory=victory,
                 defeat=defeat,
-                locked_in=in_doubt and is_locked_in(interpreter, self._command_places),
+                locked_in=in_doubt and is_locked_in(interpreter, self._command_places, text, self._dictionary.words),
                 all_points=bool(observation.max_score) and observation.score == observation.max_score,
             )
             observation = replace(observation, died=died, ending=ending)
@@ -210,43 +210,65 @@ def reads_commands(interpreter: Interpreter) -> bool:
     return len(answers) > 1 and not all(map(offers_a_new_game, answers))
 
 
-def is_locked_in(interpreter: Interpreter, command_places: Collection[int]) -> bool:
+def is_locked_in(
+    interpreter: Interpreter, command_places: Collection[int], printed: str, words: Collection[str]
+) -> bool:
     """Return whether no possible answer leads back into the story. The interpreter is restored afterwards.
 
-    If an answer leads to another question, answers to that question are tried too.
+    An answer that wins or loses the game shows that it had not ended.
 
     command_places: the known values of ``Interpreter.prompt_place`` at which the story reads commands. Reaching one of
         them from a question counts as back in the story, even if the next turn is deadly.
+    printed: the text before the prompt
+    words: of the story's dictionary; each may be the answer that the question wants
     """
-    asked, seen = interpreter.prompt_place not in command_places, set[str]()
+    asked, is_decided = interpreter.prompt_place not in command_places, names_the_outcome(printed)
 
-    def is_back() -> bool:
+    def goes_on(text: str) -> bool:
+        if not is_decided and names_the_outcome(text):
+            return True
         if interpreter.stop or interpreter.prompt == "key":
             return False
         return (interpreter.prompt_place in command_places) is asked or reads_commands(interpreter)
 
+    def answered(start: Snapshot, reply: str) -> bool:
+        interpreter.restore(start)
+        return goes_on(_answer(interpreter, reply))
+
     if interpreter.prompt == "line" and reads_commands(interpreter):
         return False
+    others = _EVERY_KEY if interpreter.prompt == "key" else sorted(word for word in words if not refusal(word))
     with interpreter.trying() as start:
-        states = deque([start])
-        while states:
-            state = states.popleft()
-            interpreter.restore(state)
-            for reply in (*_COMMANDS, *_ANSWERS) if interpreter.prompt == "line" else _KEYS:
-                interpreter.restore(state)
-                text = _answer(interpreter, reply)
-                if interpreter.stop or text in seen:
-                    continue
-                if is_back() or (len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text)):
-                    return False
-                seen.add(text)
-                if len(seen) > _MOST_ANSWERS:
-                    return False
-                states.append(interpreter.snapshot())
+        if _some_answer_leads_back(interpreter, start, goes_on) or any(answered(start, each) for each in others):
+            return False
         interpreter.restore(start)
         for _ in range(_PATIENCE):
-            _answer(interpreter, "wait")
-        return not is_back()
+            text = _answer(interpreter, "wait")
+        return not goes_on(text)
+
+
+def _some_answer_leads_back(interpreter: Interpreter, start: Snapshot, goes_on: Callable[[str], bool]) -> bool:
+    """Return whether a usual answer leads back. If it leads to another question, that is answered too."""
+    seen, states = set[str](), deque([start])
+    while states:
+        state = states.popleft()
+        interpreter.restore(state)
+        for reply in (*_COMMANDS, *_ANSWERS) if interpreter.prompt == "line" else _KEYS:
+            interpreter.restore(state)
+            text = _answer(interpreter, reply)
+            if text in seen:
+                continue
+            if goes_on(text):
+                return True
+            if interpreter.stop:
+                continue
+            if len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text):
+                return True
+            seen.add(text)
+            if len(seen) > _MOST_ANSWERS:
+                return True
+            states.append(interpreter.snapshot())
+    return False
 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:

@@ -45,15 +45,51 @@ def heading_of(text: str, looked: str) -> str | None:
     return headings[0] if headings and looked.startswith(headings[0]) and headings[0] in headings_in(text) else None
 
 
-_BANNER = re.compile(r"\*\*\*+\s*(.{1,80}?)\s*\*\*\*+", re.DOTALL)
-_DEATH = re.compile(r"\byou(?:'ve| have| are|'re)?\s+(?:just\s+)?(?:died?|dead|killed|been killed)\b", re.IGNORECASE)
-_VICTORY = re.compile(r"\b(?:won|win|victor\w*|triumph\w*|congratulations)\b", re.IGNORECASE)
+_MARKS = r"(?:\*{3,}|[*+=~#_-]{2,}|[*+=~#_-](?: [*+=~#_-])+)"
+_BANNER = re.compile(
+    rf"\*\*\*+\s*(.{{1,80}}?)\s*\*\*\*+|^[ \t]*{_MARKS}[ \t]*(\w.{{0,80}}?)[ \t]*{_MARKS}[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""Three or more stars anywhere, or any marks around a line."""
+_DEATH = re.compile(
+    r"\byou(?:(?:'ve| have)?\s+(?:just\s+)?(?:died?|been killed|killed yourself)"
+    r"|(?: are|'re)\s+(?:just\s+)?(?:dead|killed))\b",
+    re.IGNORECASE,
+)
+_PLAYER = (
+    r"\b(?:you|we|i)(?:(?:['\u2019](?:ve|re|m|d)|\s+(?:have|had|are|am|were|was))\b)?"
+    r"\s+(?:(?:just|now|all|also|\w+ly)\s+)*"
+)
+"""A banner's subject and its auxiliary verb, without a denial: the player, not an enemy or a friend."""
+_GOOD_FORTUNE = (
+    r"(?:rescu|sav|promot|crown|reward|forgiv|freed|releas|knight|victor|honou?r|marr|redeem|acquit|accept|elect"
+    r"|vindicat|exonerat|reunit|restor|heal|cured|chosen|hired|enlighten|absolv|admitt|award|invit|bless|grant|pardon"
+    r"|reinstat|successful|brave|good|great)"
+)
+_LOSS = re.compile(
+    _PLAYER + r"(?:die[ds]?|dead|perish\w*|expired?|drown\w*|suffocate\w*|starved?|succumb\w*|doomed|ruined|mad|no more"
+    r"|defeated(?!\s+\w)|fail(?:ed|ure)?|missed|lose|lost(?=\s*(?:[^\w\s]|$)|\s+(?:the|to|it|everything)\b"
+    r"|\s+your (?:life|mind|soul|head|way|job|sanity)\b)|(?:gone|went|going|driven)\s+(?:\w+ly\s+)?(?:mad|insane|crazy)"
+    r"|ceased to (?:be|exist)|(?:run|ran) out of|\w+\s+to (?:(?:your|my|our) )?(?:death|doom)"
+    rf"|(?:been|gotten|got)\s+(?!(?:\w+\s+)?{_GOOD_FORTUNE}\w*)\w+(?:ed|en|t|ung|unk|own|ost|ain))\b"
+    r"|\b(?:mission|quest|task|attempt)\b(?:\s+(?:has|is|was))?(?:\s+a)?\s+fail(?:ed|ure)\b"
+    r"|\A\s*(?:failure|defeat(?:ed)?|dead|killed|doomed)\W*\Z|\b(?:r\.?i\.?p\.?|rest in peace)(?!\w)"
+    r"|\btime(?:'s| is| has run) (?:up|out)\b",
+    re.IGNORECASE,
+)
+"""What the banner at an end says of a player who died, failed, or had something done to them."""
+_VICTORY = re.compile(
+    _PLAYER + r"(?:won|win)\b|\A\W*(?:won|win(?:ner)?)\b"
+    r"|\b(?:victor(?:y|ious)|triumph\w*|congratulations|mission accomplished)\b",
+    re.IGNORECASE,
+)
 _DENIAL = re.compile(r"\b(?:not|never|nobody|almost|nearly|fail\w*|los[et])\b|n['\u2019]t\b", re.IGNORECASE)
 _LAST_QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}$", re.DOTALL)
 _END = re.compile(
     r"\b(?:restart|restore|quit|(?:play|start) again|try again\b[^.!\n]*\?|start over|(?:another|new) (?:game|try)"
     r"|the end|end of (?:the )?(?:session|game|story)|game over"
-    r"|you(?:'ve| have| are|'re)? (?:\w+ )?(?:dead|die|died|killed))(?!\w)",
+    r"|you(?:'ve| have| are|'re)? (?:(?!will|would|shall|should|can|could|may|might|must|never|not)\w+ )?"
+    r"(?:dead|die|died|killed))(?!\w)",
     re.IGNORECASE,
 )
 _NEW_GAME = re.compile(
@@ -84,17 +120,31 @@ def judge_ending(
     locked_in: the story no longer accepts commands
     all_points: the player has the maximum score
     """
-    banner = " ".join(_BANNER.findall(text))
+    banner = "\n".join(_banners(text))
     killed = bool(_DEATH.search(banner))
     won = bool(_VICTORY.search(banner)) and not killed and not _DENIAL.search(banner)
     if victory and (all_points or not killed):
         return False, "won"
     died = killed or (defeat and not won)
-    if not (stopped or locked_in or _LAST_QUESTION.search(text[-400:])):
+    if not (stopped or locked_in or asks_what_next(text)):
         return died, None
-    if died or (not won and _DEATH.search(text[-_TAIL:])):
+    if died or (not won and (_LOSS.search(banner) or _DEATH.search(text[-_TAIL:]))):
         return True, "lost"
     return False, "won" if won or all_points else "over"
+
+
+def asks_what_next(text: str) -> bool:
+    """Return whether ``text`` ends with the usual question after an end."""
+    return bool(_LAST_QUESTION.search(text[-400:]))
+
+
+def names_the_outcome(text: str) -> bool:
+    """Return whether a banner in ``text`` says that the player has won or lost."""
+    return any(form.search(banner) for banner in _banners(text) for form in (_VICTORY, _DEATH, _LOSS))
+
+
+def _banners(text: str) -> list[str]:
+    return [starred or marked for starred, marked in _BANNER.findall(text)]
 
 
 def sounds_like_an_end(text: str) -> bool:

@@ -41,8 +41,8 @@ def test_a_death_that_is_survived_ends_nothing() -> None:
     assert (died.died, died.ending, after.ending, after.died) == (True, None, None, False)
 
 
-def test_a_question_that_nothing_answers_is_an_end_when_it_is_asked_for_the_third_time() -> None:
-    assert [each.ending for each in play("exits.z5", "dig", "a friend", "nobody")] == [None, None, "over"]
+def test_a_question_that_nothing_answers_is_no_end_unless_its_text_sounds_like_one() -> None:
+    assert {each.ending for each in play("exits.z5", "dig", *["a friend", "nobody"] * 4)} == {None}
 
 
 @pytest.mark.parametrize(

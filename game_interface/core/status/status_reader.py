@@ -123,11 +123,14 @@ class LearningReader:
             self.learned = Learned(clues, missed)
             status = self._status(memory)
         if status.score is None and self.learned.clues.tells_score:
-            score, _ = told_score(text)
+            answer = ""
             if self._interpreter.listens:
                 with self._interpreter.trying():
-                    score, _ = told_score(self._interpreter.send("score"))
-            status = status._replace(score=score)
+                    answer = self._interpreter.send("score")
+            asked, most = told_score(answer)
+            if asked is None:
+                asked, most = told_score(text)
+            status = status._replace(score=asked, max_score=status.max_score or most)
         return status
 
     def _status(self, memory: DynamicMemory) -> Status:

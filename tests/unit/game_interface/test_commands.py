@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from game_interface.core.commands import keypress, normalised, refusal
+from game_interface.core.commands import KEYS, keypress, normalised, refusal
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import Dictionary
 from tests.fixtures.walkthrough import get_zork1_walkthrough
@@ -90,6 +90,22 @@ def test_a_command_is_put_into_plain_letters_where_that_is_possible(typed: str, 
         ("\0", b""),
         ("é", b"e"),
         ("日", b""),
+        ("return", b""),
+        ("ESC", b"\x1b"),
+        ("<escape>", b"\x1b"),
+        ("press the space bar", b" "),
+        ("delete", b"\x08"),
+        ("up", b"\x81"),
+        ("down arrow", b"\x82"),
+        ("Left-Arrow", b"\x83"),
+        ("cursor right", b"\x84"),
+        ("F1", b"\x85"),
+        ("f12 key", b"\x90"),
+        ("keypad 5", b"\x96"),
+        ("Q", b"Q"),
+        ("7", b"7"),
+        ("-", b"-"),
+        ("<", b"<"),
     ],
 )
 def test_one_key_is_taken_of_a_command_where_the_story_waits_for_a_key(command: str, key: bytes) -> None:
@@ -108,4 +124,4 @@ def test_what_is_not_refused_is_printable_ascii_of_at_most_198_letters(command: 
 
 @given(st.text(max_size=20))
 def test_a_key_is_never_one_that_the_interpreter_takes_for_itself(command: str) -> None:
-    assert keypress(command) in {b"", *(bytes([code]) for code in range(0x20, 0x7F) if code != ord("\\"))}
+    assert keypress(command) in {*KEYS.values(), *(bytes([code]) for code in range(0x20, 0x7F) if code != ord("\\"))}

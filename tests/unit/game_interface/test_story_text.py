@@ -18,7 +18,7 @@ ON = False, None
         ("*** You have died ***" + QUESTION, (True, "lost")),
         ("*** You have died, and your rival has won ***" + QUESTION, (True, "lost")),
         ("*** You have won ***" + QUESTION, (False, "won")),
-        ("*** You have missed the point entirely ***" + QUESTION, (False, "over")),
+        ("*** You have missed the point entirely ***" + QUESTION, (True, "lost")),
         ("****  You have died  ****\n\nNow, let's take a look here...", (True, None)),
     ],
 )
@@ -48,9 +48,7 @@ def test_a_profile_knows_victories_without_a_word_and_deaths_but_a_story_that_sa
     assert judge_ending(text, stopped=stopped, victory=victory, defeat=defeat) == expected
 
 
-@pytest.mark.parametrize(
-    "banner", ["You have not won", "You didn't win", "You haven\u2019t won", "You have failed to win", "Nobody has won"]
-)
+@pytest.mark.parametrize("banner", ["You have not won", "You didn't win", "You haven\u2019t won", "Nobody has won"])
 def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
     text = f"*** {banner} ***{QUESTION}"
     assert judge_ending(text, stopped=False, victory=False, defeat=False) == (False, "over")
@@ -72,6 +70,45 @@ def test_an_offer_to_play_again_is_an_end_and_a_request_to_try_a_command_again_i
     text: str, *, is_offer: bool
 ) -> None:
     assert (sounds_like_an_end(text), offers_a_new_game(text)) == (is_offer, is_offer)
+
+
+@pytest.mark.parametrize("form", ["*** {} ***", "****  {}  ****", "* * * {} * * *", "--- {} ---", "   +++ {} +++"])
+@pytest.mark.parametrize(
+    "banner",
+    [
+        *("You have lost", "You lost!", "YOU LOSE", "You\u2019ve lost", "You\nhave lost", "You have lost your mind"),
+        *("You have failed", "You have utterly failed", "You have failed to win", "Your mission has failed"),
+        *("You are dead", "You have just died", "You have perished", "You have drowned", "You have starved to death"),
+        *("You fall to your death", "You have ceased to exist", "You are no more", "You are doomed", "R.I.P."),
+        *("You have been killed", "You've been convicted.", "You have been eaten by a grue", "You have been slain"),
+        *("You have been annihilated by a temporal paradox", "You have been turned to stone", "You have been caught"),
+        *("You have gone utterly mad", "I have died", "We have failed", "Mission failed", "You have run out of time"),
+    ],
+)
+def test_a_banner_that_says_that_the_player_lost_is_a_loss_in_whatever_words(banner: str, form: str) -> None:
+    text = f"Oh no!\n\n{form.format(banner)}{QUESTION}"
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == (True, "lost")
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        *("The End", "It's over", "To be continued", "You Rule! The game's totally over!", "You have snacked"),
+        *("You have saved your job", "You have left Las Mesas", "You have escaped", "You have survived"),
+        *(
+            "You have been rescued",
+            "You have finally been forgiven",
+            "You have been crowned",
+            "You have been very brave",
+        ),
+        *("The dragon is dead", "You have killed the dragon", "You have defeated the wizard", "Your death is avenged"),
+        *("You have not failed", "You have never lost", "You have almost died", "You have found the lost city"),
+        *("Your rival has won", "The Martians have won", "You watch the Martians win"),
+    ],
+)
+def test_a_banner_that_names_no_outcome_for_the_player_is_neither_a_death_nor_a_victory(banner: str) -> None:
+    text = f"Well!\n\n*** {banner} ***{QUESTION}"
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == (False, "over")
 
 
 LOOK = "Bedroom\nA bed stands here.\n\nYou can see a lamp here."
