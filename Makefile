@@ -82,6 +82,7 @@ docs: setup  ## write anew what docs have from the program: commands, options, m
 story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
 	inform tests/stories/exits.inf tests/stories/exits.z5
+	inform tests/stories/press.inf tests/stories/press.z5
 	inform tests/stories/radio.inf tests/stories/radio.z3
 	inform tests/stories/riddles.inf tests/stories/riddles.z5
 	inform tests/stories/sleeper.inf tests/stories/sleeper.z5

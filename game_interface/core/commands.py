@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from functools import lru_cache
 
 LONGEST_LINE = 198
@@ -15,7 +16,7 @@ DICTIONARY_LETTERS = 9
 
 _PLAIN = str.maketrans(
     "\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2012\u2013\u2014\u00f8", "'''\"\"\"-----o"
-) | str.maketrans({"\u2026": "...", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe"})
+) | str.maketrans({"\u2026": "...", "\u00df": "ss", "\u00e6": "ae", "\u0153": "oe", "\u0152": "OE"})
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
 SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
 """Verbs that would end or restart the session."""
@@ -51,11 +52,20 @@ _FILLERS = frozenset(
 """Words that parsers ignore around a verb; ``oops`` inserts the next word into the previous command."""
 
 
-def normalised(command: str) -> str:
-    """Return ``command`` in ASCII if possible, with single spaces between words and none at the ends."""
+def plain(text: str) -> str:
+    """Return ``text`` with letters without accents, and ASCII for typographic characters if there is a usual form."""
+    decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def normalised(command: str, letters: Collection[str] = ()) -> str:
+    """Return ``command`` in ASCII if possible, with single spaces between words and none at the ends.
+
+    letters: the letters beyond ASCII in the story's dictionary, which stay as they are
+    """
     if not command.isascii():
-        decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
-        command = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        composed = unicodedata.normalize("NFC", command)
+        command = "".join(low if (low := each.lower()) in letters else plain(each) for each in composed)
     return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
 
 

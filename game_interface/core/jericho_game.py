@@ -106,7 +106,9 @@ class JerichoGame(Game):
             if reason:
                 return self._refuse(reason)
         before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
-        text = self._interpreter.send(command if self.observation.awaits_key else normalised(command))
+        text = self._interpreter.send(
+            command if self.observation.awaits_key else normalised(command, self._dictionary.accented)
+        )
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))

@@ -29,7 +29,8 @@ def told_text(printed: str, version: int) -> str:
     return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
 
 
-_HEADING = re.compile(r"(?:\A|\n\n)([A-Z0-9\"'][^\n.!?:;]{0,58}[^\n.!?:;, ])(?=\n|\Z)")
+_CAPITAL = r"A-Z\u00c0-\u00d6\u00d8-\u00de\u0152\u0410-\u042f"
+_HEADING = re.compile(rf"(?:\A|\n\n)([{_CAPITAL}0-9\"'\u2018\u201c\u00ab][^\n.!?:;]{{0,58}}[^\n.!?:;, ])(?=\n|\Z)")
 _POSTURE = re.compile(r" \([^)]*\)\Z")
 """The addition of some stories to a heading: the object on or in which the player is."""
 

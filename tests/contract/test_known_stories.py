@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.status.status_reader import ProfileReader
+from game_interface.core.story_text import told_text
 from session.errors import ConfigurationError
 from session.values import GameObject, Observation
 from tests.fixtures.walkthrough import (
@@ -218,3 +220,19 @@ def test_the_seed_of_a_walkthrough_is_named_and_where_there_is_none_refused(zork
         with pytest.raises(ConfigurationError, match="has no walkthrough"):
             child.reset("jericho")
         assert child.reset(1) == before
+
+
+def test_a_profile_takes_nothing_from_the_text_of_a_walkthrough(story_folder: Path) -> None:
+    for path in sorted(story_folder.glob("*.z?")):
+        story = Story.load(path)
+        if story.md5 not in BINDINGS_DICT:
+            continue
+        with closing(Interpreter(story)) as known, closing(Interpreter(story, use_profile=False)) as unknown:
+            known.reset(WINNING_SEED)
+            unknown.reset(WINNING_SEED)
+            unknown.restore(known.snapshot())
+            for command in walkthrough_of(path).commands:
+                if known.stop:
+                    break
+                told = told_text(known.send(command), story.version)
+                assert told == told_text(unknown.send(command), story.version)

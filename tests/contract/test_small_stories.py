@@ -161,3 +161,29 @@ def test_a_score_that_no_global_keeps_is_asked_for_and_costs_no_turn() -> None:
 def test_a_room_without_a_name_keeps_the_heading_that_was_printed_in_it() -> None:
     *_, entered, waited = play("sleeper.z5", *ON_THE_DECK, "wait")
     assert place(entered) == place(waited) == (6, "The Deck (#6)")
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("sign", "\u201cHalt\u201d \u2014 the miller\u2019s c\u0153ur, says a sign\u2026"),
+        ("snow", "\u2603??\xe9"),
+        ("compose", "\u2019-u"),
+        ("café", "You drink it."),
+        ("drink CAFÉ", "Well."),
+    ],
+)
+def test_characters_beyond_latin_1_are_printed_and_read(command: str, text: str) -> None:
+    assert play("press.z5", command)[0].text == f"{text}\n\nOrder?"
+
+
+def test_a_restored_state_prints_what_it_would_have_printed_without_what_was_tried_in_between() -> None:
+    commands = ("look", "list", "narrow", "list", "mute", "list", "speak", "sign", "wide", "list")
+    plain = play("press.z5", *commands)
+    with JerichoInterface(STORIES / "press.z5") as game:
+        for command, expected in zip(commands, plain, strict=True):
+            before = game.save()
+            for tried in ("list", "narrow", "mute", "list", "speak", "wide", "sign"):
+                game.step(tried)
+            game.restore(before)
+            assert game.step(command).text == expected.text

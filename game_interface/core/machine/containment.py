@@ -1,6 +1,7 @@
 """Prevents a story from using files, restarting, and running on after its end.
 
-It also separates the status line, which stories from version 4 on draw themselves, from the story's text.
+It also separates the status line, which stories from version 4 on draw themselves, from the story's text, and prints
+the characters beyond Latin-1.
 
 Jericho ignores the quit opcode and executes the bytes after it, and it saves, restores and transcribes into files of
 the working directory. The interpreter's opcode tables are ordinary writable data, so this module replaces the opcodes
@@ -10,21 +11,40 @@ concerned by its own (Z-Machine Standard 1.1 §14, §15).
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
+
+from game_interface.core.commands import plain
+from game_interface.core.machine.characters import Characters
 
 Stop = Literal["quit", "restart"]
 
 _Opcode = ctypes.CFUNCTYPE(None)
 _SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
-_EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO = 0x00, 0x01, 0x09, 0x0A  # EXT
+_EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO, _PRINT_UNICODE = 0x00, 0x01, 0x09, 0x0A, 0x0B  # EXT
 _PLAIN_OPCODES, _EXT_OPCODES, _VAR_OPCODES = 0x10, 0x1D, 0x40
-_SPLIT_WINDOW, _SET_WINDOW = 0x2A, 0x2B  # VAR
+_SPLIT_WINDOW, _SET_WINDOW, _BUFFER_MODE = 0x2A, 0x2B, 0x32  # VAR
 _UPPER_WINDOW = 1
 _MOST_STATUS_LINES = 5
 """Greatest height of an upper window with a status line. Menus and quotations have seven lines or more."""
 _LAST_BRANCHING_VERSION = 3
 _UNAVAILABLE = 0xFFFF  # the result of save_undo without undo
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The state of the screen that decides what the next text is.
+
+    upper_lines: the height of the upper window
+    window: the window that the story prints to
+    shows: whether the story prints to the screen at all
+    """
+
+    upper_lines: int = 0
+    window: int = 0
+    shows: bool = True
 
 
 class _Setup(ctypes.Structure):
@@ -51,9 +71,10 @@ class Containment:
     status_line: the text that was last removed from the upper window
     """
 
-    def __init__(self, library: ctypes.CDLL, version: int) -> None:
+    def __init__(self, library: ctypes.CDLL, version: int, characters: Characters) -> None:
         self.stop: Stop | None = None
         self._library = library
+        self._characters = characters
         self.halted = ctypes.c_int.in_dll(library, "emulator_halted")
         self.upper_text: int | None = None
         self.upper_lines = 0
@@ -63,19 +84,29 @@ class Containment:
         library.store.argtypes = [ctypes.c_ushort]
         library.branch.argtypes = [ctypes.c_bool]
         fail = partial(library.branch, False) if version <= _LAST_BRANCHING_VERSION else partial(library.store, 0)
-        plain = {
+        short: dict[int, Callable[[], object]] = {
             _SAVE: fail,
             _RESTORE: fail,
             _RESTART: partial(self._halt, "restart"),
             _QUIT: partial(self._halt, "quit"),
         }
         # Undo is kept outside the state that Jericho saves: after a restore it would undo another game.
+        extended: dict[int, Callable[[], object]]
         extended = dict.fromkeys((_EXT_SAVE, _EXT_RESTORE, _EXT_RESTORE_UNDO), partial(library.store, 0))
         extended[_EXT_SAVE_UNDO] = partial(library.store, _UNAVAILABLE)
-        variable = {_SPLIT_WINDOW: self._split_window, _SET_WINDOW: self._set_window}
+        extended[_PRINT_UNICODE] = self._print_unicode
+        # Without buffering the interpreter wraps lines at a width that no restored state contains.
+        variable: dict[int, Callable[[], object]] = {
+            _SPLIT_WINDOW: self._split_window,
+            _SET_WINDOW: self._set_window,
+            _BUFFER_MODE: library.flush_buffer,
+        }
+        self._window = ctypes.c_int.in_dll(library, "cwin")
+        self._shows = ctypes.c_int.in_dll(library, "ostream_screen")
+        self._redirects = ctypes.c_int.in_dll(library, "ostream_memory")
         self._kept_alive: list[object] = []
         for name, size, actions in (
-            ("op0_opcodes", _PLAIN_OPCODES, plain),
+            ("op0_opcodes", _PLAIN_OPCODES, short),
             ("ext_opcodes", _EXT_OPCODES, extended),
             ("var_opcodes", _VAR_OPCODES, variable),
         ):
@@ -102,6 +133,27 @@ class Containment:
         duplicate = ctypes.CDLL(None).strdup
         duplicate.argtypes, duplicate.restype = [ctypes.c_char_p], ctypes.c_void_p
         setup.restricted_path = duplicate(b"\x7f")
+
+    @property
+    def screen(self) -> Screen:
+        """The state of the screen that decides how the next text is printed."""
+        return Screen(self.upper_lines, self._window.value, bool(self._shows.value))
+
+    @screen.setter
+    def screen(self, screen: Screen) -> None:
+        self.upper_lines = screen.upper_lines
+        self._shows.value = screen.shows
+        if self._window.value != screen.window:
+            self._operand.value = screen.window
+            self._library.z_set_window()
+
+    def _print_unicode(self) -> None:
+        """Print one character: itself, its plain form in text that the story only composes, or else a question mark."""
+        character = chr(self._operand.value)
+        is_lost = self._redirects.value and character not in self._characters.own
+        code = None if is_lost else self._characters.code(character)
+        for each in [code] if code else plain(character).encode("ascii", "replace"):
+            self._library.print_char(each)
 
     def _split_window(self) -> None:
         self.upper_lines = self._operand.value

@@ -6,7 +6,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -17,8 +17,9 @@ from jericho.template_action_generator import TemplateActionGenerator
 from pydantic import ConfigDict
 
 from game_interface.core.commands import LONGEST_LINE, keypress
-from game_interface.core.machine.containment import Containment
-from game_interface.core.machine.story import DynamicMemory, Story, read_word
+from game_interface.core.machine.characters import Characters, with_codes
+from game_interface.core.machine.containment import Containment, Screen
+from game_interface.core.machine.story import DynamicMemory, Story, read_word, unicode_table
 from game_interface.core.machine.vocabulary_reader import Dictionary
 from session.errors import GameError, reported_as
 
@@ -28,6 +29,8 @@ Stop = Literal["quit", "restart", "crash"]
 READ_KEY = 246  # an opcode; Z-Machine Standard 1.1 §14
 _FIRST_GLOBAL = 16
 _LAST_VERSION_WITH_TERMINATOR = 4
+_LAST_VERSION_WITH_STATUS_LINE = 3
+"""Up to this version the first line of each text is the status line."""
 _LONGEST_TEXT = 8192
 _LARGE_CONSTANT, _SMALL_CONSTANT = 0, 1  # types of operands; Z-Machine Standard 1.1 §4.2
 
@@ -47,7 +50,7 @@ class Registers:
     rng: int
     rng_interval: int
     rng_counter: int
-    upper_lines: int = 0
+    screen: Screen = field(default_factory=Screen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +69,20 @@ class Snapshot:
     status_line: bytes = b""
 
 
+_Cleaner = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+
+
 class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
     """Jericho's environment, contained before the story's first instruction. It does not load the story itself."""
 
-    def __init__(self, story: Story, path: Path) -> None:
-        self._story = story
+    def __init__(self, story: Story, path: Path, characters: Characters) -> None:
+        self._story, self._characters = story, characters
         with reported_as("the interpreter cannot be copied for this game", GameError):
             super().__init__(str(path), 1)
 
     def load(self, story_file: str, seed: int | None = None) -> None:
         self.story_file = story_file.encode()
-        self.containment = Containment(self.frotz_lib, self._story.version)
+        self.containment = Containment(self.frotz_lib, self._story.version, self._characters)
         self.is_fully_supported = bool(self.frotz_lib.is_supported(self.story_file))
         self._bindings = BINDINGS_DICT.get(self._story.md5, {}) if self.is_fully_supported else {}
         self._seed = seed
@@ -117,10 +123,15 @@ class Interpreter:
         if not use_profile:
             self._file = self._file.with_name("unknown.z8")
             self._file.touch()
-        self._environment = _Environment(story, self._file)
+        table, characters = unicode_table(story)
+        self._characters = Characters(characters)
+        self._content = bytes(with_codes(story, table, self._characters)) if table else story.content
+        self._environment = _Environment(story, self._file, self._characters)
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
-        library.clean_observation.restype = None
+        library.dumb_get_screen.restype = ctypes.c_char_p
+        self._printed = b""
+        self._clean = self._intercept_cleaning()
         self._containment = self._environment.containment
         self._halted = self._containment.halted
         self._opcode = ctypes.c_ubyte.in_dll(library, "next_opcode")
@@ -145,10 +156,10 @@ class Interpreter:
         if self._closed:
             raise GameError("The story is closed.")
         self._shut_down()
-        content = self._story.content
+        content = self._content
         self._containment.resume()
         self._containment.upper_text, self._containment.status_line = None, b""
-        text: bytes = self._library.setup(self._environment.story_file, seed, content, len(content))
+        self._library.setup(self._environment.story_file, seed, content, len(content))
         self._containment.close_files(len(content))
         self._open = True
         self._show_status_line()
@@ -157,7 +168,7 @@ class Interpreter:
         address = ctypes.c_void_p.in_dll(self._library, "zmp").value or 0
         self._bytes = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
         self.memory = memoryview(self._bytes).cast("B").toreadonly()
-        return text.decode("ascii" if text.isascii() else "cp1252", "replace")
+        return self._characters.decoded(self._printed)
 
     def send(self, line: str) -> str:
         """Send ``line`` to the story, run to its next prompt and return the printed text.
@@ -167,10 +178,11 @@ class Interpreter:
         """
         self.require_open()
         self._containment.upper_text = None
-        typed = keypress(line) if self.prompt == "key" else line.encode("ascii")
+        typed = keypress(line) if self.prompt == "key" else self._characters.encoded(line)
+        self._printed = b""
         text: bytes = self._library.step(typed + b"\n")
         self._show_status_line()
-        return text.decode("ascii" if text.isascii() else "cp1252", "replace")
+        return self._characters.decoded(self._printed or text)
 
     @contextmanager
     def trying(self) -> Iterator[Snapshot]:
@@ -195,7 +207,7 @@ class Interpreter:
             library.getRngA(),
             library.getRngInterval(),
             library.getRngCounter(),
-            self._containment.upper_lines,
+            self._containment.screen,
         )
         text: bytes = library.get_narrative_text()
         return Snapshot(bytes(self.memory), self._stack.raw, registers, text, self._containment.status_line)
@@ -217,7 +229,7 @@ class Interpreter:
         ):
             raise GameError("The saved state does not fit the story.")
         self._containment.resume()
-        self._containment.upper_lines = registers.upper_lines
+        self._containment.screen = registers.screen
         library.setRAM(snapshot.memory)
         library.setStack(snapshot.stack)
         library.setRng(registers.rng, registers.rng_interval, registers.rng_counter)
@@ -238,7 +250,38 @@ class Interpreter:
     def _show_status_line(self) -> None:
         """Pass the status line, which was removed from the text, to Jericho: some profiles read the score from it."""
         if self.known and self._containment.status_line:
-            self._library.clean_observation(ctypes.create_string_buffer(b"\n\n" + self._containment.status_line))
+            self._clean(b"\n\n" + self._containment.status_line)
+
+    def _intercept_cleaning(self) -> Callable[[bytes], object]:
+        """Keep each text as it is before Jericho's profile cuts it, and return the function that cuts.
+
+        The last word, which the interpreter still holds in its buffer at a prompt, is added. Up to version 3 the
+        profile removes the status line, which would be mistaken for text; from version 4 on it may remove text, so that
+        it receives a copy, from which some profiles read the score.
+        """
+        library = self._library
+        at = ctypes.c_int.in_dll(library, "ROM_IDX").value
+        table = (ctypes.c_void_p * (at + 1)).in_dll(library, "clean_observation_fns")
+        original = _Cleaner(table[at] or 0)
+        has_status_line = self.version <= _LAST_VERSION_WITH_STATUS_LINE
+
+        def clean(text: bytes) -> None:
+            """Pass a copy of ``text`` to the profile, which may write two bytes in front of it."""
+            copy = ctypes.create_string_buffer(b"\0\0" + text)
+            original(ctypes.addressof(copy) + 2)
+
+        def keep(address: int) -> int:
+            library.flush_buffer()
+            self._printed = library.dumb_get_screen()
+            if not has_status_line:
+                clean(self._printed)
+                return address
+            rest: int = original(address)
+            return rest
+
+        self._kept_alive = _Cleaner(keep)
+        table[at] = ctypes.cast(self._kept_alive, ctypes.c_void_p).value
+        return clean
 
     @property
     def prompt(self) -> Prompt:

@@ -204,6 +204,21 @@ _LONGEST_ABBREVIATION = 128
 """Bytes after which an abbreviation is considered corrupt and cut off."""
 
 
+def unicode_table(story: Story) -> tuple[int, str]:
+    """Return the address and the characters of the story's Unicode table, or 0 and ``""`` if it has none.
+
+    The table replaces the standard characters from code 155 on (Z-Machine Standard 1.1 §3.8.5.4).
+    """
+    content = story.content
+    extension = read_word(content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
+    if extension and read_word(content, extension) >= _UNICODE_TABLE_WORD:
+        address = read_word(content, extension + 2 * _UNICODE_TABLE_WORD)
+        if 0 < address < len(content):
+            words = range(address + 1, address + 1 + 2 * content[address], 2)
+            return address, "".join(chr(read_word(content, at)) for at in words)
+    return 0, ""
+
+
 class TextDecoder:
     """Decodes the strings of one story (Z-Machine Standard 1.1 §3).
 
@@ -215,13 +230,7 @@ class TextDecoder:
         self._abbreviations = story.abbreviations
         self._abbreviation_chars = range(1, {1: 1, 2: 2}.get(story.version, 4))
         self._has_locks = story.version in (1, 2)
-        self._extra = _EXTRA_CHARACTERS
-        extension = read_word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
-        if extension and read_word(story.content, extension) >= _UNICODE_TABLE_WORD:
-            table = read_word(story.content, extension + 2 * _UNICODE_TABLE_WORD)
-            if 0 < table < len(story.content):
-                end = table + 1 + 2 * story.content[table]
-                self._extra = story.content[table + 1 : end].decode("utf-16-be", "replace")
+        self._extra = unicode_table(story)[1] or _EXTRA_CHARACTERS
         self._alphabets = self._alphabets_of(story)
 
     def decode(self, address: int, length: int) -> str:

@@ -61,6 +61,7 @@ class Dictionary:
     verbs: verbs without ``session_verbs``
     session_verbs: verbs marked as concerning only the session, such as ``save``
     by_infocom: whether the flags are those of Infocom's compiler
+    accented: the letters beyond ASCII in the words
     """
 
     letters: int
@@ -72,6 +73,7 @@ class Dictionary:
     moves: tuple[str, ...]
     session_verbs: tuple[str, ...]
     by_infocom: bool
+    accented: frozenset[str]
 
     @classmethod
     def of(cls, story: Story) -> Dictionary:
@@ -99,6 +101,7 @@ class Dictionary:
             moves=tuple(word for word in directions if word not in _COMPASS_ABBREVIATED),
             session_verbs=having(flags.meta),
             by_infocom=flags is _INFOCOM,
+            accented=frozenset(letter for word in words if not word.isascii() for letter in word if letter > "\x7f"),
         )
 
     def known_words(self, texts: Iterable[str]) -> dict[str, str]:

@@ -123,6 +123,7 @@ LOOK = "Bedroom\nA bed stands here.\n\nYou can see a lamp here."
         ("Bedroom\n\nIt is late", LOOK, "Bedroom"),
         ("A Sign\n\nNo entry", LOOK, None),
         ("You are back in the\nBedroom\nagain.", LOOK, None),
+        ("\xc9glise\nUn autel.", "\xc9glise\nUn autel.", "\xc9glise"),
         ("Time passes.", "Time passes.", None),
         ("", "", None),
     ],
