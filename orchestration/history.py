@@ -61,7 +61,14 @@ from session.files.run_folders import (
 from session.files.shared_files import writers_besides_user
 from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
 from session.processes import program
-from session.resolved_configuration import HANDED_OVER, changed, keep_budgets, kept_budgets, require_named
+from session.resolved_configuration import (
+    HANDED_OVER,
+    changed,
+    keep_budgets,
+    kept_budgets,
+    require_named,
+    require_usual_names,
+)
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role
@@ -101,8 +108,9 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
     """Return the configuration ``then`` of the run in ``folder`` with the keys of ``now`` for the run's own servers.
 
     Raises ``ConfigurationError`` if there is a key and another user could have changed the URL it would be sent to, or
-    if ``now`` does not contain that URL.
+    if ``now`` does not contain that URL. Also raises it if the run writes files of unusual kinds that ``now`` lacks.
     """
+    require_usual_names(then, now, folder)
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
         return then

@@ -27,6 +27,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     SecretStr,
+    WithJsonSchema,
 )
 from pydantic_core import PydanticKnownError
 
@@ -65,7 +66,7 @@ def _from_json(value: object) -> object:
 def _in_folder(value: object) -> object:
     if not isinstance(value, str | Path):
         return value
-    files = {path.stem: str(path) for path in sorted(Path(value).expanduser().glob("*.md"))}
+    files = {path.stem: str(path) for path in sorted(_expanded(value).glob("*.md"))}
     if not files:
         raise ValueError(f"{value} is not a folder with .md files; a single file is set by its name, as prompts.agent")
     return files
@@ -74,12 +75,12 @@ def _in_folder(value: object) -> object:
 def _from_file(value: object) -> object:
     if not isinstance(value, str | Path):
         return value
-    path = Path(value).expanduser().resolve()
+    path = _expanded(value).resolve()
     if path.suffix != ".md" or not path.is_file():  # a configuration from elsewhere must not have other files sent
         raise ValueError(f"{value} is not an existing .md file")
     try:
         content = path.read_bytes()
-        return {"file": str(value), "sha256": sha256(content).hexdigest(), "text": content.decode()}
+        return {"file": str(value), "sha256": sha256(content).hexdigest(), "text": content.decode("utf-8-sig")}
     except OSError as error:
         raise ValueError(f"cannot read {value}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -109,14 +110,26 @@ def _check_address(address: str) -> str:
     return address
 
 
-def _expanded(path: object) -> object:
+def _expanded(path: str | Path) -> Path:
     stripped = path.strip() if isinstance(path, str) else path
     if stripped == "":
         raise ValueError("expected a path, not an empty text")
+    if "\0" in str(stripped):
+        raise ValueError("a path must not contain a null character")
     try:
-        return Path(stripped).expanduser() if isinstance(stripped, str | Path) else path
+        return Path(stripped).expanduser()
     except RuntimeError as error:
         raise ValueError("the home folder for ~ is not known") from error
+
+
+def _expanded_if_path(path: object) -> object:
+    return _expanded(path) if isinstance(path, str | Path) else path
+
+
+def _check_model(name: str) -> str:
+    if is_model_file(name):
+        _expanded(name)
+    return name
 
 
 def _check_file_name(name: str) -> str:
@@ -142,9 +155,10 @@ def _in_seconds(value: object) -> object:
 Assistance = Literal["valid-actions", "fresh-actions", "proven-routes"]
 Engine = Literal["openai", "embedded"]
 Text = Annotated[str, Field(min_length=1)]
-FileName = Annotated[Text, AfterValidator(_check_file_name)]
+FileName = Annotated[Text, AfterValidator(_check_file_name), WithJsonSchema({"type": "string", "format": "file name"})]
+Model = Annotated[Text, AfterValidator(_check_model), WithJsonSchema({"type": "string", "format": "model"})]
 Key = Annotated[SecretStr, AfterValidator(_check_key)]
-Address = Annotated[str, AfterValidator(_check_address)]
+Address = Annotated[str, AfterValidator(_check_address), WithJsonSchema({"type": "string", "format": "URL"})]
 
 
 def _named_or_counted(value: object) -> object:
@@ -161,7 +175,7 @@ def _named_or_counted(value: object) -> object:
     return number
 
 
-AnyPath = Annotated[Path, BeforeValidator(_expanded)]
+AnyPath = Annotated[Path, BeforeValidator(_expanded_if_path)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
 Json = BeforeValidator(_from_json)  # as the environment and the command line can write a table
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
@@ -445,13 +459,13 @@ class GameConfiguration(Options):
     knowledge_file: FileName = Field("knowledgebase.md", description="file of knowledge, in the work folder")
     map_state_file: FileName = Field("map_state.json", description="file of the map, in the work folder")
 
-    agent_model: Text | None = Field(
+    agent_model: Model | None = Field(
         None, description="model of the agent, a .gguf file, or hf:OWNER/REPO; unset: the server's first"
     )
-    critic_model: Text | None = Field(None, description="model of the critic; unset: the agent's")
-    info_ext_model: Text | None = Field(None, description="model of the extractor; unset: the agent's")
-    analysis_model: Text | None = Field(None, description="model for objectives and knowledge; unset: the agent's")
-    memory_model: Text | None = Field(None, description="model for memories; unset: the extractor's")
+    critic_model: Model | None = Field(None, description="model of the critic; unset: the agent's")
+    info_ext_model: Model | None = Field(None, description="model of the extractor; unset: the agent's")
+    analysis_model: Model | None = Field(None, description="model for objectives and knowledge; unset: the agent's")
+    memory_model: Model | None = Field(None, description="model for memories; unset: the extractor's")
     agent_sampling: Sampling = Sampling()
     critic_sampling: Sampling = Sampling()
     info_ext_sampling: Sampling = Sampling()

@@ -7,6 +7,7 @@ environment too.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError
@@ -34,6 +35,14 @@ OF_SERVERS = frozenset({"base_url", "api_key"})
 TABLES = frozenset({"prompts"})
 """Options whose entries can be set one by one."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
+DEEPEST = 100
+"""Levels of tables and lists in a TOML file, far more than an option has."""
+_MOST_DOTS = 1000
+"""Between two equals signs of a line: the parser needs memory by the square of the parts of a dotted key."""
+_OURS = re.compile(rf"^\s*(?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b", re.MULTILINE)
+_BITS = 63
+_TOO_MUCH = f"a number of more than 64 bits, or more than {DEEPEST} tables or lists in each other"
+_QUOTED = re.compile(r"=\s*['\"]")
 
 
 class Options(BaseModel):
@@ -66,6 +75,11 @@ class Option:
     def secret(self) -> bool:
         """Whether its value must not be shown."""
         return any(kind.get("writeOnly", False) for kind in (self.schema, *self.schema.get("anyOf", ())))
+
+    @property
+    def format(self) -> str:
+        """What its text is the name of: path, file name, model or URL; "" for other values."""
+        return next((kind["format"] for kind in (self.schema, *self.schema.get("anyOf", ())) if "format" in kind), "")
 
     def value_in(self, root: Options) -> object:
         """Return the option's value in a tree of groups."""
@@ -125,6 +139,20 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
         name = next(name for name in chosen if place == name or place.startswith(f"{name}."))
         setting = replace(chosen[name], key=chosen[name].key + place.removeprefix(name))
         raise ConfigurationError(f"{setting.origin}: {message}".replace(": Input should", " should")) from error
+
+
+def files_of(root: type[Options], settings: Iterable[Setting]) -> dict[str, Path | None]:
+    """Return the file of each option, ``None`` for another source. Entries of ``TABLES`` have their own."""
+    known = {*(option.name for option in options_of(root)), *root.aliases}
+    files: dict[str, Path | None] = {}
+    for leaf in (leaf for setting in settings for leaf in _leaves(setting, known)):
+        name = root.aliases.get(leaf.name, leaf.name)
+        names = [name]
+        if name in TABLES:
+            files = {other: file for other, file in files.items() if other.partition(".")[0] != name}
+            names = [f"{name}.{entry}" for entry in leaf.value] if isinstance(leaf.value, dict) else [name]
+        files |= dict.fromkeys(names, leaf.file)
+    return files
 
 
 def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, object]:
@@ -206,8 +234,7 @@ def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], c
     env_file = cwd / ".env"
     if env_file.is_file():
         text, writers = _read(env_file)
-        values = dotenv_values(stream=StringIO(text), interpolate=False)
-        yield from _checked(_from_environment(values, f"in {env_file}", env_file), writers)
+        yield from _checked(_from_environment(_env_values(env_file, text), f"in {env_file}", env_file), writers)
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
@@ -239,6 +266,36 @@ def _checked(settings: Iterable[Setting], writers: str) -> Iterator[Setting]:
         yield setting
 
 
+def _env_values(path: Path, text: str) -> dict[str, str]:
+    """Return the program's variables in a ``.env`` file. The lines of other programs are ignored.
+
+    Raises ``ConfigurationError`` with the line for a variable without a value or with two of them, and for a quote that
+    is not closed: it may contain a variable of the program.
+    """
+    lines: dict[str, int] = {}
+    values: dict[str, str] = {}
+    for binding in parse_stream(StringIO(text)):
+        written, key, value = binding.original.string.lstrip(), binding.key, binding.value
+        line = binding.original.line + binding.original.string[: -len(written) or None].count("\n")
+        is_ours = bool(_OURS.match(written))
+        if binding.error and (is_ours or _QUOTED.search(written)):
+            problem = "expected NAME=VALUE, with a quote on both sides of the value or on none"
+        elif is_ours and value is None and key not in values:
+            problem = f"{key} has no value; expected {key}=VALUE"
+        elif is_ours and value and value[-1] in "'\"" and not _QUOTED.search(written):
+            problem = f"the value of {key} ends with a quote and does not begin with one"
+        elif is_ours and value is not None and key in values:
+            problem = f"{key} is set in line {lines[key]} already"
+        elif value and "\n" in value and (_OURS.search(value) or is_ours):
+            problem = f"the quote before the value of {key} is closed only in a later line"
+        else:
+            if is_ours and key is not None and value is not None:
+                lines[key], values[key] = line, value
+            continue
+        raise ConfigurationError(f"{path}, line {line}: {problem}")
+    return values
+
+
 def _from_environment(environ: Mapping[str, str | None], source: str, file: Path | None = None) -> Iterator[Setting]:
     for key, name in WELL_KNOWN.items():
         if environ.get(key):
@@ -249,12 +306,18 @@ def _from_environment(environ: Mapping[str, str | None], source: str, file: Path
 
 
 def _from_toml(path: Path, text: str) -> Iterator[Setting]:
+    if any(part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")):
+        raise ConfigurationError(f"{path}: {_TOO_MUCH}")
     try:
         document: dict[str, object] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         last_line = f"at line {text.count(chr(10)) + 1}, the last one"
         message = str(error).replace("at end of document", last_line)
+        if not isinstance(error, tomllib.TOMLDecodeError):
+            message = _TOO_MUCH
         raise ConfigurationError(f"{path} is not TOML: {message}") from error
+    if _is_excessive(document):
+        raise ConfigurationError(f"{path}: {_TOO_MUCH}")
     tool = document.get("tool")
     if isinstance(tool, dict) and "zorkgpt" in tool:
         table, prefix = tool["zorkgpt"], "tool.zorkgpt."
@@ -266,10 +329,21 @@ def _from_toml(path: Path, text: str) -> Iterator[Setting]:
         yield Setting(key, value, prefix + key, f"in {path}", path)
 
 
+def _is_excessive(document: object) -> bool:
+    """Return whether a document has a number of more than 64 bits, or more than ``DEEPEST`` levels."""
+    level = [document]
+    for _ in range(DEEPEST + 1):
+        if any(isinstance(each, int) and each.bit_length() > _BITS for each in level):
+            return True
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [value for values in inner for value in values]
+    return bool(level)
+
+
 def _read(path: Path) -> tuple[str, str]:
     """Return the text of a file, and the other users who can write it, in words."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             return file.read(), writers_besides_user(os.fstat(file.fileno()))
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error

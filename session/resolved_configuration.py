@@ -1,7 +1,8 @@
-"""Resolves the configuration, limits the options that a run may change, and the URLs that keys are sent to.
+"""Resolves the configuration, and limits what files of a folder may set and what a run may change.
 
-Keys are sent to URLs that the user gave, or that come from a file with its own key or from a trusted file. A file may
-be part of a downloaded folder, such as a clone or an archive: its owner is then the user, but its author is not.
+A file may be part of a downloaded folder, such as a clone or an archive: its owner is then the user, but its author is
+not. Unless it is trusted, it names only paths within its folder (``LIMITS``), and keys are sent to its URLs only if it
+has its own key.
 
 A run may change its models, servers and sampling, but not its prompts or the story. The one exception is a run of a
 human player that a model takes over.
@@ -10,7 +11,9 @@ human player that a model takes over.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from hashlib import sha256
@@ -27,12 +30,13 @@ from session.errors import ConfigurationError, StoreError, first_problem, report
 from session.events import OptionValue
 from session.files.shared_files import read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
-from session.model_files import is_large
-from session.options import Options, Setting, options_of, resolve, settings_from
+from session.model_files import HUB, is_large
+from session.options import PREFIX, Option, Options, Setting, files_of, options_of, resolve, settings_from
 from session.processes import program
 from session.values import ROLES
 
 _ADDRESS = "llm.base_url"
+_WORKDIR = "zork_game_workdir"
 BUDGETS = "budgets.json"
 
 
@@ -44,6 +48,70 @@ def is_loopback(host: str | None) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a file that came with a folder, and the record of a run, may set for the options of one kind.
+
+    from_folder, recorded: in words, for docs/configuration.md
+    """
+
+    from_folder: str
+    recorded: str
+
+
+WORK_FOLDER, STORY, FILE_NAME, MODEL, PROMPTS, URL, KEY, FIELDS = (
+    "work folder",
+    "story file",
+    "file name",
+    "model",
+    "prompts",
+    "URL",
+    "key",
+    "fields of requests",
+)
+LIMITS: Mapping[str, Limit] = {
+    WORK_FOLDER: Limit("a path within the file's folder", "not used: the folder in which the run is"),
+    STORY: Limit("a path within the file's folder", "any path, if the story there has the run's digest"),
+    FILE_NAME: Limit(
+        "a name with the ending of the default, if the work folder is within the file's folder",
+        "a name with the ending of the default; another one only if your own options have it, too",
+    ),
+    MODEL: Limit("a name at a server, `hf:OWNER/REPO`, or a `.gguf` file within the file's folder", "any"),
+    PROMPTS: Limit("`.md` files within the file's folder", "the texts; no file is read"),
+    URL: Limit(
+        "any; your key is sent there only if it is of this machine",
+        "any; your key is sent there only if it is of this machine, or if your own options name the URL, too",
+    ),
+    KEY: Limit("any", "none: a run stores no key"),
+    FIELDS: Limit("any, unless a key from elsewhere is sent along", "any"),
+}
+"""By kind of option. Options of no kind here may be set by every source."""
+
+
+def limited_kind(option: Option) -> str:
+    """Return the key of the option in ``LIMITS``; "" if every source may set it."""
+    if option.name == "prompts":
+        return PROMPTS
+    if option.secret:
+        return KEY
+    if option.name.endswith(".extra_body"):
+        return FIELDS
+    if option.format == "path":
+        return WORK_FOLDER if option.name == _WORKDIR else STORY
+    return option.format
+
+
+@cache
+def _of_kind(kind: str) -> tuple[str, ...]:
+    return tuple(option.name for option in options_of(GameConfiguration) if limited_kind(option) == kind)
+
+
+def _has_usual_ending(option: str, name: str) -> bool:
+    """Return whether a file name is visible and has the ending of the option's default."""
+    usual = Path(attrgetter(option)(GameConfiguration()))
+    return Path(name).suffix == usual.suffix and not name.startswith(".")
 
 
 def require_named(configuration: GameConfiguration, now: GameConfiguration, folder: Path) -> None:
@@ -62,11 +130,27 @@ def require_named(configuration: GameConfiguration, now: GameConfiguration, fold
             )
 
 
+def require_usual_names(configuration: GameConfiguration, now: GameConfiguration, folder: Path) -> None:
+    """Raise ``ConfigurationError`` if a run writes a file of an unusual kind that the present configuration lacks.
+
+    folder: of the run, which may have been unpacked into a folder with other files of that name
+    """
+    for option in _of_kind(FILE_NAME):
+        name = attrgetter(option)(configuration)
+        if not _has_usual_ending(option, name) and name != attrgetter(option)(now):
+            variable = f"{PREFIX}{option.upper().replace('.', '__')}"
+            raise ConfigurationError(
+                f"the run of {folder} has {option} = {name}, which is not the name of such a file; "
+                f"if it is your own run, set {variable}={name} in the environment"
+            )
+
+
 def trust(file: Path) -> None:
-    """Trust the URLs in a file as long as its content does not change. Raises ``StoreError``."""
+    """Trust the URLs and paths in a file as long as its content does not change. Raises ``StoreError``."""
     store = _store()
-    store.parent.mkdir(parents=True, exist_ok=True)
-    trusted = {**_trusted(), str(file.resolve()): _digest(file)}
+    with reported_as(f"{store} cannot be written"):
+        store.parent.mkdir(parents=True, exist_ok=True)
+    trusted = {**_trusted(), _place(file): _digest(file)}
     write_atomically(store, json.dumps(trusted, indent=2).encode(), mode=0o600)
 
 
@@ -89,9 +173,20 @@ def _store() -> Path:
 def _trusted() -> dict[str, str]:
     try:
         content = json.loads(_store().read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _place(file: Path) -> str:
+    """Return where the file is. Of a link it is where the link is: a downloaded folder may have one to any file."""
+    return str(file.parent.resolve() / file.name)
+
+
+def _is_users_own(file: Path, home: str | None) -> bool:
+    """Return whether a file is in the home folder itself, or is trusted as it is."""
+    is_home = home is not None and file.parent.resolve() == Path(home).resolve()
+    return is_home or _trusted().get(_place(file)) == _digest(file)
 
 
 def _digest(file: Path) -> str:
@@ -164,28 +259,81 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     overrides: values by dotted name, from the command line; ``None`` means not given
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
     ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, defaults.
-    Raises ``ConfigurationError``, also if a key would be sent to a URL from another file that is not trusted. A
-    file directly in the home folder is the user's own.
+    Raises ``ConfigurationError``, also if a file breaks its ``LIMITS``. A file directly in the home folder has none.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
-    files = {name: setting.file for name, setting in chosen.items() if setting.file}
     agent = configuration.role("agent")
     if agent.engine == "embedded" and not (agent.model and is_large(agent.model)):
         profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
         configuration, chosen = resolve(GameConfiguration, [*profile, *lowest_first])
-    home = environ.get("HOME")
+    files = files_of(GameConfiguration, lowest_first)
+    foreign = {file for file in files.values() if file and not _is_users_own(file, environ.get("HOME"))}
+    _require_own_keys(configuration, files, foreign)
+    for option, file in {_WORKDIR: min(foreign, default=None), **files}.items():
+        if file in foreign:
+            _require_own_paths(configuration, option, file, cwd)
+    return ResolvedConfiguration(configuration, {name: setting.origin for name, setting in chosen.items()})
+
+
+def _trusting(file: Path) -> str:
+    return f"{program()} config trust {shlex.quote(str(file))} allows it"
+
+
+def _require_own_keys(
+    configuration: GameConfiguration, files: Mapping[str, Path | None], foreign: Collection[Path]
+) -> None:
+    """Raise ``ConfigurationError`` if a key would be sent to a URL, or with fields, from a foreign file without it."""
     for address, key in _pairs(configuration):
         file = files.get(address)
-        if file is None or file == files.get(key):
-            continue
-        is_users = home is not None and file.parent.resolve() == Path(home).resolve()
-        if not is_users and _trusted().get(str(file.resolve())) != _digest(file):
+        if file is not None and file in foreign and file != files.get(key):
             raise ConfigurationError(
                 f"{file} gives {address}, and {key} comes from elsewhere: no key is sent to an address that may have "
-                f"come with a folder; {program()} config trust {file} allows it"
+                f"come with a folder; {_trusting(file)}"
             )
-    return ResolvedConfiguration(configuration, {name: setting.origin for name, setting in chosen.items()})
+    for option in _of_kind(FIELDS):
+        file = files.get(option)
+        other = next((key for key in _of_kind(KEY) if key in files and files[key] != file), None)
+        if file is not None and file in foreign and other:
+            raise ConfigurationError(
+                f"{file} gives {option}, and {other} comes from elsewhere: a field can make a server pass the key on; "
+                f"{_trusting(file)}"
+            )
+
+
+def _require_own_paths(configuration: GameConfiguration, option: str, file: Path, cwd: Path) -> None:
+    """Raise ``ConfigurationError`` if an option of a foreign file leads out of its folder.
+
+    The work folder is checked even if no source names it: it may be a link that came with the folder.
+    """
+    group, _, entry = option.partition(".")
+    if group == PROMPTS:
+        paths = [Path(prompt.file) for name, prompt in configuration.prompts.items() if entry in {"", name}]
+    else:
+        value = attrgetter(option)(configuration)
+        is_name = option in _of_kind(FILE_NAME)
+        if is_name and not _has_usual_ending(option, value):
+            usual = attrgetter(option)(GameConfiguration())
+            raise ConfigurationError(
+                f"{file} gives {option} = {value}, and it may have come with the folder: then the name must be one "
+                f"such as {usual}, with that ending; {_trusting(file)}"
+            )
+        is_path = option in (*_of_kind(WORK_FOLDER), *_of_kind(STORY)) or (
+            option in _of_kind(MODEL) and value.endswith(".gguf") and not value.startswith(HUB)
+        )
+        paths = [configuration.zork_game_workdir / value] if is_name else [Path(value)] if is_path else []
+    for path in (cwd / path.expanduser() for path in paths):
+        if not _is_within(path, file.parent):
+            raise ConfigurationError(
+                f"{option} is {path}, which is not a visible path within {file.parent}: {file} may have come with the "
+                f"folder, and then names nothing outside; {_trusting(file)}"
+            )
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Return whether a path, with all links followed, is in the folder or below, and in no hidden folder of it."""
+    real, top = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    return real.is_relative_to(top) and not any(part.startswith(".") for part in real.relative_to(top).parts)
 
 
 def keep_budgets(run: Path, budgets: BudgetOptions) -> None:

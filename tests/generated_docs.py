@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
 from session.options import options_of
+from session.resolved_configuration import LIMITS, limited_kind
 from tests.fixtures.command_line import COMMAND, environment
 from zorkgpt.cli.commands.setup import as_text
 from zorkgpt.cli.main import app
@@ -34,6 +35,7 @@ _MEASURED = ("model calls", "prompt tokens")
 _ABLATE = re.compile(r"^(?:\$ )?zorkgpt (ablate (?:.*\\\n)*.*)$", re.MULTILINE)
 _DRY_RUN = re.compile(r"^STORY  .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
+_LIMITS = re.compile(r"^\| Options \|.*(?:\n\|.*)+\n", re.MULTILINE)
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 _KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false", "string": "text", "object": "table"}
 
@@ -44,7 +46,7 @@ def pages() -> dict[Path, str]:
     configuration = CONFIGURATION.read_text(encoding="utf-8")
     return {
         COMMANDS: "\n".join([_HEAD, *map(_section, commands())]),
-        CONFIGURATION: _TABLE.sub(lambda _: _options() + "\n", configuration),
+        CONFIGURATION: _LIMITS.sub(lambda _: _limits() + "\n", _TABLE.sub(lambda _: _options() + "\n", configuration)),
         MODELS: _with_figures(MODELS.read_text(encoding="utf-8"), PERFORMANCE.read_text(encoding="utf-8")),
     }
 
@@ -74,6 +76,17 @@ def _options() -> str:
         default = as_text(option.schema.get("default"))
         shown_default = f"`{default}`" if default != "-" else ""
         lines.append(f"| `{option.name}` | {_kind(option.schema)} | {shown_default} | {option.schema['description']} |")
+    return "\n".join(lines)
+
+
+def _limits() -> str:
+    """What files of a folder and recorded runs may set, as a table in Markdown."""
+    lines = ["| Options | File in the current folder or above | Manifest and journal of a run |", "|---|---|---|"]
+    for kind, limit in LIMITS.items():
+        names = ", ".join(
+            f"`{option.name}`" for option in options_of(GameConfiguration) if limited_kind(option) == kind
+        )
+        lines.append(f"| {names} | {limit.from_folder} | {limit.recorded} |")
     return "\n".join(lines)
 
 

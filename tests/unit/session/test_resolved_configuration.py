@@ -10,12 +10,16 @@ from pydantic import SecretStr
 
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import BudgetOptions, GameConfiguration
+from session.options import options_of
 from session.resolved_configuration import (
+    LIMITS,
     ResolvedConfiguration,
     keep_budgets,
     kept_budgets,
+    limited_kind,
     load_configuration,
     require_named,
+    require_usual_names,
     trust,
 )
 from session.values import Seed
@@ -97,7 +101,8 @@ class TestEnvironment:
 
     def test_other_lines_of_a_dotenv_file_are_ignored_and_a_dollar_sign_stays(self, tmp_path: Path) -> None:
         (tmp_path / ".env").write_text(
-            "DATABASE=x\nexport ZORKGPT_GAME__SEED='9' # nine\nZORKGPT_LLM__API_KEY=a${HOME}b\n"
+            "DATABASE=x\nDATABASE=y\nif [ x ]; then\nPEM='a\nb'\nNAME\n"
+            "ZORKGPT_GAME__SEED='9' # it's nine\nexport ZORKGPT_GAME__SEED\nZORKGPT_LLM__API_KEY=a${HOME}b\n"
         )
         resolved = load_configuration({}, {}, tmp_path)
         assert (_seed(resolved)[0], _revealed(resolved.configuration.llm.api_key)) == (9, "a${HOME}b")
@@ -141,9 +146,29 @@ class TestFromToml:
         project.write_text("[project]\nname = 'x'\n[tool.ruff]\nline-length = 80\n")
         assert GameConfiguration.from_toml(project) == GameConfiguration()
 
+    @pytest.mark.parametrize("name", ["zorkgpt.toml", "pyproject.toml", ".env"])
+    def test_a_byte_order_mark_is_accepted(self, tmp_path: Path, name: str) -> None:
+        text = {"zorkgpt.toml": "game.seed = 8\r\n", "pyproject.toml": "[tool.zorkgpt]\r\ngame.seed = 8\r\n"}
+        (tmp_path / name).write_bytes(f"\ufeff{text.get(name, 'ZORKGPT_GAME__SEED=8')}".encode())
+        assert _seed(load_configuration({}, {}, tmp_path))[0] == 8
+
     @pytest.mark.parametrize(
         ("content", "message"),
         [
+            *(
+                (text.encode(), "FILE.*: a number of more than 64 bits, or more than 100 tables or lists in each other")
+                for text in (
+                    f"x = {'[' * 100_000}{']' * 100_000}",
+                    f"x = {'{a=' * 100_000}1{'}' * 100_000}",
+                    f"[{'a.' * 100_000}a]",
+                    f"{'a.' * 100_000}a = 1",
+                    f"x = {{{'a.' * 900}a = 1}}",
+                    f"llm.agent.extra_body.x = {'[' * 150}{']' * 150}",
+                    f"game.seed = {'9' * 100_000}",
+                    f"game.seed = 0x{'f' * 100_000}",
+                    f"game.time_limit = {'9' * 400}",
+                )
+            ),
             (None, "cannot read FILE: No such file"),
             (b"a = 1\nb = = 2\n", "FILE is not TOML: .*line 2"),
             (b"a = 1\nb = [1,\n", "FILE is not TOML: .*line 3, the last one"),
@@ -178,6 +203,13 @@ class TestErrors:
             ("game.seed = 0", "game.seed in FILE should be greater than 0"),
             ("game.seed = {a = 1}", "game.seed in FILE should be a valid integer"),
             ("critic.mode = 'all'", "critic.mode in FILE should be 'object_tree', 'hybrid' or 'llm'"),
+            (
+                "zork_game_workdir = 'a\\u0000'".replace("'", '"'),
+                "zork_game_workdir in FILE: a path must not contain a null",
+            ),
+            ("prompts.agent = '~no-such-user/a.md'", "prompts.agent in FILE: the home folder for ~ is not known"),
+            ("prompts = '~no-such-user/a'", "prompts in FILE: the home folder for ~ is not known"),
+            ("agent_model = '~no-such-user/m.gguf'", "agent_model in FILE: the home folder for ~ is not known"),
             ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
             ("assist = ['magic']", "assist in FILE should be 'valid-actions', 'fresh-actions' or 'proven-routes'"),
             ("llm.base_url = 'host'", "llm.base_url in FILE: expected a URL such as http://localhost:8080/v1"),
@@ -201,6 +233,18 @@ class TestErrors:
         for content, message in (
             (b"ZORKGPT_LLM__TIMEOUT=soon\n", f"ZORKGPT_LLM__TIMEOUT in {file} should be a valid number"),
             (b"ZORKGPT_AGENT_MODEL=\xff\n", f"{file} is not UTF-8: "),
+            (b"\n# mine\nZORKGPT_AGENT_MODEL='m\n", f"{file}, line 3: expected NAME=VALUE, with a quote on both"),
+            (b'ZORKGPT_AGENT_MODEL="m" n\n', f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
+            (b"ZORKGPT_AGENT_MODEL: m\n", f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
+            (b'A="b\nOPENAI_API_KEY=x\nC="d"\n', f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
+            (b'A="b\nOPENAI_API_KEY=x\nC="\n', f"{file}, line 1: the quote before the value of A is closed only"),
+            (b'ZORKGPT_AGENT_MODEL="m\n"\n', f"{file}, line 1: the quote before the value of ZORKGPT_AGENT_MODEL is"),
+            (b'ZORKGPT_AGENT_MODEL=m"\n', f"{file}, line 1: the value of ZORKGPT_AGENT_MODEL ends with a quote"),
+            (b"A=1\n\nexport ZORKGPT_AGENT_MODEL\n", f"{file}, line 3: ZORKGPT_AGENT_MODEL has no value"),
+            (
+                b"ZORKGPT_AGENT_MODEL=m\nOPENAI_API_KEY=sk-1\nZORKGPT_AGENT_MODEL=n\n",
+                f"{file}, line 3: ZORKGPT_AGENT_MODEL is set in line 1 already",
+            ),
         ):
             file.write_bytes(content)
             assert _error({}, {}, tmp_path).startswith(message)
@@ -309,14 +353,16 @@ IN_ENVIRONMENT = {"OPENAI_API_KEY": KEY}
 
 @pytest.fixture(autouse=True)
 def _own_trust(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.setenv("HOME", str(tmp_path / "home"))
     clean_environment.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A folder from another person, with a URL in it."""
+def clone(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """The current folder, which is from another person, with a URL in it."""
     folder = tmp_path / "clone"
     folder.mkdir()
+    clean_environment.chdir(folder)
     (folder / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{THEIRS}"\n', encoding="utf-8")
     return folder
 
@@ -387,3 +433,183 @@ def test_a_run_gets_a_key_only_for_an_address_that_is_named_now(tmp_path: Path) 
     require_named(with_server("http://localhost:1/v1"), GameConfiguration(), tmp_path)
     with pytest.raises(ConfigurationError, match=rf"add --base-url {THEIRS}"):
         require_named(with_server(THEIRS), GameConfiguration(), tmp_path)
+
+
+class TestFolder:
+    """What a file that came with a folder may name."""
+
+    @pytest.mark.parametrize(
+        "url", ["http://192.168.0.7:8080/v1", "http://10.1.2.3/v1", "http://[fd00::1]/v1", "http://169.254.169.254/v1"]
+    )
+    def test_an_address_in_a_private_network_gets_no_key(self, clone: Path, url: str) -> None:
+        (clone / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{url}"\n', encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=r"gives llm\.base_url, and llm\.api_key comes from elsewhere"):
+            load_configuration({}, IN_ENVIRONMENT, clone)
+
+    def test_a_key_in_another_file_of_the_folder_is_not_the_addresss_own(self, clone: Path) -> None:
+        (clone / ".env").write_text(f"OPENAI_API_KEY={KEY}\n", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=r"gives llm\.base_url, and llm\.api_key comes from elsewhere"):
+            load_configuration({}, {}, clone)
+
+    def test_fields_of_requests_are_not_sent_with_a_key_from_elsewhere(self, clone: Path) -> None:
+        text = f'llm.base_url = "{LOCAL}"\nllm.critic.extra_body.api_base = "{THEIRS}"\n'
+        (clone / "zorkgpt.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=r"gives llm\.critic\.extra_body, and llm\.api_key comes"):
+            load_configuration({}, IN_ENVIRONMENT, clone)
+        assert load_configuration({}, {}, clone).configuration.llm.critic.extra_body == {"api_base": THEIRS}
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "zork_game_workdir = '{home}/.ssh'",
+            "zork_game_workdir = '~/.ssh'",
+            "zork_game_workdir = '..'",
+            "zork_game_workdir = 'work/../../home'",
+            "zork_game_workdir = 'out'",
+            "zork_game_workdir = 'out/deeper'",
+            "zork_game_workdir = '.git/hooks'",
+            "game.file = '{home}/story.z5'",
+            "game.file = 'out/story.z5'",
+            "critic_model = '~/models/m.gguf'",
+            "llm.memory_model = '../home/m.gguf'",
+            "prompts.agent = '{home}/agent.md'",
+            "prompts.agent = 'linked.md'",
+            "prompts = 'out'",
+            "prompts.memory = '.hidden/agent.md'",
+            "knowledge_file = 'credentials'",
+            "knowledge_file = 'knowledge.md.bak'",
+            "knowledge_file = '.md'",
+            "simple_memory.memory_file = 'authorized_keys'",
+            "simple_memory.memory_file = '.bashrc'",
+            "simple_memory.memory_file = '.notes.md'",
+            "simple_memory.memory_file = 'notes.MD'",
+            "simple_memory.memory_file = 'notes.json'",
+            "map_state_file = 'crontab'",
+            "map_state_file = 'map.md'",
+        ],
+    )
+    @pytest.mark.parametrize("name", ["zorkgpt.toml", "pyproject.toml", ".env"])
+    def test_it_names_nothing_outside_and_nothing_of_another_kind_unless_it_is_trusted(
+        self, clone: Path, tmp_path: Path, name: str, line: str
+    ) -> None:
+        home, environ = _home_beside(clone, tmp_path)
+        (clone / "zorkgpt.toml").unlink()
+        option, value = line.format(home=home).split(" = ")
+        variable = f"ZORKGPT_{option.upper().replace('.', '__')}={value}\n"
+        head = "[tool.zorkgpt]\n" if name == "pyproject.toml" else ""
+        (clone / name).write_text(variable if name == ".env" else f"{head}{option} = {value}\n", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=re.escape(f"config trust {clone / name} allows it")):
+            load_configuration(SERVED, environ, clone)
+        trust(clone / name)
+        assert load_configuration({}, environ, clone)
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            "zork_game_workdir = 'work/mine'\nsimple_memory.memory_file = 'notes.md'\nmap_state_file = 'm.json'",
+            "zork_game_workdir = 'within'\nknowledge_file = 'knowledge of it.md'",
+            "game.file = 'story.z5'\ncritic_model = 'models/m.gguf'",
+            "critic_model = 'hf:owner/repo'\nmemory_model = 'gpt-5'",
+            "prompts.agent = 'prompts/agent.md'",
+            "prompts = 'prompts'",
+        ],
+    )
+    def test_it_names_what_is_within_it(self, clone: Path, tmp_path: Path, lines: str) -> None:
+        _, environ = _home_beside(clone, tmp_path)
+        (clone / "zorkgpt.toml").write_text(lines, encoding="utf-8")
+        assert load_configuration(SERVED, environ, clone)
+
+    def test_paths_start_at_the_current_folder_and_end_within_that_of_the_file(
+        self, clone: Path, tmp_path: Path
+    ) -> None:
+        _, environ = _home_beside(clone, tmp_path)
+        (clone / ".git").mkdir()
+        (clone / "deeper").mkdir()
+        for path, is_within in (("../work", True), ("../../home", False)):
+            (clone / "zorkgpt.toml").write_text(f"zork_game_workdir = '{path}'", encoding="utf-8")
+            if is_within:
+                assert load_configuration({}, environ, clone / "deeper")
+            else:
+                with pytest.raises(ConfigurationError, match="not a visible path within"):
+                    load_configuration({}, environ, clone / "deeper")
+
+    def test_a_file_name_of_the_folder_is_not_used_in_a_work_folder_of_the_user(
+        self, clone: Path, tmp_path: Path
+    ) -> None:
+        home, environ = _home_beside(clone, tmp_path)
+        (clone / "zorkgpt.toml").write_text("knowledge_file = 'passwords.md'", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=r"knowledge_file is .*passwords\.md, which is not a visible path"):
+            load_configuration({"zork_game_workdir": home}, environ, clone)
+        assert load_configuration({"zork_game_workdir": home, "knowledge_file": "passwords.md"}, environ, clone)
+
+    def test_the_default_work_folder_is_not_used_if_it_is_a_link_out_of_the_folder(
+        self, clone: Path, tmp_path: Path
+    ) -> None:
+        home, environ = _home_beside(clone, tmp_path)
+        (clone / "game_files").symlink_to(home)
+        with pytest.raises(ConfigurationError, match=r"zork_game_workdir is .*game_files, which is not a visible path"):
+            load_configuration({}, environ, clone)
+        assert load_configuration({"zork_game_workdir": home}, environ, clone)
+        (clone / "zorkgpt.toml").unlink()
+        assert load_configuration({}, environ, clone)
+
+    def test_what_the_user_sets_is_not_limited_and_covers_only_itself(self, clone: Path, tmp_path: Path) -> None:
+        home, environ = _home_beside(clone, tmp_path)
+        text = f"zork_game_workdir = '{home}'\nprompts.agent = '{home}/agent.md'\n"
+        (clone / "zorkgpt.toml").write_text(text, encoding="utf-8")
+        own: dict[str, object] = {"zork_game_workdir": home}
+        for more in ({"prompts.agent": home / "agent.md"}, {"prompts": str(home)}):
+            assert load_configuration({**own, **more}, environ, clone)
+        with pytest.raises(ConfigurationError, match=r"prompts\.agent is "):
+            load_configuration({**own, "prompts.critic": home / "agent.md"}, environ, clone)
+        (home / "zorkgpt.toml").write_text(text + "simple_memory.memory_file = '.bashrc'\n", encoding="utf-8")
+        assert load_configuration({}, environ, home)
+
+    def test_a_link_to_a_trusted_file_is_not_trusted(self, clone: Path, tmp_path: Path) -> None:
+        home, environ = _home_beside(clone, tmp_path)
+        mine = tmp_path / "mine" / "zorkgpt.toml"
+        mine.parent.mkdir()
+        mine.write_text(f"zork_game_workdir = '{home}'", encoding="utf-8")
+        trust(mine)
+        assert load_configuration({}, environ, mine.parent)
+        (clone / "zorkgpt.toml").unlink()
+        (clone / "zorkgpt.toml").symlink_to(mine)
+        with pytest.raises(ConfigurationError, match="not a visible path within"):
+            load_configuration({}, environ, clone)
+
+    def test_every_option_that_is_free_text_has_a_limit_or_is_known_to_name_nothing(self) -> None:
+        free = {
+            option.name.rpartition(".")[2]
+            for option in options_of(GameConfiguration)
+            for kind in (option.schema, *option.schema.get("anyOf", ()))
+            if kind.get("type") == "string" and "enum" not in kind and "const" not in kind and not limited_kind(option)
+        }
+        assert free == {"reasoning_effort"}
+        assert {limited_kind(option) for option in options_of(GameConfiguration)} == {"", *LIMITS}
+
+    @pytest.mark.parametrize(
+        ("option", "name"), [("simple_memory.memory_file", ".bashrc"), ("knowledge_file", "k"), ("map_state_file", "m")]
+    )
+    def test_a_run_writes_files_of_another_kind_only_if_the_user_names_them(
+        self, tmp_path: Path, option: str, name: str
+    ) -> None:
+        *group, last = option.split(".")
+        values = {group[0]: {last: name}} if group else {last: name}
+        then = GameConfiguration.model_validate(values)
+        require_usual_names(then, then, tmp_path)
+        require_usual_names(GameConfiguration(knowledge_file="other.md"), GameConfiguration(), tmp_path)
+        with pytest.raises(ConfigurationError, match=re.escape(f"has {option} = {name}")):
+            require_usual_names(then, GameConfiguration(), tmp_path)
+
+
+def _home_beside(clone: Path, tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """Return a home folder, and the environment with it; the clone has links into it, and files of its own."""
+    home = tmp_path / "home"
+    for folder in (home / "deeper", clone / "prompts", clone / ".hidden", clone / "work"):
+        folder.mkdir(parents=True)
+    for folder in (home, clone / "prompts", clone / ".hidden"):
+        (folder / "agent.md").write_text("x", encoding="utf-8")
+    (clone / "out").symlink_to(home)
+    (clone / "linked.md").symlink_to(home / "agent.md")
+    (clone / "within").symlink_to("work")
+    return home, {"HOME": str(home)}

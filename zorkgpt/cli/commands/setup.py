@@ -50,16 +50,16 @@ def show(
 
 @config_app.command()
 def trust(
-    file: Annotated[str, typer.Argument(help="zorkgpt.toml, pyproject.toml or .env that gives an address.")],
+    file: Annotated[str, typer.Argument(help="zorkgpt.toml, pyproject.toml or .env with options.")],
 ) -> None:
-    """Let keys be sent to the addresses in a file.
+    """Let a file name paths outside its folder, and addresses that keys are sent to.
 
-    A file that came with a folder, such as a clone, gets no key before. The trust ends when the file changes.
+    A file that came with a folder, such as a clone, may do neither before. The trust ends when the file changes.
     """
     from session.resolved_configuration import trust as trust_file
 
     trust_file(Path(file))
-    print_line(f"Keys may be sent to the addresses in {file}, until it changes.")
+    print_line(f"Keys may be sent to the addresses in {file}, and its paths are used, until it changes.")
 
 
 def as_text(value: JsonValue) -> str:

@@ -37,11 +37,16 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
     ],
 )
 def test_a_need_that_is_not_met_is_status_1_with_its_mend(
-    server: MisbehavingServer, own_story: Path, arguments: tuple[str, ...], subject: str, words: str
+    server: MisbehavingServer,
+    own_story: Path,
+    clean_environment: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    subject: str,
+    words: str,
 ) -> None:
     Path("notes.txt").write_text("no story, but text that is long enough for the header of one, and longer still")
     if subject == "Run":
-        Path("zorkgpt.toml").write_text('knowledge_file = "lexicon.json"\n', encoding="utf-8")
+        clean_environment.setenv("ZORKGPT_KNOWLEDGE_FILE", "lexicon.json")
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith(f"✗ {subject} ")

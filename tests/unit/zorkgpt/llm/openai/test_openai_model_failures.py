@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
 from session.game_configuration import LanguageModelOptions, RoleOptions, Sampling
-from session.values import TokenUsage
+from session.values import ROLES, TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
     Floods,
@@ -329,6 +329,21 @@ class TestRedirect:
         with MisbehavingServer(GOOD) as server:
             server.script.appendleft(Says(307, "", {"Location": place.format(server.server_port)}))
             with model_on(server) as model, pytest.raises(ConfigurationError, match="redirects to"):
+                ask(model)
+
+    @pytest.mark.parametrize("place", ["https://models.invalid:8443/v1", "http://models.invalid:8080/v1"])
+    def test_from_the_usual_port_to_another_port_is_refused(
+        self, place: str, clean_environment: pytest.MonkeyPatch
+    ) -> None:
+        with MisbehavingServer(GOOD) as proxy:
+            proxy.script.appendleft(Says(307, "", {"Location": f"{place}/chat/completions"}))
+            clean_environment.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
+            clean_environment.setenv("https_proxy", proxy.base_url.removesuffix("/v1"))
+            settings = dict.fromkeys(ROLES, RoleOptions(model="m", base_url="http://models.invalid/v1"))
+            with (
+                OpenAIModel(settings) as model,
+                pytest.raises(ConfigurationError, match=r"http://models\.invalid redirects to"),
+            ):
                 ask(model)
 
     def test_on_the_same_host_is_followed(self) -> None:
