@@ -31,6 +31,8 @@ from session.events import (
     ModelAnswered,
     ModelFailed,
     OptionsChanged,
+    OptionValue,
+    Proposed,
     RunEnded,
     RunPaused,
     RunStarted,
@@ -73,7 +75,7 @@ from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall
-from zorkgpt.llm.stand_ins import function_in
+from zorkgpt.players.player import JUDGED_BY
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
@@ -238,41 +240,42 @@ def _require_story(manifest: Manifest, parts: Parts) -> None:
 def with_model(
     then: GameConfiguration, now: GameConfiguration, folder: Path, branch: Branch | None = None
 ) -> GameConfiguration:
-    """Return the configuration ``then`` of the run in ``folder`` with a model instead of a human player, if it has one.
+    """Return the configuration ``then`` of the run in ``folder`` with a model as the player, if it has another one.
 
-    now: contains the model, its extractor mode and the turn limit
+    now: contains the model, its extractor mode and the turn limit after a person
     branch: the turn after which the model plays; ``None`` for the latest one. Raises ``StoreError``.
     """
     if then.agent.player == "model":
         return then
-    turns = branch.turn if branch else _position(list(read_journal(folder)), 0).turns
-    values = {
+    values: dict[str, OptionValue] = {
         "agent.player": "model",
         "agent.reasoning_length": now.agent.reasoning_length,
         "extractor.mode": now.extractor.mode,
-        "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
     }
+    if JUDGED_BY[then.agent.player] == "person":
+        turns = branch.turn if branch else _position(list(read_journal(folder)), 0).turns
+        values["max_turns_per_episode"] = min(then.max_turns_per_episode, turns + now.max_turns_per_episode)
     return changed(then, values)
 
 
-OVER_MCP = " over MCP"
-"""The end of the name that a run records for a client of ``zorkgpt mcp``."""
+def with_program(then: GameConfiguration) -> GameConfiguration:
+    """Return the configuration ``then`` of a run with a Python function as the player, unless a client plays."""
+    if then.agent.player in ("function", "client"):
+        return then
+    return changed(then, {"agent.player": "function", "extractor.mode": "none"})
 
 
-def is_over_mcp(manifest: Manifest) -> bool:
-    """Return whether a client of ``zorkgpt mcp`` played the run."""
-    return function_in(manifest.model).removesuffix("()").endswith(OVER_MCP)
-
-
-def require_player(manifest: Manifest, options: Collection[str]) -> None:
-    """Raise ``ConfigurationError`` if a Python function played the run and no other player is configured."""
-    function = function_in(manifest.model)
-    if function and "agent_model" not in options:
-        way = "a function of a Python program: continue with zorkgpt.api.resume and a function"
-        if is_over_mcp(manifest):
-            way = f"a client: continue with {program()} mcp and a client"
+def require_player(manifest: Manifest, then: GameConfiguration, options: Collection[str]) -> None:
+    """Raise ``ConfigurationError`` if a program plays the run and no model is configured to continue it."""
+    ways = {
+        "function": "a function of a Python program: continue with zorkgpt.api.resume and a function",
+        "client": f"a client: continue with {program()} mcp and a client",
+        "random": "the random player: continue with the ablation that it belongs to",
+    }
+    if then.agent.player in ways and "agent_model" not in options:
         raise ConfigurationError(
-            f"run {manifest.run_id} was played by {function}, {way}, or with --model M and a model"
+            f"run {manifest.run_id} was played by {manifest.player}, {ways[then.agent.player]}, or with --model M and "
+            "a model"
         )
 
 
@@ -326,7 +329,9 @@ def open_fork(
             "run_id": new_run_id(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "configuration": before_model.without_keys(),
-            "model": parts.model.description if parts.model else manifest.model,
+            "player": parts.player.name if parts.player else manifest.player,
+            "model": parts.model.name if parts.model else manifest.model,
+            "server": parts.model.server if parts.model else manifest.server,
             "forked_from": manifest.run_id,
         }
     )
@@ -383,7 +388,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     next_turn = TurnPlayed | RunPaused | RunEnded | GameFailed
     end = at + 1
     while end < len(lines) and not isinstance(event := lines[end].event, next_turn):
-        if isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent":
+        if isinstance(event, Proposed) or (isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"):
             break
         end += 1
     if end < len(lines) and isinstance(lines[end].event, RunEnded):

@@ -27,11 +27,14 @@ from session.files.shared_files import is_plain_name, is_reserved, locked, read_
 from session.game_configuration import GameConfiguration, RoleOptions
 from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
+from session.text import EMBEDDED
 from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
+from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import PERSON, person
+from zorkgpt.players.person import Person
+from zorkgpt.players.player import JUDGED_BY, Player
 from zorkgpt.prompts.loader import check_prompts
 
 if TYPE_CHECKING:  # a run without a model needs neither client nor engine
@@ -89,13 +92,14 @@ def choose_model(
         require_prices(configuration, model.find_names())
         agent = configuration.role("agent")
         if agent.engine == "openai":
-            yield ChosenModel(model, model.describe(), waits, partial(model.try_out, "agent"))
+            tried = partial(model.try_out, "agent")
+            yield ChosenModel(model, model.names(), model.servers(), waits=waits, try_out=tried)
         else:
             is_brief = configuration.prompt_budgets.agent <= LONGEST_BRIEF_PROMPT
-            why = f"embedded, {'prompts for a small model' if is_brief else 'full prompts'}"
+            why = "prompts for a small model" if is_brief else "full prompts"
             if agent.model is None:
-                why = "embedded: no server or key is configured"
-            yield ChosenModel(model, f"{embedded[agent.model].model} ({why})", waits)
+                why = "no server or key is configured"
+            yield ChosenModel(model, embedded[agent.model].model, EMBEDDED, why, waits)
 
 
 def _require_server(options: RoleOptions) -> None:
@@ -198,12 +202,14 @@ class Parts:
     """The game, the model and the story of a run; the caller closes game and model.
 
     model: ``None`` if the run is only repeated
+    player: plays if the agent's model does not
     """
 
     game: Game
     model: ChosenModel | None
     story: ChosenStory
     vocabulary: Vocabulary
+    player: Player | None = None
     review: Review = lambda _proposal: None
 
 
@@ -212,34 +218,28 @@ def open_parts(
     configuration: GameConfiguration,
     progress: Progress | None = None,
     stop: Flag | None = None,
-    read_line: Callable[[], str] | None = None,
+    read_command: Callable[[], str | None] | None = None,
     review: Review | None = None,
 ) -> Iterator[Parts]:
     """Open the story in its own process, and the model.
 
-    read_line: returns a line that the user typed, for a human player
+    read_command: returns a line that the user typed, for a human player; ``None`` ends the episode
     Raises ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     player = configuration.agent.player
-    if player != "model" and read_line is None:
-        raise ConfigurationError(
-            f"agent.player is {player}, but this command has no terminal input to read the player's commands from"
-        )
+    is_person = JUDGED_BY[player] == "person"
+    if not (player == "model" or (is_person and read_command)):
+        lacks = "terminal input to read the player's commands from" if is_person else "such a player"
+        raise ConfigurationError(f"agent.player is {player}, but this command has no {lacks}")
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
         if review is not None:
             parts = replace(parts, review=review)
-        model = None
+        model = ChosenModel(NoModel())
         if player != "person-alone":
             model = stack.enter_context(choose_model(configuration, progress, stop))
-        if player != "model" and read_line is not None:
-            typed = person(read_line, parts.vocabulary, model.model if model else None)
-            if model is None:
-                model = ChosenModel(typed, PERSON)
-            else:
-                described = f"{PERSON}, with {model.description} to learn from it,"
-                model = ChosenModel(typed, described, model.waits)
-        yield replace(parts, model=model)
+        person = Person(read_command, parts.vocabulary) if read_command and is_person else None
+        yield replace(parts, model=model, player=person)
 
 
 @contextmanager

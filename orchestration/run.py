@@ -177,11 +177,13 @@ def assemble(
         )
 
         def turn() -> Turn:
-            return build_turn(model.in_force, model, game, learning, inputs, parts.vocabulary, parts.review)
+            player = parts.player
+            return build_turn(model.in_force, model, player, game, learning, inputs, parts.vocabulary, parts.review)
 
         def players(present: Turn) -> Turn:
+            before = model.in_force.agent.player
             model.take_changes()
-            return present if present.is_persons == (model.in_force.agent.player != "model") else turn()
+            return present if model.in_force.agent.player == before else turn()
 
         learning.get(StateManager).run = folder.name
         learning.hold(inputs, files, copies or folder / AT_START)
@@ -212,7 +214,10 @@ def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, 
         folder=str(folder),
         story=parts.game.facts,
         story_choice=parts.story.describe(),
+        player=manifest.player,
         model=manifest.model,
+        server=manifest.server,
+        model_choice=parts.model.reason if parts.model else "",
         assistance=manifest.assistance,
         episodes=len(manifest.seeds),
         max_turns=configuration.max_turns_per_episode,
@@ -234,7 +239,9 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         story_sha256=facts.sha256,
         seeds=(seed,) * episodes if seed == "jericho" else tuple(range(seed, seed + episodes)),
         first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
-        model=parts.model.description if parts.model else "none",
+        player=parts.player.name if parts.player else "",
+        model=parts.model.name if parts.model else "",
+        server=parts.model.server if parts.model else "",
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         assistance=tuple(sorted(configuration.assist)),
     )

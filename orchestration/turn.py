@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -16,21 +16,26 @@ from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from session.commands import Vocabulary, commands_of
-from session.context import AgentContext, OfferedRoute, PromptSection
-from session.errors import LanguageModelError, ZorkGPTError
+from session.context import OfferedRoute, PromptSection
+from session.errors import LanguageModelError
 from session.events import GameFailed, ProposalReviewed
 from session.files.inputs import Inputs
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
-from zorkgpt.llm.stand_ins import LEAVING
+from zorkgpt.llm.run_model import RunModel
 from zorkgpt.players.agent import Agent, ReadingAnswer
 from zorkgpt.players.critic import Critic
+from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Player, Remember, TurnContext
+from zorkgpt.players.recorded_player import RecordedPlayer
 from zorkgpt.prompts.loader import fill_prompt
 
 Review = Callable[[Proposal], ProposalReviewed | None]
 """Returns the user's decision on a proposal, ``None`` for none."""
+
+Learned = Callable[[], Sequence[PromptSection]]
+"""Returns the managers' sections of a prompt."""
 
 Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
 """Selects and orders valid actions by the number of times that each was played."""
@@ -46,12 +51,11 @@ class Turn:
         (docs/specification.md, Assistance)
     vocabulary: for splitting a line into commands; ``None`` for no splitting
     circling: makes the critic check proposals while play repeats itself
-    routes: the routes of the agent; their commands are played without a model call
-    is_persons: the user plays, without a critic
+    routes: the routes of the player; their commands are played without asking it
     """
 
     game: RestoringGame
-    agent: Agent
+    player: Agent | RecordedPlayer
     critic: Critic
     context: ContextManager
     inputs: Inputs
@@ -61,20 +65,24 @@ class Turn:
     vocabulary: Vocabulary | None = None
     routes: RouteManager | None = None
     circling: CirclingDetector | None = None
-    is_persons: bool = False
     review: Review = lambda _proposal: None
     limit: int | None = None
+    judged_by: JudgedBy = "critic"
 
-    def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
+    def play(self, state: GameState, learned: Learned = tuple) -> TurnRecord | Remember | Leave:
         """Play the next turn and return its record; the managers have not learned from it yet.
 
-        If even the last proposal cannot reach the story, the outcome of the turn is that refusal.
-        Raises ``PlayerLeft`` or ``LanguageModelError`` with the story unchanged, or ``GameError``.
+        learned: returns the managers' sections of a prompt; called only if a prompt is built
+        If even the last proposal cannot reach the story, the outcome of the turn is that refusal. If the player
+        remembers something or leaves instead, the story is unchanged, as after a ``LanguageModelError``. Raises
+        ``GameError``.
         """
         before = self.game.observation
         next_of_route = self.routes.next_proposal if self.routes else None
         if next_of_route is None:
-            attempts = list(self._attempts(before, learnt, state))
+            attempts = self._attempts(before, learned, state)
+            if isinstance(attempts, Remember | Leave):
+                return attempts
         else:
             self.game.step(next_of_route.action)
             attempts = [_JudgedProposal(next_of_route, Verdict(accepted=True, source="route"))]
@@ -103,9 +111,9 @@ class Turn:
             self.game.step(recorded.action)
 
     def _attempts(
-        self, before: Observation, learnt: Sequence[PromptSection], state: GameState
-    ) -> Iterator[_JudgedProposal]:
-        """Yield proposals with their verdicts, up to the one that was played.
+        self, before: Observation, learned: Learned, state: GameState
+    ) -> list[_JudgedProposal] | Remember | Leave:
+        """Return the proposals with their verdicts, up to the one that was played.
 
         Only the first of several commands in a line is judged and played, since the agent should see its result before
         the next. An unreachable route or location is never played; if the last proposal was one, the agent is called
@@ -113,40 +121,39 @@ class Turn:
         """
         routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self._offered(state)
-        if valid_actions and not state.turn_count:
-            valid_actions = (*(route.choice for route in routes if route.is_best), *valid_actions)
+        attempts: list[_JudgedProposal] = []
         rejections: list[Rejection] = []
         rejections_left = self.max_rejections
         while True:
-            offers_ways = rejections_left >= 0
-            context = self._agent_context(before, learnt, valid_actions, rejections, routes, offers_ways=offers_ways)
-            proposal = self.agent.propose(context)
-            if self.is_persons and proposal.action == LEAVING:
-                raise PlayerLeft
+            context = self._turn_context(
+                before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
+            )
+            proposal = self.player.propose(context)
+            if isinstance(proposal, Remember | Leave):
+                return proposal
             first = commands_of(proposal.action, self.vocabulary)[0] if self.vocabulary else proposal.action
             if first != proposal.action and not proposal.wants_way:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
-                yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
+                attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser")))
                 proposal = replace(proposal, action=first)
             review = self.inputs.get(ProposalReviewed, partial(self.review, proposal))
             if review is not None and review.played not in ("", proposal.action):
                 reason = f"{review.played!r} was typed instead."
-                yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person"))
+                attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person")))
                 proposal = Proposal(review.played)
-            proposal, verdict = self._judge(before, learnt, proposal, review)
+            proposal, verdict = self._judge(before, learned, proposal, review)
             is_refused_way = proposal.wants_way and not verdict.accepted
             if verdict.accepted or not (rejections_left > 0 or verdict.source == "person" or is_refused_way):
                 unfit = self.game.step(proposal.action).refusal
                 if unfit is None:
-                    yield _JudgedProposal(proposal, verdict)
-                    return
+                    return [*attempts, _JudgedProposal(proposal, verdict)]
                 verdict = Verdict(accepted=False, reason=unfit, source="parser")
             rejections.append(Rejection(proposal.wish, verdict.reason))
-            yield _JudgedProposal(proposal, verdict)
+            attempts.append(_JudgedProposal(proposal, verdict))
             if verdict.source != "person":
                 rejections_left -= 1
             if rejections_left < 0 and not is_refused_way:
-                return
+                return attempts
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
         """Return the commands to choose from. Equally fresh ones are shuffled, since small models prefer the first."""
@@ -161,28 +168,41 @@ class Turn:
         earlier = self.routes.times_tried(action) if self.routes else 0
         return len(state.tries.of(state.current_room_id, action)) + earlier
 
-    def _agent_context(
+    def _turn_context(
         self,
         before: Observation,
-        learnt: Sequence[PromptSection],
+        learned: Learned,
         valid_actions: tuple[str, ...] | None,
-        rejections: list[Rejection],
-        routes: tuple[OfferedRoute, ...],
-        *,
-        offers_ways: bool,
-    ) -> AgentContext:
-        context = self.context.get_agent_context(
+        rejections: tuple[Rejection, ...],
+        routes: tuple[OfferedRoute, ...] | None,
+    ) -> TurnContext:
+        """Return what the player may know. ``routes``: ``None`` if it may neither follow a route nor walk."""
+        turn = self.context.game_state.turn_count + 1
+
+        def prompt(system: str) -> str:
+            choices = (*(route.choice for route in context.route_choices), *(valid_actions or ()))
+            return self.context.get_agent_context(
+                before,
+                learned(),
+                valid_actions=None if valid_actions is None else choices,
+                rejections=rejections,
+                system=system,
+                turn_limit=self.limit,
+            ).render()
+
+        context = TurnContext(
             before,
-            learnt,
-            valid_actions=valid_actions,
-            rejections=rejections,
-            system=self.agent.system_prompt(assisted=valid_actions is not None, offers_ways=offers_ways),
-            turn_limit=self.limit,
+            turn,
+            None if self.limit is None else self.limit - turn,
+            prompt,
+            valid_actions,
+            routes or (),
+            offers_ways=routes is not None,
         )
-        return replace(context, routes=routes if offers_ways else (), offers_ways=offers_ways)
+        return context
 
     def _judge(
-        self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, review: ProposalReviewed | None
+        self, before: Observation, learned: Learned, proposal: Proposal, review: ProposalReviewed | None
     ) -> _JudgedProposal:
         """Return the command and the verdict on it: by the user's decision, else by the critic.
 
@@ -200,11 +220,16 @@ class Turn:
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
             verdict = Verdict(accepted=False, reason=unfit, source="parser")
-        elif self.is_persons or review is not None:
+        elif review is not None or self.judged_by == "person":
             verdict = Verdict(accepted=True, source="person")
+        elif self.judged_by == "none":
+            verdict = Verdict(accepted=True)
         else:
-            system = self.critic.system_prompt
-            context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
+
+            def context() -> str:
+                system = self.critic.system_prompt
+                return self.context.get_critic_context(before, proposal.action, learned(), system=system)
+
             circle = self.circling.text() if self.circling and self.circling.is_circling else ""
             verdict = self.critic.judge(before, proposal, context, circle)
         return _JudgedProposal(proposal, verdict)
@@ -231,10 +256,6 @@ def recorded_game(inner: Game, inputs: Inputs) -> RestoringGame:
     return RestoringGame(inner, recorded, inputs.emit)
 
 
-class PlayerLeft(ZorkGPTError):
-    """The user wants to end the episode."""
-
-
 class _JudgedProposal(NamedTuple):
     proposal: Proposal
     verdict: Verdict
@@ -253,39 +274,44 @@ def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str
 
 def build_turn(
     configuration: GameConfiguration,
-    model: LanguageModel,
+    model: RunModel,
+    player: Player | None,
     game: RestoringGame,
     learning: Learning,
     inputs: Inputs,
     vocabulary: Vocabulary,
     review: Review,
 ) -> Turn:
-    """Build the players of a run around its game."""
-    is_persons = configuration.agent.player != "model"
+    """Build a run's turns around its game and its player.
+
+    player: plays if the agent's model does not; ``None`` if the run is only repeated
+    """
+    kind = configuration.agent.player
     reader = configuration.extractor.mode
-    reasoning_length = None if is_persons else configuration.agent.reasoning_length
+    reasoning_length = configuration.agent.reasoning_length
     offers = {"fresh-actions": freshest, "valid-actions": freshest_first}
     offer = next((offers[name] for name in offers if name in configuration.assist), None)
+    agent = Agent(
+        model,
+        reads=reader == "inline",
+        notes_objectives=configuration.objectives.enabled and reasoning_length is None,
+        keeps_notes=reasoning_length is None,
+        travels=learning.find(RouteManager) is not None,
+        reasoning_length=reasoning_length,
+    )
     return Turn(
         game=game,
-        agent=Agent(
-            model,
-            reads=reader == "inline",
-            notes_objectives=configuration.objectives.enabled and reasoning_length is None,
-            keeps_notes=not is_persons and reasoning_length is None,
-            travels=learning.find(RouteManager) is not None,
-            reasoning_length=reasoning_length,
-        ),
+        player=agent if kind == "model" else RecordedPlayer(player, inputs, model.require_budget),
         critic=learning.critic,
         context=learning.get(ContextManager),
         inputs=inputs,
         extractor=model if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
-        offer=None if is_persons else offer,
+        offer=None if JUDGED_BY[kind] == "person" else offer,
         vocabulary=vocabulary,
         routes=learning.find(RouteManager),
         circling=learning.find(CirclingDetector),
-        is_persons=is_persons,
         review=review,
         limit=configuration.max_turns_per_episode,
+        judged_by=JUDGED_BY[kind],
     )

@@ -12,8 +12,8 @@ from game_interface.core.restoring_game import RestoringGame
 from managers.circling import CirclingDetector
 from managers.state_manager import StateManager
 from orchestration.learning import Learning
-from orchestration.turn import PlayerLeft, Turn
-from session.context import Place
+from orchestration.turn import Turn
+from session.context import Place, PromptSection
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import (
     EpisodeEnd,
@@ -26,9 +26,10 @@ from session.events import (
     RunPaused,
     TurnPlayed,
 )
-from session.files.inputs import Inputs, MemoryArrived
+from session.files.inputs import Inputs
 from session.game_state import EpisodeProgress, GameState
-from session.values import Seed
+from session.values import Observation, Seed
+from zorkgpt.players.player import Leave, Remember
 
 RunEnd = Literal["done", "interrupted", "paused"]
 
@@ -95,13 +96,12 @@ class ZorkOrchestrator:
                 self.stop.wait(self.delay)
             if self.stop.is_set():
                 return False
-            try:
-                played = self._play_turn(state)
-            except PlayerLeft:
+            played = self._play_turn(state)
+            if isinstance(played, Leave):
                 end = "left"
                 break
-            except MemoryArrived as arrived:
-                self._remember(arrived.given)
+            if isinstance(played, Remember):
+                self._remember(played.memory)
                 continue
             progress.count(played.record, played.seconds)
             self.learning.commit(self.inputs)
@@ -137,7 +137,7 @@ class ZorkOrchestrator:
             self.learning.remember(recorded, self.game.observation)
             self.learning.commit(self.inputs)
 
-    def _play_turn(self, state: GameState) -> TurnPlayed:
+    def _play_turn(self, state: GameState) -> TurnPlayed | Remember | Leave:
         self.learning.look(self.inputs)
         while removed := self.inputs.get(MemoryRemoved, lambda: None):
             self.learning.remove_memory(removed.title)
@@ -145,13 +145,14 @@ class ZorkOrchestrator:
         if played is None:
             self.turn = self.players(self.turn)
             start = time.monotonic()
-            learnt = []
             if self.turn.routes is None or self.turn.routes.next_proposal is None:  # else no player is called
                 self.learning.get(StateManager).catch_up()
-                learnt = self.learning.sections(self.game.observation)
-            record = self.turn.play(state, learnt)
+            learned = _Sections(self.learning, self.game.observation)
+            record = self.turn.play(state, learned.read)
+            if isinstance(record, Remember | Leave):
+                return record
             seconds = round(time.monotonic() - start, 3)
-            memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)
+            memory = "".join(section.text for section in learned.found if section.place == Place.MEMORY)
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
         self.inputs.emit(played)
         state.record(played.record)
@@ -172,3 +173,20 @@ class ZorkOrchestrator:
         state = self._state
         self.inputs.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
         return end
+
+
+class _Sections:
+    """The managers' sections of the prompts of a turn, built when they are first read.
+
+    found: those that were built
+    """
+
+    def __init__(self, learning: Learning, observation: Observation) -> None:
+        self.found: list[PromptSection] = []
+        self._learning = learning
+        self._observation = observation
+
+    def read(self) -> list[PromptSection]:
+        """Return the sections."""
+        self.found = self.found or self._learning.sections(self._observation)
+        return self.found

@@ -45,6 +45,12 @@ class Vocabulary:
         return word.lower()[: self.letters]
 
 
+COMMON_COMMANDS = (
+    *("north", "south", "east", "west", "up", "down", "northeast", "northwest", "southeast", "southwest"),
+    *("look", "inventory", "take all", "enter", "out"),
+)
+"""Commands that nearly every story understands, for a player that chooses at random."""
+
 _ARTICLES = frozenset({"a", "an", "the", "my", "some"})
 _NOT_ONE_CLAUSE = re.compile(r"[.,;:?!\"]|\b(?:and|then|but|except)\b")
 _WORD = re.compile(r"[a-z0-9'-]+")

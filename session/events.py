@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from session.route import KnownRoute
-from session.values import Observation, Seed, StoryFacts, TurnRecord
+from session.values import Observation, Proposal, Seed, StoryFacts, TurnRecord
 
 OptionValue = JsonValue
 """The value of an option that may change within a run."""
@@ -21,7 +21,10 @@ EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "stuck", "l
 class RunStarted:
     """A run begins.
 
-    story_choice, model: the story and the model with the reason for the choice, in words
+    story_choice: the story with the reason for the choice, in words
+    model, server: of all roles, separated by commas; "" for none
+    model_choice: the reason for the choice of the model, "" if the user made it
+    player: the name of the player if the agent's model does not play, else ""
     files: SHA-256 of the manifest and of the copies of the shared files, by their names in the run folder
     """
 
@@ -34,6 +37,9 @@ class RunStarted:
     episodes: int
     max_turns: int
     files: Mapping[str, str] = field(default_factory=dict)
+    player: str = ""
+    server: str = ""
+    model_choice: str = ""
     kind: Literal["run_started"] = "run_started"
 
 
@@ -97,6 +103,19 @@ class ModelFailed:
     unusable: tuple[str, ...] = ()
     failure: Literal["unavailable", "invalid", ""] = ""
     kind: Literal["model_failed"] = "model_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A player without a model has proposed a command.
+
+    proposal: ``None`` if the player ended the episode
+    seconds: from the question to the answer
+    """
+
+    proposal: Proposal | None
+    seconds: float
+    kind: Literal["proposed"] = "proposed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +196,12 @@ class OptionsChanged:
     """The run was resumed with other models, servers or sampling.
 
     options: the new values, by the options' names
-    model: the new model, in words
+    model, server: the new ones
     """
 
     options: Mapping[str, OptionValue]
     model: str
+    server: str = ""
     kind: Literal["options_changed"] = "options_changed"
 
 
@@ -272,6 +292,7 @@ Event = Annotated[
     | EpisodeStarted
     | ModelAnswered
     | ModelFailed
+    | Proposed
     | TurnPlayed
     | EpisodeEnded
     | GameFailed

@@ -270,11 +270,16 @@ class LanguageModelOptions(Options):
     memory: ServerOptions = ServerOptions()
 
 
+PlayerKind = Literal["model", "person", "person-alone", "function", "client", "random"]
+
+
 class AgentOptions(Options):
     """Who chooses the commands, and what the agent sees of the past."""
 
-    player: Literal["model", "person", "person-alone"] = Field(
-        "model", description="who types the commands; person-alone: and no model is asked for anything else either"
+    player: PlayerKind = Field(
+        "model",
+        description="what chooses the commands: model, person, or person-alone (a person, and no model is used at "
+        "all); programs that play set function, client or random",
     )
     history_window: PositiveInt = Field(
         5, description="recent turns in the agent's prompt, the latest with their reasoning: this many to twice as many"

@@ -221,3 +221,15 @@ class TokenCounter:
     def cut(self, text: str, tokens: int) -> str:
         """Return the text in at most so many tokens, with its middle cut if necessary."""
         return cut_middle(text, self.characters(tokens))
+
+
+EMBEDDED = "embedded"
+"""The server of a run whose model runs in a process of its own."""
+
+
+def who_plays(player: str, model: str, server: str) -> str:
+    """Return who plays, for a reader: the player, or else the model with its server."""
+    served = f"{model} at {server}" if "://" in server else f"{model} ({server})" if server else model
+    if player and served:
+        return f"{player}, with {served} to learn from it,"
+    return player or served

@@ -27,6 +27,7 @@ from orchestration.history import (
     verify,
     with_keys,
     with_model,
+    with_program,
 )
 from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
 from orchestration.run import Run, open_run
@@ -47,9 +48,10 @@ from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ResolvedConfiguration, load_configuration, updated
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.llm.embedded.model_store import ModelStore
-from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import Action, function
+from zorkgpt.players.function import Action, FunctionPlayer
+from zorkgpt.players.player import JUDGED_BY, Remember, TurnContext
 from zorkgpt.report import played_run
 from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
@@ -114,6 +116,7 @@ WITHOUT_MODEL: Mapping[str, object] = {
 """Options where a function plays and no model is named: nothing that would ask one."""
 
 OF_FUNCTION: Mapping[str, object] = {
+    "agent.player": "function",
     "critic.max_rejections": 0,
     "extractor.mode": "none",
 }
@@ -203,11 +206,13 @@ def resume(
     now = _resolved({"zork_game_workdir": workdir, **options}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
     manifest = read_manifest(folder)
-    if agent is None:
-        require_player(manifest, options)
     then = configuration_of(manifest, folder, now)
-    if agent is not None or "agent_model" in options:
-        then = with_model(then, now, folder)
+    if agent is not None:
+        then = with_program(then)
+    else:
+        require_player(manifest, then, options)
+        if "agent_model" in options:
+            then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, options), folder, now)
     opened: list[Run] = []
     with (
@@ -374,6 +379,7 @@ def ablate(
                         "arm": task.arm,
                         "pair": task.pair,
                         **figures,
+                        "player": run.manifest.player,
                         "model": run.manifest.model,
                         "calls": len(calls),
                         "tokens": sum(call.prompt_tokens + call.completion_tokens for call in calls),
@@ -410,23 +416,17 @@ def _parts(configuration: GameConfiguration, agent: Agent | None, opened: Sequen
         with open_parts(configuration) as parts:
             yield parts
         return
+    if JUDGED_BY[configuration.agent.player] != "none":
+        raise ConfigurationError(f"agent.player is {configuration.agent.player}, but a function plays: leave it out")
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
         loop = stack.enter_context(closing(asyncio.new_event_loop()))
         learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
 
-        def choose(prompt: Prompt, choices: tuple[str, ...]) -> str | Action:
-            run = opened[-1]
-            turn = run.orchestrator.turns_played + 1
-            turns_left = run.orchestrator.max_turns - turn
-            situation = Situation(run.orchestrator.game.observation, prompt.user, choices, turn, turns_left, run)
-            chosen = agent(situation)
+        def choose(context: TurnContext) -> str | Action | Remember:
+            chosen = agent(Situation(context, opened[-1]))
             return loop.run_until_complete(chosen) if inspect.isawaitable(chosen) else chosen
 
         name = getattr(agent, "__name__", type(agent).__name__)
-        model = function(name, choose, learning.model if learning else None)
-        if learning is None:
-            chosen_model = ChosenModel(model, model.name)
-        else:
-            chosen_model = ChosenModel(model, f"{model.name}; {learning.description}", learning.waits)
-        yield replace(parts, model=chosen_model)
+        player = FunctionPlayer(name if configuration.agent.player == "client" else f"{name}()", choose)
+        yield replace(parts, model=learning or ChosenModel(NoModel()), player=player)

@@ -23,16 +23,16 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.run import Run
 from session.errors import WaitInterrupted
 from session.events import MemoryGiven
-from session.files.inputs import MemoryArrived
 from session.game_state import LONGEST_NOTE
 from session.knowledge import KnowledgeEntry
 from session.memory import PERSISTENCES, Memory, MemoryStatus, Persistence
 from session.route import KnownRoute
 from session.text import text_key
 from session.values import Observation
-from zorkgpt.llm.stand_ins import Action
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import shortest_route
+from zorkgpt.players.function import Action
+from zorkgpt.players.player import Remember, TurnContext
 from zorkgpt.report.played_run import PlayedRun
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -64,19 +64,35 @@ class Situation:
     """The argument of a function that chooses an action (docs/python.md).
 
     What was learned is read when it is first used, so use it before the next action.
-
-    observation: the state of the story, read from the machine
-    prompt: the observation and everything learned, as the text that a language model would get as the agent
-    choices: the commands to choose from; empty if any is allowed
-    turn, turns_left: the number of this turn from 1, and how many more follow it at most
     """
 
-    observation: Observation
-    prompt: str
-    choices: tuple[str, ...]
-    turn: int
-    turns_left: int
+    _context: TurnContext
     _run: Run = field(repr=False, compare=False)
+
+    @property
+    def observation(self) -> Observation:
+        """The state of the story, read from the machine."""
+        return self._context.observation
+
+    @cached_property
+    def prompt(self) -> str:
+        """The observation and everything learned, as the text that a language model would get as the agent."""
+        return self._context.prompt("")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The commands to choose from; empty if any is allowed."""
+        return self._context.valid_actions or ()
+
+    @property
+    def turn(self) -> int:
+        """The number of this turn in its episode, from 1."""
+        return self._context.turn
+
+    @property
+    def turns_left(self) -> int:
+        """How many more turns follow it at most."""
+        return self._run.orchestrator.max_turns - self.turn
 
     @cached_property
     def map(self) -> Map:
@@ -119,8 +135,11 @@ class Situation:
         )
 
 
-Agent = Callable[[Situation], str | Action] | Callable[[Situation], Awaitable[str | Action]]
-"""Returns the command to play next, or an ``Action``. It may be a coroutine function."""
+Choice = str | Action | Remember
+"""A command, an ``Action``, or a memory to store first."""
+
+Agent = Callable[[Situation], Choice] | Callable[[Situation], Awaitable[Choice]]
+"""Returns what to do next. It may be a coroutine function."""
 
 
 class Session:
@@ -139,16 +158,14 @@ class Session:
     def __init__(self, play: Callable[[Agent], PlayedRun], stop: Flag, player: str) -> None:
         self._stop = stop
         self._situations: Queue[Situation | None] = Queue()
-        self._actions: Queue[Action | MemoryGiven | None] = Queue()
+        self._actions: Queue[Action | Remember | None] = Queue()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="zorkgpt-session")
 
-        def choose(situation: Situation) -> Action:
+        def choose(situation: Situation) -> Choice:
             self._situations.put(situation)
             action = self._actions.get()
             if action is None:
                 raise WaitInterrupted("the session was closed")
-            if isinstance(action, MemoryGiven):
-                raise MemoryArrived(action)
             return action
 
         choose.__name__ = player
@@ -275,7 +292,7 @@ class Session:
         if location_id not in self._now().map.locations:
             raise ValueError(f"location {location_id} is not on the map")
         given = VisitMemory.model_validate({**answer, "location_id": location_id})
-        self._actions.put(MemoryGiven(given.model_dump(mode="json")))
+        self._actions.put(Remember(MemoryGiven(given.model_dump(mode="json"))))
         self._is_waiting = True
         return self._now()
 

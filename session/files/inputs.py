@@ -16,6 +16,7 @@ from session.events import (
     MemoryGiven,
     ModelAnswered,
     ModelFailed,
+    Proposed,
     RunPaused,
     TurnPlayed,
 )
@@ -27,15 +28,7 @@ E = TypeVar("E", bound=Event)
 FIRST_VERSION_WITH_WRITES = 4
 """Journals of earlier versions do not record what is written into shared files."""
 
-_TIMED = (ModelAnswered, ModelFailed, TurnPlayed, EpisodeEnded)
-
-
-class MemoryArrived(ZorkGPTError):
-    """The player has given a memory instead of a command: it is learned, and the turn begins anew."""
-
-    def __init__(self, given: MemoryGiven) -> None:
-        super().__init__("a memory was given")
-        self.given = given
+_TIMED = (ModelAnswered, ModelFailed, Proposed, TurnPlayed, EpisodeEnded)
 
 
 class RecordingEnded(ZorkGPTError):

@@ -58,6 +58,8 @@ class Manifest(BaseModel):
 
     configuration: the value of every option but the keys
     seeds, first_episode: the seed of each episode, and the number of the first one
+    player: the name of the player if the agent's model does not play, else ""
+    model, server: of all roles, separated by commas; "" for none
     versions: of Python and of the packages that decide what happens
     forked_from: the id of the run that this one is a fork of, "" for none
     """
@@ -76,6 +78,8 @@ class Manifest(BaseModel):
     model: str
     versions: dict[str, str]
     assistance: tuple[str, ...]
+    player: str = ""
+    server: str = ""
     forked_from: str = ""
 
 

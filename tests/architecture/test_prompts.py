@@ -21,12 +21,13 @@ from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, Kno
 from managers.memory.prompt import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives import ObjectivesAnswer
-from session.context import AgentContext
 from session.text import TokenCounter
+from session.values import Observation
 from zorkgpt.llm.openai.served_model import response_format
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent, ReadingAnswer
 from zorkgpt.players.critic import CriticAnswer
+from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 PROMPTS = sorted((Path(__file__).parents[2] / "zorkgpt" / "prompts").glob("*.md"))
@@ -76,7 +77,7 @@ MOST_TOKENS = 1200
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
     """The instructions of an agent and its answer's schema."""
     model = ScriptedLLM([{"action": "wait"}])
-    Agent(model, **options).propose(AgentContext(()))
+    Agent(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: ""))
     (call,) = model.calls
     return call.prompt.system, call.schema
 

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from session.events import EpisodeEnded, ModelAnswered, OptionsChanged, TurnPlayed
+from session.events import EpisodeEnded, ModelAnswered, OptionsChanged, Proposed, TurnPlayed
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import environment, ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import Answers
-from zorkgpt.llm.stand_ins import PERSON
 
 CTRL_C = "\x03"
 MORE_TURNS = 3
@@ -30,8 +29,10 @@ def players(run: Path) -> list[str]:
     """The player of each turn of the run: "person" or "model"."""
     found, latest = [], ""
     for event in events_of(run):
-        if isinstance(event, ModelAnswered) and event.role == "agent":
-            latest = "person" if event.model == PERSON else "model"
+        if isinstance(event, Proposed):
+            latest = "person"
+        elif isinstance(event, ModelAnswered) and event.role == "agent":
+            latest = "model"
         elif isinstance(event, TurnPlayed):
             found.append(latest)
     return found

@@ -111,7 +111,7 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         arm=arm,
         pair=pair,
         seed=run.manifest.seeds[0],
-        model=run.manifest.model,
+        model=run.manifest.player or run.manifest.model,
         assistance=run.manifest.assistance,
         episodes=episodes,
         score=mean(each.score for each in episodes),

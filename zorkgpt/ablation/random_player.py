@@ -24,9 +24,11 @@ from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
+from zorkgpt.players.random_player import RandomPlayer
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,
+    "agent.player": "random",
     "assist": "fresh-actions,proven-routes",
     "knowledge.enabled": False,
     "simple_memory.enabled": False,
@@ -36,10 +38,10 @@ RANDOM_PROFILE: Mapping[str, object] = {
 
 @contextmanager
 def open_random_player(configuration: GameConfiguration) -> Iterator[Parts]:
-    """Open the story, and a model that draws at random from the seed of the agent's sampling."""
-    model = RandomModel(configuration.role("agent").sampling.seed or 1)
+    """Open the story, and a player that draws at random from the seed of the agent's sampling."""
+    seed = configuration.role("agent").sampling.seed or 1
     with open_story(configuration) as parts:
-        yield replace(parts, model=ChosenModel(model, "random"))
+        yield replace(parts, model=ChosenModel(RandomModel(seed)), player=RandomPlayer(seed))
 
 
 EPISODES = 2

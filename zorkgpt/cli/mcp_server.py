@@ -14,7 +14,6 @@ from mcp_types import ToolAnnotations
 from pydantic import ValidationError
 from typing_extensions import override
 
-from orchestration.history import OVER_MCP, is_over_mcp
 from session.errors import ZorkGPTError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, RunStarted, TurnPlayed
 from session.files.journal import read_manifest
@@ -136,7 +135,7 @@ class ClientsRun:
             folders = [folder for folder, story in stories if story and story.sha256 == self._story_sha256]
             self.folder = next(filter(_is_unfinished, latest_runs(folders)), None)
             name = re.sub(r"[^\w .-]", "", self.client, flags=re.ASCII)[:40].strip() or "a client"
-            self._session = self._open_session(self.folder, f"{name}{OVER_MCP}", self._see)
+            self._session = self._open_session(self.folder, f"{name} over MCP", self._see)
         return self._session
 
     def _see(self, event: Event) -> None:
@@ -239,7 +238,7 @@ def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha
 def _is_unfinished(run: Path) -> bool:
     """Return whether a client has played the run and can continue it."""
     try:
-        is_clients = is_over_mcp(read_manifest(run))
+        is_clients = read_manifest(run).configuration["agent"]["player"] == "client"
     except ZorkGPTError:
         return False
     return is_clients and summarise(run).state in ("paused", "killed")

@@ -160,7 +160,7 @@ def update_site(
 def _row(workdir: Path, run: RunSummary) -> IndexedRun:
     """Return the row of a run, without paths of this computer and addresses of servers."""
     folder, reason = run.folder.relative_to(workdir), run.reason.replace(f"{workdir}/", "")
-    return IndexedRun(replace(run, folder=folder, model=run.model.partition(" at ")[0], reason=reason, changes=()))
+    return IndexedRun(replace(run, folder=folder, server="", reason=reason, changes=()))
 
 
 def _write_row(

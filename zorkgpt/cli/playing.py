@@ -34,7 +34,6 @@ from zorkgpt.cli.common_options import REPORT_FILE, resume_command
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, printable
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.report.figures import gains_line
 from zorkgpt.report.played_run import read_run
 
@@ -244,6 +243,8 @@ def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]
 
 CHOICES = "[Enter] play  [e Enter] edit  [r Enter] refuse  [a Enter] stop asking > "
 KEYS = "Enter alone plays it; e, r or a, then Enter, edits it, refuses it or plays on without asking"
+LEAVING = "quit"
+"""What a person types to end the episode. It is never sent to a story."""
 HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it."
 
 
@@ -264,15 +265,15 @@ class Keyboard:
         seen = observation_in(event)
         self._awaits_key = self._awaits_key if seen is None else seen.awaits_key
 
-    def read_command(self) -> str:
-        """Return a command that the story may be given, or ``LEAVING``, also at the end of the input.
+    def read_command(self) -> str | None:
+        """Return a command that the story may be given; ``None`` to end the episode, also at the end of the input.
 
         Raises ``WaitInterrupted`` at Ctrl-C.
         """
         while True:
             line = self.read_line("(a key, then Enter) > " if self._awaits_key else "> ")
             if line is None or line.strip().lower() in ({LEAVING} if self._awaits_key else {LEAVING, "q"}):
-                return LEAVING
+                return None
             if self._awaits_key:
                 return line if line.strip() else "enter"
             unfit = _unfit(line, f"; {LEAVING} ends the episode") if line.strip() else HELP

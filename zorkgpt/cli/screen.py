@@ -46,7 +46,7 @@ from session.events import (
 from session.files.journal import read_manifest
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
-from session.text import counted, cut_at, one_line
+from session.text import counted, cut_at, one_line, who_plays
 from session.values import Observation, TurnRecord
 from zorkgpt.cli.map_text import draw_around
 from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, printable, set_echo
@@ -154,14 +154,18 @@ def _news(event: Event) -> list[str]:
         case RunStarted():
             help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
             length = f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}"
-            lines = [f"{event.model}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
+            player = who_plays(event.player, event.model, event.server)
+            why = f" ({event.model_choice})" if event.model_choice else ""
+            lines = [f"{player}{why}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
         case EpisodeEnded():
             maximum = "" if event.max_score is None else f" of {event.max_score}"
             score = "score unknown" if event.score is None else f"score {event.score}{maximum}"
             end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
             lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
         case OptionsChanged():
-            lines = [f"From here on {event.model} plays, with {as_settings(event.options)}"]
+            lines = [
+                f"From here on {who_plays('', event.model, event.server)} plays, with {as_settings(event.options)}"
+            ]
         case ModelFailed() if event.role != "agent":
             lines = [f"The {event.role} model gave no answer: {event.error}"]
         case RunPaused():

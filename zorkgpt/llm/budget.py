@@ -18,11 +18,10 @@ from typing import cast
 from genai_prices import Usage, calc_price
 
 from session.errors import BudgetSpent, ConfigurationError, WaitInterrupted
-from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, Proposed, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changed
 from zorkgpt.llm.language_model import Role
-from zorkgpt.llm.stand_ins import PERSON
 
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
@@ -97,24 +96,28 @@ class Spending:
 
     def count(self, event: Event) -> None:
         """Add the cost that the event records; most kinds of events have none."""
-        if isinstance(event, ModelAnswered | ModelFailed):
+        if isinstance(event, ModelAnswered | ModelFailed | Proposed):
             self._calls_seconds += event.seconds
-            is_models = isinstance(event, ModelAnswered) and event.model != PERSON
-            if is_models or event.prompt_tokens or event.completion_tokens:
-                tokens = event.prompt_tokens + event.completion_tokens
-                self.tokens += tokens
-                if not tokens:
-                    self.uncounted[event.model] += 1
-                dollars = cost_of(event, self.in_force)
-                if dollars is None:
-                    self.unpriced[event.model] += 1
-                else:
-                    self.dollars += dollars
+        if isinstance(event, ModelAnswered | ModelFailed):
+            self._count_call(event)
         if isinstance(event, OptionsChanged):
             self.in_force = changed(self.in_force, event.options)
         if isinstance(event, TurnPlayed):
             self._turns_seconds += max(event.seconds, self._calls_seconds)
             self._calls_seconds = 0.0
+
+    def _count_call(self, call: ModelAnswered | ModelFailed) -> None:
+        tokens = call.prompt_tokens + call.completion_tokens
+        if isinstance(call, ModelFailed) and not tokens:
+            return
+        self.tokens += tokens
+        if not tokens:
+            self.uncounted[call.model] += 1
+        dollars = cost_of(call, self.in_force)
+        if dollars is None:
+            self.unpriced[call.model] += 1
+        else:
+            self.dollars += dollars
 
     def count_wait(self, seconds: float) -> None:
         """Add the duration of a model call that has no event because the run had to stop during it."""
@@ -142,10 +145,8 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
     - the list of ``genai-prices``, by the same names and the server's base URL, because another server may offer the
       same model free
 
-    The embedded model and a person cost nothing. A call without a token count has no known cost.
+    The embedded model costs nothing. A call without a token count has no known cost.
     """
-    if call.model == PERSON:
-        return 0.0
     role = configuration.role(cast("Role", call.role))
     own = configuration.prices.get(call.model) or configuration.prices.get(role.model or "")
     if own is None and role.engine == "embedded":

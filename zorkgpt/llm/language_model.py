@@ -7,11 +7,12 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from session.errors import LanguageModelUnavailable
 from session.values import ROLES, Role, TokenUsage
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-__all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "Prompt", "Role", "TokenUsage"]
+__all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "NoModel", "Prompt", "Role", "TokenUsage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,11 @@ class LanguageModel(Protocol):
         an answer.
         """
         ...
+
+
+class NoModel:
+    """Answers no prompt: no model is configured."""
+
+    def complete(self, role: Role, _prompt: Prompt, _schema: type[Answer]) -> Completion[Answer]:
+        """Raise ``LanguageModelUnavailable``."""
+        raise LanguageModelUnavailable(f"{role}: no model is configured")

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.events import Event, MemoryGiven, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
-from session.files.inputs import Diverged, Inputs, MemoryArrived, RecordingEnded
+from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.files.inputs import Diverged, Inputs, RecordingEnded
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
@@ -39,12 +39,15 @@ PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
 class ChosenModel:
     """A model for every role.
 
-    description: the model and the reason for the choice, shown to the user
+    name, server: of the models, "" for none; the server is a URL, ``EMBEDDED``, or what calls the models
+    reason: for the choice, in words; "" if the user made it
     try_out: checks that the agent's model can be used; raises ``LanguageModelUnavailable``
     """
 
     model: LanguageModel
-    description: str
+    name: str = ""
+    server: str = ""
+    reason: str = ""
     waits: Waits = field(default_factory=Waits)
     try_out: Callable[[], None] = lambda: None
 
@@ -105,15 +108,12 @@ class RunModel:
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the recorded answer to the prompt, or else the model's.
 
-        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``, and
-        ``MemoryArrived`` if the player gives a memory instead, or gave one at this point of the recording. A replay
+        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``. A replay
         raises ``Diverged`` if the prompt differs from the recorded one and ``RecordingEnded`` after the last one.
         """
         self._require_closed(role)
         while isinstance(change := self._inputs.next_event, OptionsChanged):
             self._inputs.emit(change)
-        if isinstance(given := self._inputs.next_event, MemoryGiven) and role == "agent":
-            raise MemoryArrived(given)
         if self._chosen is None:
             self._asked(role, prompt)
         if repeated := self._repeat(role, prompt, schema):
@@ -122,7 +122,7 @@ class RunModel:
             if self._inputs.is_repeating:
                 raise Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
             raise RecordingEnded("the recording ends here")
-        self._require_budget()
+        self.require_budget()
         self.take_changes()
         self._asked(role, prompt)
         waits, start = self._chosen.waits, time.monotonic()
@@ -133,7 +133,7 @@ class RunModel:
             completion = self._chosen.model.complete(role, prompt, schema)
         except BudgetSpent:
             self.spending.count_wait(waits.clock() - begun)
-            self._require_budget()
+            self.require_budget()
             raise
         except LanguageModelError as error:
             counts = error.usage.prompt, error.usage.cached, error.usage.completion
@@ -250,7 +250,8 @@ class RunModel:
             (task.role, prompt_sha256(task.prompt)) for task in tasks
         ]
 
-    def _require_budget(self) -> None:
+    def require_budget(self) -> None:
+        """Warn of what the budget cannot count, and raise ``BudgetSpent`` if a limit is reached."""
         for line in self.spending.unseen():
             if line not in self._warned:
                 self._warned.add(line)
@@ -264,7 +265,7 @@ class RunModel:
             return None
         changes = changes_between(self.in_force, self._configuration)
         self._compared = self.in_force
-        return OptionsChanged(changes, self._chosen.description) if changes else None
+        return OptionsChanged(changes, self._chosen.name, self._chosen.server) if changes else None
 
 
 def _beyond(answer: dict[str, object], completion: Completion[Any]) -> str:

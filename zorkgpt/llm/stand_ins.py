@@ -1,167 +1,45 @@
-"""Stand-ins for language models: a person, a Python function, random answers and scripted answers."""
+"""Stand-ins for language models: random answers, for estimates, and scripted answers, for tests."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from random import Random
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from session.commands import Vocabulary, commands_of
+from session.commands import COMMON_COMMANDS
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import FIRST_GUESS
-from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
-
-PERSON = "a person"
-"""The name in place of a model's."""
-LEAVING = "quit"
-"""The command by which a person ends the episode. It is never sent to a story."""
-_FUNCTION = "()"
-"""The suffix of a function's name in place of a model's."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What a function decides to do, with more than a command.
-
-    reasoning: kept in the record, and shown to the models that learn beside the function
-    follow: the number of a route to follow instead of typing the command; ``until`` is its last command to play
-    go_to: the id of a location to walk to instead of typing the command
-    note: a line that stays in the prompts of the episode
-    """
-
-    command: str = "wait"
-    reasoning: str = ""
-    follow: int | None = None
-    until: int | None = None
-    go_to: int | None = None
-    note: str = ""
-
-
-Choose = Callable[[Prompt, tuple[str, ...]], str | Action]
-"""Returns what to do. Takes the prompt and the commands to choose from, which are empty if any is allowed."""
-
-
-class AgentStandIn:
-    """Plays the commands that ``choose`` returns, and passes all roles other than the agent on to a model.
-
-    others: that model; ``None`` if none is configured, in which case all other roles fail
-    """
-
-    def __init__(self, name: str, choose: Choose, others: LanguageModel | None = None) -> None:
-        self.name = name
-        self._choose = choose
-        self._others = others
-
-    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return an answer with the chosen action, or the model's answer. Exceptions of ``choose`` propagate.
-
-        Raises ``ValueError`` for a way that is not offered.
-        """
-        if role != "agent":
-            if self._others is None:
-                raise LanguageModelUnavailable(f"{role}: no model is configured")
-            return self._others.complete(role, prompt, schema)
-        began = time.monotonic()
-        chosen = self._choose(prompt, get_args(schema.model_fields["action"].annotation))
-        seconds = time.monotonic() - began
-        action = chosen if isinstance(chosen, Action) else Action(chosen)
-        ways = {"follow": action.follow, "until": action.until, "go_to": action.go_to}
-        ways = {name: number for name, number in ways.items() if number is not None}
-        if missing := ways.keys() - schema.model_fields.keys():
-            raise ValueError(f"{self.name} chose {', '.join(sorted(missing))}, which is not possible now")
-        note = {"note": {"text": action.note}} if action.note else {}
-        value = schema.model_validate({"reasoning": action.reasoning, "action": action.command, **ways, **note})
-        return Completion(value, "", value.model_dump_json(), self.name, TokenUsage(), seconds, requests=0)
-
-
-def person(read_line: Callable[[], str], vocabulary: Vocabulary, others: LanguageModel | None = None) -> AgentStandIn:
-    """Return a stand-in that plays the commands that a person types. Each command of a line is an answer of its own.
-
-    read_line: waits until the person has typed a line, and returns it; raises ``WaitInterrupted``
-    """
-    typed: list[str] = []
-
-    def choose(_prompt: Prompt, _choices: tuple[str, ...]) -> str:
-        if not typed:
-            typed.extend(commands_of(read_line(), vocabulary))
-        return typed.pop(0)
-
-    return AgentStandIn(PERSON, choose, others)
-
-
-def function(name: str, choose: Choose, others: LanguageModel | None = None) -> AgentStandIn:
-    """Return a stand-in that plays what a function returns.
-
-    Exceptions of the function propagate. The stand-in raises ``TypeError`` if the function returns neither a string
-    nor an ``Action``, and ``ValueError`` if the command is empty, cannot be encoded as UTF-8, or is not one of the
-    commands to choose from.
-    """
-    name += _FUNCTION
-
-    def checked(prompt: Prompt, choices: tuple[str, ...]) -> Action:
-        chosen = choose(prompt, choices)
-        if not isinstance(chosen, str | Action):
-            raise TypeError(f"{name} returned {chosen!r}; expected a string or an Action")
-        action = chosen if isinstance(chosen, Action) else Action(chosen)
-        command = action.command
-        if _SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
-            raise ValueError(f"{name} returned {command!r}, which contains half a surrogate pair")
-        if not command.strip() or (choices and command not in choices):
-            raise ValueError(f"{name} returned {command!r}, which is not one of the commands to choose from")
-        return action
-
-    return AgentStandIn(name, checked, others)
-
-
-def function_in(description: str) -> str:
-    """Return the name of the function in the description of a run's model; "" if no function played."""
-    name = description.partition(";")[0]
-    return name if name.endswith(_FUNCTION) else ""
-
+from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
 
 _WORDS = (
     "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
     "against it and what was found there may be of use later on"
 )
-_FOLLOWING = "follow route "
-_ANY_COMMANDS = (
-    *("north", "south", "east", "west", "up", "down", "northeast", "northwest", "southeast", "southwest"),
-    *("look", "inventory", "take all", "enter", "out"),
-)
-_LOCATION = re.compile(r"^Location: .*\(ID: (\d+)\)", re.MULTILINE)
 _TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 
 class RandomModel:
-    """Plays random commands, and fills all other answers with placeholder text.
+    """Chooses at random from listed values, and fills everything else with placeholder text.
 
-    It draws from the commands that it has chosen least often at the location, in all episodes. If the first choice is
-    to follow a route, it takes that. If the agent may type any command, it moves at random. A token is estimated at
-    four characters.
+    An estimate of costs uses it in place of models. A token is estimated at four characters.
     """
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311  not used for secrets
         self._numbers = count(1)  # of the texts, so that no two are equal
-        self._tried: Counter[tuple[str, object]] = Counter()
         self._definitions: Mapping[str, Any] = {}
-        self._location = ""
         self._turn = 1
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
         form = schema.model_json_schema()
         self._definitions = form.get("$defs", {})
-        self._location = next(reversed(_LOCATION.findall(prompt.user)), "")
         self._turn = int(next(reversed(_TURN.findall(prompt.user)), 1))
         try:
             value = schema.model_validate(self._fill(form))
@@ -174,29 +52,22 @@ class RandomModel:
     def _fill(self, form: Mapping[str, Any], name: str = "") -> object:
         """Return a value of a JSON schema, which belongs to the field ``name``. An optional integer is left out."""
         if "$ref" in form:
-            return self._fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
+            return self._fill(self._definitions[form["$ref"].rpartition("/")[2]])
         if "anyOf" in form:
             first, *others = form["anyOf"]
             is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
-            return None if is_number_or_none else self._fill(first, name)
+            return None if is_number_or_none else self._fill(first)
         choices = form.get("enum") or ([form["const"]] if "const" in form else [])
         if form.get("type") == "string" and name == "action":
-            choices = choices or _ANY_COMMANDS
-        if not choices:
-            return self._fill_freely(form, name)
-        if str(choices[0]).startswith(_FOLLOWING):
-            return choices[0]
-        least = min(self._tried[self._location, choice] for choice in choices)
-        drawn = self._random.choice([choice for choice in choices if self._tried[self._location, choice] == least])
-        self._tried[self._location, drawn] += 1
-        return drawn
+            choices = choices or COMMON_COMMANDS
+        return self._random.choice(choices) if choices else self._fill_freely(form)
 
-    def _fill_freely(self, form: Mapping[str, Any], name: str) -> object:
+    def _fill_freely(self, form: Mapping[str, Any]) -> object:
         match form["type"]:
             case "object":
                 return {field: self._fill(each, field) for field, each in form.get("properties", {}).items()}
             case "array":
-                return [self._fill(form["items"], name) for _ in range(form.get("minItems", 1))]
+                return [self._fill(form["items"]) for _ in range(form.get("minItems", 1))]
             case "string" if "pattern" in form:
                 return "I go on from here."
             case "string":

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
 
-from session.context import AgentContext
 from session.values import AgentNote, ObjectiveNote, Proposal, Reading
 from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt
 
 
@@ -85,6 +85,8 @@ class Agent:
         ramble; ``None``: no limit; 0: no reasoning
     """
 
+    name: ClassVar[str] = "the model"
+
     model: LanguageModel
     reads: bool = False
     notes_objectives: bool = False
@@ -108,7 +110,7 @@ class Agent:
         }
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
-    def propose(self, context: AgentContext) -> Proposal:
+    def propose(self, context: TurnContext) -> Proposal:
         """Return the model's next command.
 
         Raises ``LanguageModelError``; a command is never invented (docs/specification.md, No invented turns).
@@ -116,10 +118,11 @@ class Agent:
         assisted = context.valid_actions is not None
         system = self.system_prompt(assisted=assisted, offers_ways=context.offers_ways)
         travels = self.travels and context.offers_ways and not assisted
-        schema = _answer_schema(self, context.valid_actions, travels=travels)
-        completion = self.model.complete("agent", Prompt(system, context.render()), schema)
+        listed = (*(route.choice for route in context.route_choices), *(context.valid_actions or ()))
+        schema = _answer_schema(self, listed if assisted else None, travels=travels)
+        completion = self.model.complete("agent", Prompt(system, context.prompt(system)), schema)
         answer: Any = completion.value
-        chosen = next((route.number for route in context.routes if route.choice == answer.action), None)
+        chosen = next((route.number for route in context.route_choices if route.choice == answer.action), None)
         reading: ReadingAnswer | None = getattr(answer, "reading", None)
         objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
         note: NoteAnswer | None = getattr(answer, "note", None)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from pydantic import TypeAdapter
 
 from session.events import ModelFailed
-from session.text import one_line
+from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
@@ -31,7 +31,7 @@ def as_markdown(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
     manifest, summary = run.manifest, run.summary
     facts = {
         "Story": manifest.story,
-        "Model": manifest.model,
+        "Player": who_plays(manifest.player, manifest.model, manifest.server),
         "Assistance": ", ".join(manifest.assistance) or "none",
         "Begun": manifest.created,
         "State": f"{summary.state}: {summary.reason}" if summary.reason else summary.state,

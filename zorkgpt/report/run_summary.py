@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigD
 
 from session.errors import StoreError
 from session.events import OptionValue
-from session.files.journal import read_lines, read_manifest, require_known_version
+from session.files.journal import Manifest, read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
 from session.resolved_configuration import as_settings
 
@@ -32,6 +32,7 @@ class OptionsChange:
     turn: int
     options: Mapping[str, OptionValue]
     model: str
+    server: str
 
     def describe(self) -> str:
         """Return the change in words."""
@@ -43,14 +44,15 @@ class OptionsChange:
 class RunSummary:
     """One run at a glance.
 
-    created: ISO 8601, UTC; like ``story`` and ``model`` "" if the manifest cannot be read
+    created: ISO 8601, UTC; like ``story``, ``player``, ``model`` and ``server`` "" if the manifest cannot be read
+    player: the name of the player if the agent's model does not play, else ""
     episodes, planned: those that were played to their end, and those that the run was to play
     turns: of all episodes
     best_score, max_score: points; ``None`` if the story keeps none
     tokens: of all answers, prompts included; ``None`` if no model has answered
     reason: why it is not done
     forked_from: the id of the run that it is a fork of, "" for none
-    changes: of options since it began, oldest first; ``model`` is that of the last one
+    changes: of options since it began, oldest first; ``model`` and ``server`` are those of the last one
     """
 
     run_id: str
@@ -68,6 +70,8 @@ class RunSummary:
     state: RunState
     reason: str = ""
     forked_from: str = ""
+    player: str = ""
+    server: str = ""
     changes: tuple[OptionsChange, ...] = ()
 
 
@@ -92,7 +96,9 @@ def summarise(folder: Path) -> RunSummary:
         folder=folder,
         created=manifest.created if manifest else "",
         story=manifest.story if manifest else "",
+        player=_player(manifest, changes),
         model=changes[-1].model if changes else manifest.model if manifest else "",
+        server=changes[-1].server if changes else manifest.server if manifest else "",
         assistance=manifest.assistance if manifest else (),
         episodes=sum(head.kind == "episode_ended" for head in heads),
         planned=len(manifest.seeds) if manifest else None,
@@ -132,6 +138,7 @@ class _Head(BaseModel):
     max_score: int | None = None
     reason: str = ""
     model: str = ""
+    server: str = ""
     options: dict[str, OptionValue] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -163,4 +170,10 @@ def _changes(heads: Iterable[_Head]) -> Iterator[OptionsChange]:
         if head.kind == "turn_played":
             episode, turn = head.episode, head.turn
         elif head.kind == "options_changed":
-            yield OptionsChange(episode, turn, head.options, head.model)
+            yield OptionsChange(episode, turn, head.options, head.model, head.server)
+
+
+def _player(manifest: Manifest | None, changes: Iterable[OptionsChange]) -> str:
+    """Return the name of the latest player, "" for the agent's model."""
+    is_model = any(change.options.get("agent.player") == "model" for change in changes)
+    return "" if manifest is None or is_model else manifest.player

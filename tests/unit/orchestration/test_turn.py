@@ -83,6 +83,7 @@ class Turns:
 
     def play(self) -> TurnRecord:
         record = self.turn.play(self.state)
+        assert isinstance(record, TurnRecord)
         self.state.record(record)
         self.learning.learn(record)
         return record

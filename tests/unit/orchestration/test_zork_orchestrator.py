@@ -145,7 +145,7 @@ def test_an_interruption_ends_the_run_after_the_turn_in_flight(
         run.stop.set()
         return answer
 
-    run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(stop_while_answering)))
+    run.orchestrator.turn = replace(run.orchestrator.turn, player=Agent(ScriptedLLM(stop_while_answering)))
     assert run.orchestrator.play() == "interrupted"
     assert run.events[-1] == paused
 

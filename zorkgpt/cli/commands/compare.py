@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.text import counted
+from session.text import counted, who_plays
 from zorkgpt.cli import common_options
 from zorkgpt.cli.completion import run_ids
 from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_error, print_json, print_table
@@ -69,7 +69,7 @@ def _column(figures: RunFigures) -> dict[str, str]:
     run = figures.run
     return {
         "story": figures.manifest.story,
-        "model": run.model,
+        "player": who_plays(run.player, run.model, run.server),
         "state": run.state,
         "episodes": f"{run.episodes}/{as_count(run.planned)}",
         "turns": as_count(run.turns),
@@ -105,7 +105,9 @@ def _as_object(figures: RunFigures) -> dict[str, object]:
     return {
         "run_id": summary.run_id,
         "story": manifest.story,
+        "player": summary.player,
         "model": summary.model,
+        "server": summary.server,
         "assistance": manifest.assistance,
         **{name: getattr(summary, name) for name in ("state", "episodes", "turns", "best_score", "max_score")},
         "calls": sum(role.calls for role in figures.usage),

@@ -63,7 +63,7 @@ def mcp(
             max_turns=max_turns,
             seed=configuration.game.seed,
             workdir=workdir,
-            options=options,
+            options={**options, "agent.player": "client"},
             show=show,
             player=player,
         )

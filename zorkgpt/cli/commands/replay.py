@@ -111,9 +111,9 @@ def _fork(
     from zorkgpt.cli.playing import watching
 
     manifest = read_manifest(folder)
-    require_player(manifest, ["agent_model"] if now.agent_model else [])
     then = configuration_of(manifest, folder, now)
-    if model is not None:
+    require_player(manifest, then, ["agent_model"] if now.agent_model else [])
+    if model is not None or (now.agent_model and then.agent.player in ("function", "client", "random")):
         then = with_model(then, now, folder, branch)
     then = with_keys(then, folder, now)
     update: dict[str, object] = {"budgets": now.budgets}

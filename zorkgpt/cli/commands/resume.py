@@ -44,6 +44,7 @@ def resume(
     from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys, with_model
     from session.files.journal import read_manifest
     from session.resolved_configuration import updated
+    from session.text import who_plays
     from zorkgpt.cli.playing import watching
 
     given = {
@@ -58,7 +59,7 @@ def resume(
     folder = _resumable_run(now.zork_game_workdir, run, game)
     manifest, names = read_manifest(folder), list(changes)
     then = configuration_of(manifest, folder, now)
-    require_player(manifest, names)
+    require_player(manifest, then, names)
     if model is not None:
         then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, names), folder, now)
@@ -77,10 +78,12 @@ def resume(
         ) as resumed,
     ):
         if not as_json:
-            player = watch.parts.model.description if watch.parts.model else "nobody"
+            player, chosen = watch.parts.player, watch.parts.model
+            served = (chosen.name, chosen.server) if chosen else ("", "")
+            name = who_plays(player.name if player else "", *served)
             story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
-            print_line(f"Going on with run {folder.name} of {story}{position}: {player} plays")
+            print_line(f"Going on with run {folder.name} of {story}{position}: {name} plays")
         watch.play(resumed)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from session.errors import ConfigurationError, reported_as
-from session.text import counted, cut_at, one_line
+from session.text import counted, cut_at, one_line, who_plays
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import (
     NOTHING,
@@ -65,12 +65,12 @@ def list_runs(
 
 def _print_list(runs: Sequence[RunSummary]) -> None:
     """Print a heading, and each run with its remarks below it. In a narrow terminal each figure has a line."""
-    heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
+    heading = ("RUN", "STORY", "PLAYER", "EPISODES", "TURNS", "BEST", "STATE")
     rows = [
         (
             run.run_id,
             as_cell(run.story, LONGEST_STORY),
-            as_cell(run.model.partition(" at ")[0], LONGEST_MODEL),
+            as_cell(run.player or run.model, LONGEST_MODEL),
             f"{run.episodes}/{as_count(run.planned)}",
             str(run.turns),
             of_maximum(run.best_score, run.max_score),
@@ -120,7 +120,7 @@ def print_figures(figures: RunFigures) -> None:
         ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
         ("Begun", run.created[:16].replace("T", " ") or NOTHING),
         ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
-        ("Model", manifest.model),
+        ("Player", who_plays(manifest.player, manifest.model, manifest.server)),
         *[("Changed", change.describe()) for change in run.changes],
         ("Assistance", ", ".join(manifest.assistance) or "none"),
         ("Seeds", ", ".join(map(str, manifest.seeds))),

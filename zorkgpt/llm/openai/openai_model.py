@@ -111,9 +111,13 @@ class OpenAIModel:
                 except RequestFailed as failure:
                     _LOG.info("%s: %s", self._models[other].label, failure)
 
-    def describe(self) -> str:
-        """Return each distinct model and its server, in the order of the roles, without a request."""
-        return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
+    def names(self) -> str:
+        """Return the distinct models in the order of the roles, separated by commas, without a request."""
+        return ", ".join(dict.fromkeys(model.name for model in self._models.values()))
+
+    def servers(self) -> str:
+        """Return the URLs of the distinct servers in the order of the roles, separated by commas."""
+        return ", ".join(dict.fromkeys(model.server.address for model in self._models.values()))
 
     def _stable_parts(self, role: Role, user: str) -> tuple[int, ...]:
         """Return the ends of the parts of the prompt that other prompts of the role begin with, in characters.

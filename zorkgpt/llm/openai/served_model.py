@@ -297,7 +297,12 @@ class ServedModel:
     @property
     def label(self) -> str:
         """Return the model and its URL for display, without a request."""
-        return f"{self._name or 'the first model'} at {self.server.address}"
+        return f"{self.name} at {self.server.address}"
+
+    @property
+    def name(self) -> str:
+        """Return the model's name for display, without a request."""
+        return self._name or "the first model"
 
     def find_name(self) -> str:
         """Return the model's name. If none is configured, the server's first model is requested once."""

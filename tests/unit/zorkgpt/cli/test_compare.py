@@ -21,7 +21,7 @@ KNOWLEDGE = "## STRATEGY\n- Look first. *(Ep1, T1)*\n"
 TABLE = f"""\
 RUN          {OLD}       {NEW}
 story        dyeworks                   dyeworks
-model        scripted                   a-model-with-a-name-that-g…
+player       scripted                   a-model-with-a-name-that-g…
 state        done                       killed
 episodes     2/2                        0/2
 turns        4                          2

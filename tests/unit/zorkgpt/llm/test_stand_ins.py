@@ -17,10 +17,6 @@ class Chosen(BaseModel):
     action: Literal["north", "open box", "take box"]
 
 
-class Offered(BaseModel):
-    action: Literal["follow route 3 (+35)", "north", "open box"]
-
-
 class Remembered(BaseModel):
     category: Literal["SUCCESS"]
     text: str = Field(max_length=20)
@@ -47,22 +43,6 @@ def test_every_choice_is_drawn_and_the_same_seed_draws_the_same() -> None:
 
     assert drawn(1) == drawn(1) != drawn(2)
     assert set(drawn(1)) == {"north", "open box", "take box"}
-
-
-def test_what_was_tried_least_at_the_place_is_tried_next() -> None:
-    model = RandomModel(1)
-
-    def drawn(place: int) -> str:
-        return model.complete("agent", Prompt("", f"Location: Mill (ID: {place})"), Chosen).value.action
-
-    assert [sorted(drawn(7) for _ in range(3)) for _ in range(5)] == [["north", "open box", "take box"]] * 5
-    drawn(7)
-    assert sorted(drawn(8) for _ in range(3)) == ["north", "open box", "take box"]
-
-
-def test_a_route_is_followed_wherever_one_stands_first() -> None:
-    model = RandomModel(1)
-    assert {model.complete("agent", PROMPT, Offered).value.action for _ in range(10)} == {"follow route 3 (+35)"}
 
 
 def test_who_may_type_anything_types_a_command() -> None:

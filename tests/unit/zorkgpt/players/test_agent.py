@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
-from session.context import AgentContext, PromptSection
+from session.context import PromptSection, render_sections
 from session.errors import ResponseInvalid
-from session.values import AgentNote, ObjectiveNote, Proposal, Reading
+from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
 from zorkgpt.llm.stand_ins import ScriptedCall, ScriptedLLM
 from zorkgpt.players.agent import Agent
+from zorkgpt.players.player import TurnContext
 
 SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Present", "You are in the shed."))
+
+
+def seen(valid: tuple[str, ...] | None = None) -> TurnContext:
+    """What the agent may know on its second turn."""
+    return TurnContext(Observation("You are in the shed."), 2, None, lambda _system: render_sections(SECTIONS), valid)
 
 
 def proposed(
@@ -20,7 +26,7 @@ def proposed(
 ) -> tuple[Proposal, ScriptedCall]:
     """The proposal of an agent whose model answers that, and how the model was called."""
     model = ScriptedLLM([{"reasoning": "why", **answer}])
-    proposal = Agent(model, **options).propose(AgentContext(SECTIONS, valid_actions=valid))
+    proposal = Agent(model, **options).propose(seen(valid))
     (call,) = model.calls
     return proposal, call
 
@@ -53,7 +59,7 @@ def test_equal_valid_actions_make_one_schema_whatever_the_turn() -> None:
     """To make one takes a millisecond, and its JSON more."""
     model, actions = ScriptedLLM([{"reasoning": "", "action": "north"}] * 2), ["north", "take oar"]
     for _ in range(2):
-        Agent(model).propose(AgentContext(SECTIONS, valid_actions=tuple(actions)))
+        Agent(model).propose(seen(tuple(actions)))
     assert model.calls[0].schema is model.calls[1].schema
 
 
@@ -99,7 +105,7 @@ def test_an_answer_may_say_something_of_objectives_and_nonsense_costs_nothing(
 
 
 def test_an_answer_without_reasoning_is_an_answer() -> None:
-    assert Agent(ScriptedLLM([{"action": "up"}])).propose(AgentContext(SECTIONS)) == Proposal("up")
+    assert Agent(ScriptedLLM([{"action": "up"}])).propose(seen()) == Proposal("up")
 
 
 @pytest.mark.parametrize("reasoning", ["I look for a way up.", "I want to see what the tide, if it comes, will do."])

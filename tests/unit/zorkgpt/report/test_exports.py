@@ -95,7 +95,7 @@ def test_a_transcript_tells_what_was_seen_thought_and_played(tmp_path: Path) -> 
     assert text == (
         "# Run 20260131-184500-1a2b\n\n"
         "- Story: dyeworks\n"
-        "- Model: scripted\n"
+        "- Player: scripted\n"
         "- Assistance: none\n"
         "- Begun: 2026-01-31T18:45:00+00:00\n"
         "- State: killed: it stopped without an end, as after a crash\n\n"

@@ -1,0 +1,134 @@
+"""Players without a model: a person, a function and chance; their proposals are recorded and repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from session.commands import COMMON_COMMANDS, Vocabulary
+from session.context import OfferedRoute
+from session.events import Event, MemoryGiven, Proposed
+from session.files.inputs import Diverged
+from session.values import AgentNote, Location, Observation, Proposal
+from tests.fixtures.held_stores import held
+from zorkgpt.players.function import Action, FunctionPlayer
+from zorkgpt.players.person import Person
+from zorkgpt.players.player import Leave, Player, Remember, TurnContext
+from zorkgpt.players.random_player import RandomPlayer
+from zorkgpt.players.recorded_player import RecordedPlayer
+
+CHOICES = ("north", "open box", "take box")
+
+
+def unread(_system: str) -> str:
+    pytest.fail("the prompt of a model was built")
+
+
+def context(
+    place: int = 7,
+    choices: tuple[str, ...] | None = CHOICES,
+    routes: tuple[OfferedRoute, ...] = (),
+    prompt: Callable[[str], str] = unread,
+    *,
+    turn: int = 2,
+    offers_ways: bool = True,
+) -> TurnContext:
+    observation = Observation("A mill.", Location(place, "Mill"))
+    return TurnContext(observation, turn, None, prompt, choices, routes, offers_ways=offers_ways)
+
+
+def test_chance_draws_what_was_tried_least_at_the_place_and_the_same_seed_draws_the_same() -> None:
+    player = RandomPlayer(1)
+    drawn = [sorted(player.propose(context()).action for _ in CHOICES) for _ in range(5)]
+    assert drawn == [sorted(CHOICES)] * 5
+    player.propose(context())
+    assert sorted(player.propose(context(8)).action for _ in CHOICES) == sorted(CHOICES)
+    first, same, other = ([each.propose(context()).action for _ in range(30)] for each in map(RandomPlayer, (1, 1, 2)))
+    assert first == same != other
+    assert {player.propose(context(choices=None)).action for _ in range(99)} <= set(COMMON_COMMANDS)
+
+
+def test_chance_follows_the_best_route_on_the_first_turn() -> None:
+    routes = (OfferedRoute(4, "follow route 4 (+5)"), OfferedRoute(3, "follow route 3 (+35)", is_best=True))
+    assert RandomPlayer(1).propose(context(routes=routes, turn=1)).follow == 3
+    assert RandomPlayer(1).propose(context(routes=routes)).follow is None
+
+
+def test_a_person_types_several_commands_and_leaves_at_the_end_of_the_input() -> None:
+    lines = iter(["n. take box", "look"])
+    player = Person(
+        lambda: next(lines, None),
+        Vocabulary(9, frozenset({"n", "take", "box"}), verbs=frozenset({"take"}), directions=frozenset({"n"})),
+    )
+    assert [player.propose(context()) for _ in range(4)] == [
+        *map(Proposal, ("n", "take box", "look")),
+        Leave(),
+    ]
+
+
+def test_a_function_returns_a_command_an_action_or_a_memory() -> None:
+    memory = Remember(MemoryGiven({"memory_title": "Box"}))
+    answers: Iterator[str | Action | Remember] = iter(
+        [" north ", Action(follow=3, until=2, note=" near "), Action(go_to=9), memory]
+    )
+    player = FunctionPlayer("walk()", lambda _context: next(answers))
+    assert [player.propose(context()) for _ in range(4)] == [
+        Proposal("north"),
+        Proposal("wait", follow=3, until=2, note=AgentNote("near")),
+        Proposal("wait", go_to=9),
+        memory,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (7, TypeError),
+        ("", ValueError),
+        ("dance", ValueError),
+        ("\ud800", ValueError),
+        (Action("north", note="\ud800"), ValueError),
+    ],
+)
+def test_what_is_no_command_is_an_error_of_the_function(answer: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"walk\(\) returned"):
+        FunctionPlayer("walk()", lambda _context: answer).propose(context())  # type: ignore[arg-type,return-value]
+
+
+def test_a_way_that_is_not_offered_is_an_error_of_the_function() -> None:
+    with pytest.raises(ValueError, match="not possible now"):
+        FunctionPlayer("walk()", lambda _context: Action(follow=3)).propose(context(offers_ways=False))
+
+
+def recorded(folder: Path, player: Player | None) -> tuple[RecordedPlayer, list[Event]]:
+    stores = held(folder)
+    return RecordedPlayer(player, stores.inputs, lambda: None), stores.events
+
+
+def test_a_proposal_is_recorded_and_a_memory_only_when_it_is_learned(tmp_path: Path) -> None:
+    memory = Remember(MemoryGiven({}))
+    answers: Iterator[str | Remember] = iter(["north", memory])
+    player, events = recorded(tmp_path, FunctionPlayer("walk()", lambda _context: next(answers)))
+    assert player.propose(context()) == Proposal("north")
+    assert player.propose(context()) == memory
+    assert [event.proposal for event in events if isinstance(event, Proposed)] == [Proposal("north")]
+
+
+def test_leaving_is_recorded(tmp_path: Path) -> None:
+    player, events = recorded(
+        tmp_path,
+        Person(
+            lambda: None,
+            Vocabulary(9, frozenset({"n", "take", "box"}), verbs=frozenset({"take"}), directions=frozenset({"n"})),
+        ),
+    )
+    assert player.propose(context()) == Leave()
+    assert [event.proposal for event in events if isinstance(event, Proposed)] == [None]
+
+
+def test_without_a_player_nothing_new_is_proposed(tmp_path: Path) -> None:
+    player, _ = recorded(tmp_path, None)
+    with pytest.raises(Diverged):
+        player.propose(context())
