@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from game_interface.core.machine.attribute_tables import attribute_table, numbers_of
+from game_interface.core.machine.attribute_tables import PLAYERS_NAME, attribute_table, numbers_of
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
@@ -18,6 +19,8 @@ from session.values import GameObject, Location, Observation
 
 Objects: TypeAlias = tuple[GameObject, ...]
 
+_DARK = re.compile(r"(?:\w+ ){0,2}(?:dark|black)(?:ness)?", re.IGNORECASE)
+"""A heading of the dark, which is the same in all rooms."""
 _MOST_NODES = 20_000
 """Cached states of all objects; most objects have a few dozen in a long session."""
 
@@ -42,10 +45,19 @@ class Observer:
         self._learned_at_opening = self.reader.learned
         status = self.reader.read(memory, opening)
         self.max_score = status.max_score
-        self.attribute_names = attribute_table(story, opening, table.entry(memory, status.player or 0).attributes)
-        self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
+        declared = (num for num, each in self._locations.items() if each.name == PLAYERS_NAME)
+        player = table.entry(memory, status.player or next(declared, 0))
+        self.attribute_names = attribute_table(story, self._banner(opening), player.attributes)
+        self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
         self.location: Location | None = None
+
+    def _banner(self, opening: str) -> str:
+        """Return the text with the story's banner: the answer to ``version`` if the opening shows none."""
+        if "Library" in opening or not self._interpreter.listens:
+            return opening
+        with self._interpreter.trying():
+            return self._interpreter.send("version")
 
     def begin(self) -> None:
         """Forget what was learned and seen in play, because the story restarts."""
@@ -59,7 +71,7 @@ class Observer:
         status = self.reader.read(memory, text)
         inventory, visible, inside = self._sight.look(memory, status.location, status.player)
         self.location = self._locations.get(status.location or 0)
-        if self.location and not self.location.name:
+        if self.location and not (self.location.name and self.location.name in headings_in(text)):
             self.location = self._with_heading(self.location, before, text)
         return Observation(
             text=text,
@@ -77,16 +89,21 @@ class Observer:
         )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
-        """Return ``location``, whose object has no name, named by the heading of the room's description.
+        """Return ``location``, named by the heading of the room's description if its object has another name or none.
 
-        If ``text`` has no heading, the name of ``before`` is kept as long as the player is in the same room.
+        If ``text`` has no heading, the name of ``before`` is kept as long as the player is in the same room. A heading
+        of the dark names no room, and one that only extends or shortens the object's name changes nothing.
         """
         if headings_in(text) and self._interpreter.listens:
             with self._interpreter.trying():
                 looked = told_text(self._interpreter.send("look"), self._version)
             heading = heading_of(text, looked)
-            if heading:
-                return Location(location.num, f"{heading} (#{location.num})")
+            if heading and not _DARK.fullmatch(heading):
+                if not location.name:
+                    return Location(location.num, f"{heading} (#{location.num})")
+                name, printed = location.name.lower(), heading.lower()
+                adds = name.startswith(printed) or printed.startswith(name)
+                return location if adds else Location(location.num, heading)
         return before if before and before.num == location.num else location
 
 

@@ -187,3 +187,57 @@ def test_a_restored_state_prints_what_it_would_have_printed_without_what_was_tri
                 game.step(tried)
             game.restore(before)
             assert game.step(command).text == expected.text
+
+
+def seen(observation: Observation) -> list[object]:
+    """The names of the room, of the things carried and of the things visible."""
+    things = (observation.inventory, observation.visible)
+    names = [None if row is None else [each.name for each in row] for row in things]
+    return [observation.location and observation.location.name, *names]
+
+
+@pytest.mark.parametrize(
+    ("story", "things"),
+    [
+        (
+            "cell.z5",
+            [
+                *("chair", "box", "coin", "stone", "clump of moss", "green/fern"),
+                *("damp rag", "rusty nail", "grey dust"),
+            ],
+        ),
+        ("locked.z5", ["key", "stone"]),
+    ],
+)
+def test_a_room_without_exits_is_known_at_the_opening(story: str, things: list[str]) -> None:
+    with JerichoInterface(STORIES / story) as game:
+        assert seen(game.observation) == ["Narrow Cell", [], things]
+
+
+def test_a_room_that_is_left_in_another_way_is_known_after_that_too() -> None:
+    *_, garden, cell = play("locked.z5", "take", "push", "north")
+    assert seen(garden) == ["Green Garden", ["key"], ["rose"]]
+    assert seen(cell) == ["Narrow Cell", ["key"], ["stone"]]
+
+
+def test_the_dark_is_a_known_room_in_which_nothing_is_visible_even_from_a_vehicle() -> None:
+    *_, steered, left = play("cell.z5", "push stone", "enter cart", "north", "out")
+    assert (seen(steered), steered.inside and steered.inside.name) == (["Low Cave", [], []], "cart")
+    assert (seen(left), left.inside) == (["Low Cave", [], []], None)
+
+
+@pytest.mark.parametrize(
+    ("commands", "name"),
+    [
+        (("east",), "Loom (#40)"),
+        (("east", "pull thread", "look"), "Spindle Chamber (#40)"),
+        (("east", "pull thread", "look", "wait"), "Spindle Chamber (#40)"),
+        (("east", "south"), "Old Hall"),
+        (("east", "take thread", "south"), "Threaded Hall"),
+        (("east", "take thread", "south", "drop thread", "look"), "Old Hall"),
+    ],
+)
+def test_the_printed_name_of_a_room_is_its_name(commands: tuple[str, ...], name: str) -> None:
+    last = play("cell.z5", "push stone", *commands)[-1]
+    assert last.location is not None
+    assert last.location.name == name

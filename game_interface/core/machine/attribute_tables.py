@@ -44,6 +44,8 @@ Three names are those of the other table: light is ``lit``, supporter is ``surfa
 _ZORK_1_MD5 = "b732a93a6244ddd92a9b9a3e3a46c687"
 _INFORM_6_BANNER = re.compile(r"Inform v?6\.\d+ Library v?6[./]1[12]\b")
 _PLAYER_OF_INFORM_6 = ("animate", "concealed", "proper", "transparent")
+PLAYERS_NAME = "(self object)"
+"""The name of the object that the Inform 6 library declares for the player."""
 
 
 def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Converts a story's characters beyond Latin-1, the only ones that the interpreter can print and read."""
+"""Gives a byte to each character of a story, because the interpreter prints and reads Latin-1 only."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,6 +42,7 @@ _FIRST_WIDE_VERSION = 4
 _MOST_ENTRIES = 4096
 """Parsed entries to keep: most objects have a few dozen states in a long session."""
 _COMPILER_ADDRESS = 0x3C
+_COMPILERS_NAME = re.compile(r"\(\w+\)")
 _INFORM_6 = b"6."
 """The compiler's signature in the header. It stores individual properties between property tables and globals."""
 
@@ -74,7 +76,8 @@ class ObjectTable:
         address = max(self._properties, default=self._entries)
         name_end = address + 1 + 2 * self._content[address]
         end = 1 + max((place.stop for _, place in self._listed(address)), default=name_end)
-        if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
+        self._by_inform = story.content.startswith(_INFORM_6, _COMPILER_ADDRESS)
+        if self._by_inform:
             end = max(end, story.globals)
         starts = range(self._entries, self._entries + layout.attributes)
         self._attributes = [slice(start, entries_end, layout.entry) for start in starts]
@@ -106,12 +109,16 @@ class ObjectTable:
         return {number: self._content[place] for number, place in self._listed(self._properties[num - 1])}
 
     def name(self, num: int) -> str:
-        """Return the short name from the story file, with abbreviations expanded; ``""`` if there is none."""
+        """Return the short name from the story file, with abbreviations expanded; ``""`` if there is none.
+
+        The name that Inform gives to an object without one, its identifier or number in brackets, counts as none.
+        """
         if not 0 < num <= self.count:
             return ""
         if num not in self._names:
             address = self._properties[num - 1]
-            self._names[num] = self._text.decode(address + 1, 2 * self._content[address])
+            name = self._text.decode(address + 1, 2 * self._content[address])
+            self._names[num] = "" if self._by_inform and _COMPILERS_NAME.fullmatch(name) else name
         return self._names[num]
 
     def parents(self, memory: DynamicMemory) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
+from game_interface.core.commands import DICTIONARY_LETTERS
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story, TextDecoder, read_word
 from session.commands import ParserFamily, Vocabulary
@@ -200,6 +201,10 @@ def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
 _MOST_WORDS = 3  # of an object without a short name
+_WORD_SIZE = 2
+_LONGEST_NAME = 60  # bytes
+_NAME = re.compile(r"[\w'-]+(?: [\w'-]+)*")
+_LEAST_SHARE = 0.4
 _SMALL_WORDS = frozenset({"", "a", "an", "can't", "for", "his", "her", "my", "of", "the", "you", "your"})
 
 _TOPIC_VERBS = (
@@ -253,18 +258,49 @@ def read_vocabulary(story: Story) -> Vocabulary:
 
 
 def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:
-    """Return the short name of each object; without one, up to three of the words by which Inform's parser knows it.
+    """Return the short name of each object; without one, the text that Inform's library prints instead.
 
-    Inform 7 prints names by routines, so its objects have no short names. Such words are joined as in ``dino/toy``.
+    If that is printed by a routine, it is up to three of the words by which the parser knows the object, as in
+    ``dino/toy``.
     """
     names = {num: table.name(num) for num in range(1, table.count + 1)}
     if not all(names.values()) and not Dictionary.of(story).by_infocom:
         texts = {entry.address: entry.text for entry in read_entries(story)}
+        properties = {num: table.properties(num) for num in names}
+        words: dict[int, list[str]] = {}
+        for num, values in properties.items():
+            addresses = _addresses(values.get(_INFORM_NAMES, b""))
+            known = texts.keys() >= {*addresses}
+            words[num] = [each for at in addresses if (each := texts[at]) not in _SMALL_WORDS] if known else []
+        printed = _printed_names(story, properties, words)
         for num in (num for num, name in names.items() if not name):
-            addresses = _addresses(table.properties(num).get(_INFORM_NAMES, b""))
-            words = [texts[each] for each in addresses if texts.get(each, "") not in _SMALL_WORDS]
-            names[num] = "/".join([*dict.fromkeys(words)][:_MOST_WORDS]) if texts.keys() >= {*addresses} else ""
+            names[num] = printed.get(num) or "/".join([*dict.fromkeys(words[num])][:_MOST_WORDS])
     return names
+
+
+def _printed_names(
+    story: Story, properties: Mapping[int, Mapping[int, bytes]], words: Mapping[int, Sequence[str]]
+) -> dict[int, str]:
+    """Return the names of objects in the property with which Inform's library prints them instead of the short name.
+
+    Its number differs between libraries. It is the property whose values are most often short texts with one of the
+    words by which the parser knows the object; most other properties contain longer texts or routines.
+    """
+    texts, unit = TextDecoder(story), _PACKING.get(story.version, 0)
+    found: dict[int, dict[int, str]] = {}
+    fitting, users = Counter[int](), Counter[int]()
+    for num, values in properties.items():
+        for number, value in values.items():
+            address = read_word(value, 0) * unit
+            if number == _INFORM_NAMES or len(value) != _WORD_SIZE or not story.dynamic_size < address:
+                continue
+            users[number] += 1
+            text = texts.decode(address, _LONGEST_NAME)
+            if _NAME.fullmatch(text):
+                found.setdefault(number, {})[num] = text
+                fitting[number] += any(word[:DICTIONARY_LETTERS] in words[num] for word in text.lower().split())
+    best = max(found, key=lambda number: fitting[number], default=0)
+    return found[best] if fitting[best] > _LEAST_SHARE * users[best] else {}
 
 
 def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> int | None:
