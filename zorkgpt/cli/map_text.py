@@ -79,10 +79,12 @@ def _drawn(graph: MapGraph, here: int | None) -> tuple[list[str], list[Way]]:
         pieces[left, top] = f"┌{'─' * NAME}┐"
         pieces[left, top + 1] = f"│{set_cell_size(name, NAME)}│"
         pieces[left, top + 2] = f"└{'─' * NAME}┘"
-    lines = [""] * (max((row for _, row in pieces), default=-1) + 1)
+    lines: list[list[str]] = [[] for _ in range(max((row for _, row in pieces), default=-1) + 1)]
+    ends = [0] * len(lines)  # in columns
     for (column, row), piece in sorted(pieces.items()):
-        lines[row] += " " * (column - cell_len(lines[row])) + piece
-    return lines, [way for way in layout.ways if way.shown != "solid"]
+        lines[row] += (" " * (column - ends[row]), piece)
+        ends[row] = max(column, ends[row]) + cell_len(piece)
+    return ["".join(line) for line in lines], [way for way in layout.ways if way.shown != "solid"]
 
 
 def _line_between(one: Cell, other: Cell) -> dict[Cell, str]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timezone
+from itertools import chain
 from operator import attrgetter, not_
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -208,7 +210,9 @@ class MapGraph(BaseModel):
         for from_id, exits in self.connections.items():
             for location_id in (from_id, *exits.values()):
                 self.rooms.setdefault(location_id, Room(id=location_id, name=""))
-        self._find_sources()
+        for from_id, exits in self.connections.items():
+            for to_id in exits.values():
+                self._sources.setdefault(to_id, set()).add(from_id)
         for edge in [edge for edge, words in self.exit_refusals.items() if words == _DEADLY]:
             del self.exit_refusals[edge]
             self.exit_deaths.setdefault(edge, "you died")
@@ -216,11 +220,9 @@ class MapGraph(BaseModel):
             self.metadata.pop(key, None)
         return self
 
-    def _find_sources(self) -> None:
-        self._sources = {}
-        for from_id, exits in self.connections.items():
-            for to_id in exits.values():
-                self._sources.setdefault(to_id, set()).add(from_id)
+    def sources(self, location_id: int) -> AbstractSet[int]:
+        """Return the locations from which edges lead to a location."""
+        return self._sources.get(location_id, frozenset())
 
     def ways_back(self, location_id: int) -> dict[str, int]:
         """Return the location ids by exit, of untried exits of that room that should lead back.
@@ -228,7 +230,7 @@ class MapGraph(BaseModel):
         Such an exit is the opposite of the only direction by which the player came from that location.
         """
         sources: defaultdict[str, set[int]] = defaultdict(set)
-        for from_id in self._sources.get(location_id, set()) - {location_id}:
+        for from_id in self.sources(location_id) - {location_id}:
             for exit_, to_id in self.connections[from_id].items():
                 if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
                     sources[OPPOSITES[exit_]].add(from_id)
@@ -322,7 +324,11 @@ class MapGraph(BaseModel):
         if before is None:
             self._sources.setdefault(to_id, set()).add(from_id)
         elif before != to_id:
-            self._find_sources()
+            if before not in self.connections[from_id].values():
+                self._sources[before].remove(from_id)
+                if not self._sources[before]:
+                    del self._sources[before]
+            self._sources.setdefault(to_id, set()).add(from_id)
         for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
             failures.pop(edge, None)
         if before is None:
@@ -418,10 +424,19 @@ class MapGraph(BaseModel):
 
         Such an exit may have an edge, like a door that was shut.
         """
-        edges = {*self.exit_refusals, *self.exit_failure_counts}
-        failed = {edge.exit for edge in edges if edge.location_id == location_id}
-        failed |= self.pruned_exits.get(location_id, set())
-        return {exit_: self.exit_refusals.get(Edge(location_id, exit_), "") for exit_ in sorted(failed)}
+        return self.refused_exits_of((location_id,)).get(location_id, {})
+
+    def refused_exits_of(self, location_ids: Container[int]) -> dict[int, dict[str, str]]:
+        """Return the refused exits of each of these locations that has any."""
+        edges = chain(
+            self.exit_refusals,
+            self.exit_failure_counts,
+            (Edge(room, exit_) for room, exits in self.pruned_exits.items() for exit_ in exits),
+        )
+        found: dict[int, dict[str, str]] = {}
+        for edge in sorted({edge for edge in edges if edge.location_id in location_ids}):
+            found.setdefault(edge.location_id, {})[edge.exit] = self.exit_refusals.get(edge, "")
+        return found
 
     def last_refusal(self, edge: Edge) -> str | None:
         """Return the story's answer when the exit last led nowhere, or "" if it is unknown.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -85,14 +86,14 @@ def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
         if start in cells:
             continue
         part = _part(start, steps)
-        west, north = min(x for x, _ in part.values()), min(y for _, y in part.values())
-        width = max(x for x, _ in part.values()) - west + 1
+        width, height = (max(each) + 1 for each in zip(*part.values(), strict=True))
         widest = max(widest, width)
         if left + width > widest:
             left, top = 0, below
-        cells |= {room_id: (x - west + left, y - north + top) for room_id, (x, y) in part.items()}
-        left, below = left + width, max(below, *(y + 1 for _, y in cells.values()))
-    return MapLayout(cells, tuple(replace(way, shown=_shown(way, cells)) for way in ways))
+        cells |= {room_id: (x + left, y + top) for room_id, (x, y) in part.items()}
+        left, below = left + width, max(below, top + height)
+    taken = _Taken(cells.values())
+    return MapLayout(cells, tuple(replace(way, shown=_shown(way, cells, taken)) for way in ways))
 
 
 def direction(one: Cell, other: Cell) -> Cell:
@@ -125,32 +126,97 @@ def _steps(ways: Iterable[Way]) -> dict[int, dict[int, Cell]]:
     return steps
 
 
+class _Lines:
+    """The columns or the rows of a part in their order, by numbers that stay when a line is put between two of them."""
+
+    def __init__(self) -> None:
+        self._beside: Mapping[int, dict[int, int]] = {1: {}, -1: {}}
+        self._latest = 0
+
+    def beside(self, line: int, step: int) -> int | None:
+        """Return the line that is a step of -1, 0 or 1 away; ``None`` if there is none yet."""
+        return self._beside[step].get(line) if step else line
+
+    def add(self, line: int, step: int) -> int:
+        """Put a new line a step away from that one; the lines beyond move. Return it; ``line`` for a step of 0."""
+        if not step:
+            return line
+        beyond = self._beside[step].get(line)
+        self._latest += 1
+        for one, other in ((line, self._latest), (self._latest, beyond)):
+            if other is not None:
+                self._beside[step][one], self._beside[-step][other] = other, one
+        return self._latest
+
+    def places(self) -> dict[int, int]:
+        """Return the place of each line, from 0."""
+        line: int | None = next((each for each in range(self._latest + 1) if each not in self._beside[-1]))
+        order: dict[int, int] = {}
+        while line is not None:
+            order[line] = len(order)
+            line = self._beside[1].get(line)
+        return order
+
+
 def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
-    """Place all rooms that compass directions connect to ``start``, which is at 0, 0."""
-    cells = {start: (0, 0)}
+    """Place all rooms that compass directions connect to ``start``, from column 0 and row 0 on."""
+    columns, rows = _Lines(), _Lines()
+    cells = {start: (0, 0)}  # by the numbers of their lines
+    taken: set[tuple[int | None, int | None]] = {(0, 0)}
     placed = deque([start])
     while placed:
         room = placed.popleft()
-        for near, step in steps.get(room, {}).items():
+        for near, (right, down) in steps.get(room, {}).items():
             if near not in cells:
-                x, y = cells[room]
-                if (x + step[0], y + step[1]) in cells.values():
-                    cells = {each: _moved_away(cell, cells[room], step) for each, cell in cells.items()}
-                cells[near] = (x + step[0], y + step[1])
+                column, row = columns.beside(cells[room][0], right), rows.beside(cells[room][1], down)
+                is_taken = (column, row) in taken
+                if column is None or is_taken:
+                    column = columns.add(cells[room][0], right)
+                if row is None or is_taken:
+                    row = rows.add(cells[room][1], down)
+                cells[near] = (column, row)
+                taken.add((column, row))
                 placed.append(near)
-    return cells
+    x, y = columns.places(), rows.places()
+    return {room: (x[column], y[row]) for room, (column, row) in cells.items()}
 
 
-def _moved_away(cell: Cell, room: Cell, step: Cell) -> Cell:
-    """Return the place of a cell if everything beyond ``room`` makes way for a step from there."""
-    (x, y), (right, down) = cell, step
-    is_beyond = ((x - room[0]) * right > 0, (y - room[1]) * down > 0)
-    return (x + right * is_beyond[0], y + down * is_beyond[1])
+class _Taken:
+    """The cells of all rooms, to find those that a line passes."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        by_line: tuple[defaultdict[int, list[int]], ...] = (defaultdict(list), defaultdict(list))
+        for cell in sorted(cells):
+            by_line[0][cell[0]].append(cell[1])
+            by_line[1][cell[1]].append(cell[0])
+        self._by_column, self._by_row = by_line
+
+    def near(self, one: Cell, other: Cell) -> Iterator[Cell]:
+        """Yield the cells near the line between two cells, with both of these."""
+        if abs(one[0] - other[0]) < abs(one[1] - other[1]):
+            yield from _near(one, other, self._by_column)
+        else:
+            turned = _near(one[::-1], other[::-1], self._by_row)
+            yield from ((x, y) for y, x in turned)
 
 
-def _shown(way: Way, cells: Mapping[int, Cell]) -> Shown:
+def _near(one: Cell, other: Cell, taken: Mapping[int, list[int]]) -> Iterator[Cell]:
+    """Yield the cells near the line, for each of the columns that it passes; ``taken``: the rows of each, in order."""
+    start, end = sorted((one, other))
+    wide, high = end[0] - start[0], end[1] - start[1]
+    for column in range(start[0], end[0] + 1):
+        here = [start[1], end[1]]
+        if wide:
+            here = [start[1] + high * (column + side - start[0]) / wide for side in (-1, 1)]
+        low, top = max(min(here), min(start[1], end[1])), min(max(here), max(start[1], end[1]))
+        rows = taken.get(column, [])
+        for row in rows[bisect_left(rows, low - 1) : bisect_right(rows, top + 1)]:
+            yield column, row
+
+
+def _shown(way: Way, cells: Mapping[int, Cell], taken: _Taken) -> Shown:
     one, other = cells[way.from_id], cells[way.to_id]
-    if any(_is_hit(cell, one, other) for cell in cells.values() if cell not in (one, other)):
+    if any(_is_hit(cell, one, other) for cell in taken.near(one, other) if cell not in (one, other)):
         return "named"
     step = direction(one, other)
     is_straight = 0 in step or other == (one[0] + step[0], one[1] + step[1])  # text shows no longer diagonals

@@ -38,12 +38,12 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
         parts += _refused(graph, room) if room == here else ()
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
-    routes = routes_from(graph, here)
+    paths = paths_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in routes if room not in named and not frontier[room]]
-    known = [f"{_label(graph, room)} ({_moves(graph, routes[room])})" for room in others]
+    others = [room for room in paths if room not in named and not frontier[room]]
+    known = [f"{_label(graph, room)} ({_moves(paths[room])})" for room in others]
     farther = {room: exits for room, exits in frontier.items() if room not in shown}
-    lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, farther)], FARTHEST_SHOWN)
+    lines += _first_of("Farther untried (moves)", [*_untried(graph, paths, farther)], FARTHEST_SHOWN)
     lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
     return "\n".join(lines)
 
@@ -51,23 +51,21 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
     frontier = {room: _untried_exits(graph, room) for room in graph.rooms}
-    untried = [*_untried(graph, routes_from(graph, here), frontier)]
+    untried = [*_untried(graph, paths_from(graph, here), frontier)]
     return "".join(_first_of("Untried exits (moves from the start)", untried, 1000))
 
 
-def _untried(graph: MapGraph, routes: Mapping[int, Route], frontier: Mapping[int, str]) -> Iterator[str]:
+def _untried(graph: MapGraph, paths: Mapping[int, Path], frontier: Mapping[int, str]) -> Iterator[str]:
     """Yield each room of the frontier with its untried exits and its moves: those in reach first, nearest first."""
-    for room in (*routes, *sorted(graph.rooms.keys() - routes)):
+    for room in (*paths, *sorted(graph.rooms.keys() - paths)):
         if frontier.get(room):
-            moves = _moves(graph, routes[room]) if room in routes else "no way known"
+            moves = _moves(paths[room]) if room in paths else "no way known"
             yield f"{_label(graph, room)}: {frontier[room]} ({moves})"
 
 
-def _moves(graph: MapGraph, route: Route) -> str:
+def _moves(path: Path) -> str:
     """Return the number of moves, with a mark if some of them are ways back that were never tried."""
-    steps = zip(route.location_ids, route.commands, strict=False)
-    is_walked = all(command in graph.connections.get(room, {}) for room, command in steps)
-    return f"{len(route.commands)}{'' if is_walked else ', back?'}"
+    return f"{path.moves}{'' if path.is_walked else ', back?'}"
 
 
 def _label(graph: MapGraph, room: int) -> str:
@@ -131,14 +129,48 @@ class Route:
     location_ids: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """A route as its last move and the path before that, so that the paths to all rooms share their beginnings.
+
+    before: ``None`` for the location where the path begins
+    moves: the number of commands
+    is_walked: none of them is a way back that was never tried
+    """
+
+    to_id: int
+    before: Path | None = None
+    command: str = ""
+    moves: int = 0
+    is_walked: bool = True
+
+    @property
+    def route(self) -> Route:
+        """The whole path."""
+        commands: list[str] = []
+        location_ids = [self.to_id]
+        path = self
+        while path.before is not None:
+            commands.append(path.command)
+            path = path.before
+            location_ids.append(path.to_id)
+        return Route(tuple(commands[::-1]), tuple(location_ids[::-1]))
+
+
 def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
     """Return the route with the fewest tries to be expected; ``None`` if neither edges nor ways back lead there.
 
     An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one. A way back
     that was never tried is used only if known edges do not lead there.
     """
-    by_edges = routes_from(graph, from_id, uses_ways_back=False).get(to_id)
-    return by_edges or routes_from(graph, from_id).get(to_id)
+    path = paths_from(graph, from_id, uses_ways_back=False).get(to_id) or paths_from(graph, from_id).get(to_id)
+    return path.route if path else None
+
+
+def fewest_moves(graph: MapGraph, from_id: int) -> dict[int, int]:
+    """Return the number of commands of :func:`shortest_route` to every reachable room by its id."""
+    paths = paths_from(graph, from_id) | paths_from(graph, from_id, uses_ways_back=False)
+    return {room: path.moves for room, path in paths.items()}
 
 
 def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, int]:
@@ -149,32 +181,32 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     outermost = {location_id}
     for distance in range(1, radius + 1):
         beside = {to_id for from_id in outermost for to_id in graph.connections.get(from_id, {}).values()}
-        beside |= {from_id for from_id, exits in graph.connections.items() if not outermost.isdisjoint(exits.values())}
+        beside = beside.union(*map(graph.sources, outermost))
         outermost = beside - moves.keys()
         moves.update(dict.fromkeys(outermost, distance))
     return moves
 
 
-def routes_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Route]:
-    """Return the shortest route to every reachable room by its id, nearest first (Dijkstra's algorithm).
+def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Path]:
+    """Return the shortest path to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
-    Equally near rooms come by id. Of two routes of the same length, the first one found is kept, so that a map always
-    gives the same routes.
+    Equally near rooms come by id. Of two paths of the same length, the first one found is kept, so that a map always
+    gives the same paths.
     """
     if from_id not in graph.rooms:
         return {}
     order = count()
     fewest = {from_id: 0.0}
-    waiting = [(0.0, next(order), Route((), (from_id,)))]
-    routes: dict[int, Route] = {}
+    waiting = [(0.0, next(order), Path(from_id))]
+    paths: dict[int, Path] = {}
     while waiting:
-        tries, _, route = heappop(waiting)
-        here = route.location_ids[-1]
-        if here in routes:
+        tries, _, path = heappop(waiting)
+        here = path.to_id
+        if here in paths:
             continue
-        routes[here] = route
-        walked = graph.connections.get(here, {}).items()
-        choices = [(graph.confidence(Edge(here, command)), to_id, command) for command, to_id in walked]
+        paths[here] = path
+        walked = graph.connections.get(here, {})
+        choices = [(graph.confidence(Edge(here, command)), to_id, command) for command, to_id in walked.items()]
         if uses_ways_back:
             choices += [(WAY_BACK, to_id, command) for command, to_id in graph.ways_back(here).items()]
         surest = {to_id: (confidence, command) for confidence, to_id, command in sorted(choices)}
@@ -182,9 +214,10 @@ def routes_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
-                longer = Route((*route.commands, command), (*route.location_ids, to_id))
+                is_walked = path.is_walked and command in walked
+                longer = Path(to_id, path, command, path.moves + 1, is_walked=is_walked)
                 heappush(waiting, (further, next(order), longer))
-    return dict(sorted(routes.items(), key=lambda found: (fewest[found[0]], found[0])))
+    return dict(sorted(paths.items(), key=lambda found: (fewest[found[0]], found[0])))
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:

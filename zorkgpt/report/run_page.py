@@ -187,9 +187,9 @@ def page_of_run(
 
 def _map(graph: MapGraph, first: int | None) -> PageMap:
     """Return the map, laid out from the ``first`` room that was seen."""
-    layout, names = lay_out(graph, first), graph.distinct_names
+    layout, names, refused = lay_out(graph, first), graph.distinct_names, graph.refused_exits_of(graph.rooms)
     rooms = (
-        PageRoom(number, names[number], x, y, graph.untried_exits(number), graph.refused_exits(number))
+        PageRoom(number, names[number], x, y, graph.untried_exits(number), refused.get(number, {}))
         for number, (x, y) in layout.cells.items()
     )
     return PageMap(tuple(rooms), tuple(layout.ways))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import Route, local_view, neighbourhood, routes_from, shortest_route
+from zorkgpt.mapping.navigation import Route, local_view, neighbourhood, paths_from, shortest_route
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -83,10 +83,10 @@ def test_of_several_routes_one_is_always_preferred(
 
 def test_routes_lead_to_all_reachable_rooms_nearest_first() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "enter hole", 1))
-    routes = routes_from(graph, 1)
-    assert list(routes) == [1, 2, 4, 3]
-    assert (routes[1], routes[3]) == (Route((), (1,)), Route(("north", "north"), (1, 2, 3)))
-    assert routes_from(graph, 99) == {}
+    paths = paths_from(graph, 1)
+    assert list(paths) == [1, 2, 4, 3]
+    assert (paths[1].route, paths[3].route) == (Route((), (1,)), Route(("north", "north"), (1, 2, 3)))
+    assert paths_from(graph, 99) == {}
 
 
 def test_the_neighbourhood_counts_moves_in_either_direction() -> None:

@@ -1,0 +1,295 @@
+"""Measures commands and turns in a work folder that years of play might leave.
+
+    python -m benchmarks.load [SHARE]
+
+Makes work folders with SHARE (by default all) of 20,000 memories, 3,000 rooms, 2,000 routes, 300 runs, and a run of 500
+episodes, with the program's own writers, and runs the real commands there. Times are of the processor, with all child
+processes, except for the response to SIGTERM. A linear command takes four times as long for four times the content.
+Temporary files only; the model is a server on loopback. Exit status 1: a limit that does not depend on the machine is
+missed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from statistics import median
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Thread
+
+from typing_extensions import override
+
+from benchmarks.memories_file import file_of
+from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.tables import Row, show
+from benchmarks.turn_cost import TOUR, play
+from managers.routes.document import RouteBook
+from orchestration.opening import open_story
+from session.game_configuration import GameConfiguration
+from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from zorkgpt.mapping.map_graph import OPPOSITES, MapGraph
+from zorkgpt.mapping.map_layout import COMPASS
+
+MEMORIES, ROOMS, ROUTES, RUNS, EPISODES = 20_000, 3_000, 2_000, 300, 500
+MEMORIES_OF_A_ROOM = 8  # as ``file_of`` has them
+LONGEST_ROUTE = 40  # commands
+EPISODE = 6  # turns
+GROWTH = 1.3
+"""Of a turn's time, the last fifth of a walkthrough to the first."""
+START, FIRST_TURN, TERMINATION = 5.0, 10.0, 5.0  # seconds
+SAMPLES = 5  # walkthroughs for the growth
+
+
+def make_map(rooms: int) -> MapGraph:
+    """Return a map of so many rooms, each reached from one of the latest ten by a free direction and back."""
+    chance, graph = Random(1), MapGraph()  # noqa: S311  not used for secrets
+    graph.add_room(1, "Room 1")
+    for number in range(2, rooms + 1):
+        start = max(1, number - 1 - chance.randrange(10))
+        free = [each for each in COMPASS if each not in graph.connections.get(start, {})]
+        exit_ = chance.choice(free) if free and number % 10 else f"enter door {number}"
+        graph.add_room(number, f"Room {number}")
+        graph.add_connection(start, exit_, number)
+        graph.add_connection(number, OPPOSITES.get(exit_, "out"), start)
+        graph.add_exits(number, ["up", chance.choice(list(COMPASS))])
+        graph.record_refusal(number, "down", "You can't go that way.")
+    return graph
+
+
+def make_routes(graph: MapGraph, routes: int, start: Waypoint) -> RouteBook:
+    """Return so many routes over the map, which all begin at ``start``: random walks, some of them begun alike."""
+    chance = Random(1)  # noqa: S311  not used for secrets
+    walks: list[tuple[RouteStep, ...]] = [()]
+    book: list[KnownRoute] = []
+    for number in range(1, routes + 1):
+        walk = chance.choice(walks[-50:])
+        place = walk[-1].leads_to.location_id or 1 if walk else 1
+        if len(walk) >= LONGEST_ROUTE:
+            walk, place = (), 1
+        for _ in range(chance.randrange(1, 6)):
+            command, place = chance.choice(list(graph.connections[place].items()))
+            walk = (*walk, RouteStep(command, Waypoint(place, f"Room {place}", number, mark=f"{number:016x}")))
+        walks.append(walk)
+        goal = Goal("score" if number % 2 else "room", number if number % 2 else place, f"Room {place}")
+        book.append(KnownRoute(number, goal, start, walk, 1, touched=(number % 50,)))
+    return RouteBook(latest=routes, routes=tuple(book))
+
+
+def make_folder(folder: Path, *, memories: int = 0, rooms: int = 0, routes: int = 0) -> Path:
+    """Put so much into a work folder of the packaged story, and return the folder."""
+    folder.mkdir(exist_ok=True)
+    graph = make_map(max(rooms, 1))
+    if rooms:
+        graph.save_to_json(folder / "map_state.json")
+    if memories:
+        (folder / "Memories.md").write_text(file_of(memories // MEMORIES_OF_A_ROOM), encoding="utf-8")
+    if routes:
+        with open_story(GameConfiguration(zork_game_workdir=folder, game={"file": OWN_STORY})) as parts:
+            start = Waypoint.of(parts.game.reset(1))
+        (folder / "routes.json").write_text(make_routes(make_map(300), routes, start).render(), encoding="utf-8")
+    return folder
+
+
+def play_episodes(folder: Path, episodes: int, *, runs: int = 1) -> Path:
+    """Play so many short episodes in each of so many runs, and return the work folder."""
+    for _ in range(runs):
+        play(Walkthrough(OWN_STORY, 1, TOUR), folder, turns=EPISODE, episodes=episodes)
+    return folder
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers every question as a model that always looks around would."""
+
+    @override
+    def do_GET(self) -> None:
+        self._send({"data": [{"id": "quick"}]})
+
+    @override
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        answer = {"reasoning": "To see.", "action": "look", "reason": "", "accepted": True, "confidence": 1, "ok": True}
+        message = {"role": "assistant", "content": json.dumps(answer)}
+        self._send({"model": "quick", "choices": [{"message": message, "finish_reason": "stop"}]})
+
+    def _send(self, body: Mapping[str, object]) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        with suppress(BrokenPipeError):  # a run that is stopped does not wait
+            self.wfile.write(content)
+
+    @override
+    def log_message(self, *_arguments: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Serve the model within the block, and yield its URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def started(*arguments: object) -> Popen[str]:
+    """Start the command line, with the lines that it prints to be read."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ZORKGPT_")}
+    command = [sys.executable, "-m", "zorkgpt", *map(str, arguments)]
+    return Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environment, text=True)
+
+
+def ended(process: Popen[str]) -> float:
+    """Wait for the end of a command, and return its processor time. Raises ``AssertionError`` if it failed."""
+    assert process.stdout is not None
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in {0, 130}, f"{process.args} ended with {process.returncode}"
+    return usage.ru_utime + usage.ru_stime
+
+
+def seconds(*arguments: object) -> float:
+    """Return the processor time of a command. Raises ``AssertionError`` if it fails."""
+    return ended(started(*arguments))
+
+
+def run_arguments(folder: Path, url: str, turns: int) -> Sequence[object]:
+    """Return the arguments of a run of so many turns in that work folder."""
+    model = ("--base-url", url, "--model", "quick")
+    return ("run", "--workdir", folder, "--game", OWN_STORY, *model, "--max-turns", turns, "--json")
+
+
+def seconds_until(event: str, process: Popen[str]) -> float:
+    """Return the processor time of a command until it reports such an event; stop it then."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if f'"{event}"' in line:
+            break
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    used = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # user and system, its own and its children's
+    process.send_signal(signal.SIGTERM)
+    ended(process)
+    return used
+
+
+def seconds_to_stop(process: Popen[str], after: str) -> float:
+    """Return the time on the clock from SIGTERM, right after such an event, to the end of the command."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if f'"{after}"' in line:
+            break
+    time.sleep(0.2)
+    start = time.perf_counter()
+    process.send_signal(signal.SIGTERM)
+    ended(process)
+    return time.perf_counter() - start
+
+
+def growth(walkthrough: Walkthrough) -> float:
+    """Return how many times as long a turn takes in the last fifth of the walkthrough as in the first, at the median.
+
+    Each turn counts with its shortest time in several plays, so that what else the machine does matters little.
+    """
+    plays = []
+    for _ in range(SAMPLES):
+        with tempfile.TemporaryDirectory() as folder:
+            plays.append(play(walkthrough, Path(folder)).seconds)
+    turns = [min(times) for times in zip(*plays, strict=False)]
+    fifth = len(turns) // 5
+    return median(turns[-fifth:]) / median(turns[:fifth])
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that is measured with a quarter of the content and with all of it.
+
+    make: fills a new work folder with so much of its content
+    arguments: of the command line, for the folder
+    """
+
+    name: str
+    make: Callable[[Path, float], Path]
+    arguments: Callable[[Path], Sequence[object]]
+
+    def row(self, scratch: Path, share: float) -> Row:
+        """Return its processor time with a quarter of the content and with all of it, less that with nearly none."""
+        times = []
+        for number, part in enumerate((0.004, 0.25, 1.0)):
+            folder = self.make(scratch / f"{self.name.replace(' ', '-')}-{number}", part * share)
+            times.append(seconds(*self.arguments(folder)))
+        least, quarter, whole = times
+        ratio = (whole - least) / max(quarter - least, 0.01)
+        return {"command": self.name, "quarter, s": quarter, "all, s": whole, "ratio beyond the start": ratio}
+
+
+def _map_of(folder: Path, share: float) -> Path:
+    return make_folder(folder, rooms=int(ROOMS * share))
+
+
+def _runs(folder: Path, share: float) -> Path:
+    return play_episodes(folder, 1, runs=max(1, int(RUNS * share)))
+
+
+def _episodes(folder: Path, share: float) -> Path:
+    return play_episodes(folder, max(1, int(EPISODES * share)))
+
+
+COMMANDS = (
+    Command("map", _map_of, lambda folder: ("map", "--workdir", folder, "--to", folder / "map.txt")),
+    Command("map to SVG", _map_of, lambda folder: ("map", "--workdir", folder, "--to", folder / "map.svg")),
+    Command(
+        "report --all", _runs, lambda folder: ("report", "--all", "--workdir", folder, "--out", folder / "site")
+    ),
+    Command("report", _episodes, lambda folder: ("report", "--workdir", folder, "--to", folder / "report.html")),
+    Command("prompt", _episodes, lambda folder: ("prompt", "--workdir", folder)),
+    Command("prompt 1:3", _episodes, lambda folder: ("prompt", "--workdir", folder, "1:3")),
+)
+
+
+def run_rows(scratch: Path, share: float) -> Iterator[Row]:
+    """Yield the figures of a run that begins in folders with all content of one kind, and with everything."""
+    full = {"memories": int(MEMORIES * share), "rooms": int(ROOMS * share), "routes": int(ROUTES * share)}
+    contents = {f"{count:,} {kind}": {kind: count} for kind, count in full.items()}
+    with serving() as url:
+        for name, content in {"nothing": {}, **contents, "all of these": full}.items():
+            folder = make_folder(scratch / name.replace(" ", "-").replace(",", ""), **content)
+            arguments = run_arguments(folder, url, 20)
+            yield {
+                "work folder with": name,
+                "start, s": seconds_until("episode_started", started(*arguments)),
+                "at most": START,
+                "first turn, s": seconds_until("turn_played", started(*arguments)),
+                "at most, first turn": FIRST_TURN,
+                "SIGTERM obeyed after, s": seconds_to_stop(started(*arguments), "episode_started"),
+                "at most, SIGTERM": TERMINATION,
+                "20 turns, s": seconds(*arguments),
+            }
+
+
+def main(share: float = 1.0) -> int:
+    """Print the figures."""
+    story = walkthrough_of(zork_or_own())
+    with tempfile.TemporaryDirectory(prefix="zorkgpt-load-") as name, suppress(KeyboardInterrupt):
+        scratch = Path(name)
+        show([*run_rows(scratch, share)], "A run")
+        show([command.row(scratch, share) for command in COMMANDS], "Commands")
+        grown = growth(story)
+        show([{"figure": f"last fifth to first, {story.story.stem}", "value": grown, "at most": GROWTH}], "A turn")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(float, sys.argv[1:2])))
