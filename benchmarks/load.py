@@ -52,7 +52,7 @@ SAMPLES = 5  # walkthroughs for the growth
 
 def make_map(rooms: int) -> MapGraph:
     """Return a map of so many rooms, each reached from one of the latest ten by a free direction and back."""
-    chance, graph = Random(1), MapGraph()  # noqa: S311  not used for secrets
+    chance, graph = Random(1), MapGraph()
     graph.add_room(1, "Room 1")
     for number in range(2, rooms + 1):
         start = max(1, number - 1 - chance.randrange(10))
@@ -68,7 +68,7 @@ def make_map(rooms: int) -> MapGraph:
 
 def make_routes(graph: MapGraph, routes: int, start: Waypoint) -> RouteBook:
     """Return so many routes over the map, which all begin at ``start``: random walks, some of them begun alike."""
-    chance = Random(1)  # noqa: S311  not used for secrets
+    chance = Random(1)
     walks: list[tuple[RouteStep, ...]] = [()]
     book: list[KnownRoute] = []
     for number in range(1, routes + 1):
@@ -250,9 +250,7 @@ def _episodes(folder: Path, share: float) -> Path:
 COMMANDS = (
     Command("map", _map_of, lambda folder: ("map", "--workdir", folder, "--to", folder / "map.txt")),
     Command("map to SVG", _map_of, lambda folder: ("map", "--workdir", folder, "--to", folder / "map.svg")),
-    Command(
-        "report --all", _runs, lambda folder: ("report", "--all", "--workdir", folder, "--out", folder / "site")
-    ),
+    Command("report --all", _runs, lambda folder: ("report", "--all", "--workdir", folder, "--out", folder / "site")),
     Command("report", _episodes, lambda folder: ("report", "--workdir", folder, "--to", folder / "report.html")),
     Command("prompt", _episodes, lambda folder: ("prompt", "--workdir", folder)),
     Command("prompt 1:3", _episodes, lambda folder: ("prompt", "--workdir", folder, "1:3")),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +18,7 @@ from managers.routes.document import (
     FollowedRoute,
     Learnt,
     RouteBook,
+    RoutePromises,
     TriedRoute,
     held_key,
     parse_routes,
@@ -28,10 +32,10 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
+from session.route import LEAST_TRUST, Goal, KnownRoute, RouteStep, Waypoint
 from session.text import counted, cut_at, description_in, sentences_of
 from session.values import Observation, Proposal, TurnRecord
-from zorkgpt.mapping.navigation import shortest_route
+from zorkgpt.mapping.navigation import fewest_moves, shortest_route
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
@@ -99,6 +103,7 @@ class RouteManager(BaseManager):
         self._map = game_map
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
+        self._promises = RoutePromises(self.book)
         self.reset()
 
     @classmethod
@@ -124,6 +129,8 @@ class RouteManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last route
         self.has_stopped = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
+        self._found: list[tuple[KnownRoute, int]] = []  # the routes from here, of the moment ``_found_at``
+        self._found_at: tuple[object, ...] = (self,) * 4
 
     @property
     def next_proposal(self) -> Proposal | None:
@@ -184,17 +191,9 @@ class RouteManager(BaseManager):
         )
 
     def _promise(self, route: KnownRoute, done: int) -> float:
-        """Return the points that the route can be expected to win after so many of its commands.
-
-        If it begins with another route, what that one promises is won even if the rest fails.
-        """
-        beginnings = (
-            each
-            for each in self.book.routes
-            if done < len(each.steps) and each.is_beginning_of(route) and each != route
-        )
-        safe = max((each.promise(done) for each in beginnings), default=0.0)
-        return route.promise(done) + (1 - route.trust(done)) * max(safe, 0)
+        if self._promises.book is not self.book:
+            self._promises = RoutePromises(self.book)
+        return self._promises.of(route, done)
 
     def set_out(self, proposal: Proposal, observation: Observation) -> str:
         """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""
@@ -275,13 +274,17 @@ class RouteManager(BaseManager):
         """
         found = self._from_here(observation)
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
+        shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
+        for goal, length, things in ways:
+            shortest[goal][things] = min(length, shortest[goal].get(things, length))
         here, best = observation.location, []
+        moves: Mapping[int, int] | None = None
         for (route, done), (goal, length, things) in zip(found, ways, strict=True):
-            if any(other == goal and left < length and others >= things for other, left, others in ways):
+            if any(left < length and others >= things for others, left in shortest[goal].items()):
                 continue
             if goal.kind == "room" and not route.gain(done) and self._map is not None and here is not None:
-                way = shortest_route(self._map.game_map, here.num, goal.number)
-                if way is not None and len(way.commands) <= length:
+                moves = fewest_moves(self._map.game_map, here.num) if moves is None else moves
+                if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
         lines = route_lines(best, self.book.names, MOST_SHOWN)
@@ -336,6 +339,9 @@ class RouteManager(BaseManager):
 
         observation: the current one; ``None`` for the opening
         """
+        now = (observation, self.book, self.game_state, len(self._failed))
+        if all(old is new for old, new in zip(self._found_at, now, strict=True)):
+            return self._found
         mark = "" if observation is None else mark_of(observation)
         found = []
         for route in self.book.routes:
@@ -344,7 +350,8 @@ class RouteManager(BaseManager):
                 continue
             if (self._played(route)[done].command, mark) not in self._failed:
                 found.append((route, done))
-        return sorted(found, key=self._by_gain_per_turn)
+        self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
+        return self._found
 
     def _played(self, route: KnownRoute) -> tuple[RouteStep, ...]:
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
@@ -401,10 +408,9 @@ class RouteManager(BaseManager):
         start = next((route.start.location_id for route in (*routes, *self.book.routes)), None)
         if self._map is None or start is None:
             return tuple(sorted(rooms))
-        ways = {room: shortest_route(self._map.game_map, start, room) for room in rooms}
-        far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
+        moves = fewest_moves(self._map.game_map, start)
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
-        return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room)))
+        return tuple(sorted(rooms, key=lambda room: (not untried[room], -moves.get(room, 0), room)))
 
     def _by_gain_per_turn(self, found: tuple[KnownRoute, int]) -> tuple[float, int, int]:
         route, done = found

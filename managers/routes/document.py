@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,8 +149,9 @@ class FollowedRoute:
         stopped = next((route for route in document.routes if route.key == self.key and route.spare), None)
         if stopped is None or not self.stopped_at:
             return book
-        failed = tuple(dict.fromkeys((*book.failed, key_of(stopped.commands[: self.stopped_at]))))
-        return replace(book, failed=failed, routes=tuple(_as_played(route, {*failed}) for route in book.routes))
+        failed = dict.fromkeys((*book.failed, key_of(stopped.commands[: self.stopped_at])))
+        routes = tuple(_as_played(route, failed.keys()) for route in book.routes)
+        return replace(book, failed=tuple(failed), routes=routes)
 
     def _counted(self, route: KnownRoute) -> KnownRoute:
         tried = route.with_try(self.start, worked=not self.stopped_at)
@@ -299,12 +300,69 @@ def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str
     names: of things, by number
     """
     ahead = [route.commands[done:] for route, done in found]
-    longest: dict[int, None] = {}
-    for commands in ahead:
-        begun = [at for at, others in enumerate(ahead) if others[: len(commands)] == commands]
-        longest.setdefault(max(begun, key=lambda at: (len(ahead[at]), -at)))
+    paths = list(_paths(ahead))
+    begun: dict[int, int] = {}  # the longest that goes on from each beginning
+    for at, path in enumerate(paths):
+        for beginning in path:
+            if len(path) > len(paths[begun.setdefault(beginning, at)]):
+                begun[beginning] = at
+    longest = dict.fromkeys(begun[path[-1]] for path in paths)
     room = COMMANDS_SHOWN // max(1, min(len(longest), most))
     return [route_line(*found[at], names=names, room=room) for at in list(longest)[:most]]
+
+
+def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:
+    """Yield for each sequence of commands a number for each of its beginnings, from none of it to all of it.
+
+    Equal beginnings of different sequences have the same number.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    for commands in sequences:
+        path = [0]
+        for command in commands:
+            path.append(numbers.setdefault((path[-1], command), len(numbers) + 1))
+        yield path
+
+
+class RoutePromises:
+    """The points that the routes of a book can be expected to win.
+
+    If a route begins with another one, what that one promises is won even if the rest fails.
+    """
+
+    def __init__(self, book: RouteBook) -> None:
+        self.book = book
+        self._routes: dict[tuple[str, ...], list[KnownRoute]] = {}
+        self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
+        self._best: dict[tuple[tuple[str, ...], int], float] = {}
+        for route in book.routes:
+            self._routes.setdefault(route.commands, []).append(route)
+        ends: dict[int, tuple[str, ...]] = {}
+        by_length = sorted(self._routes, key=len)
+        for commands, path in zip(by_length, _paths(by_length), strict=True):
+            ends[path[-1]] = commands
+            shorter = next((ends[number] for number in path[-2::-1] if number in ends), None)
+            if shorter is not None:
+                self._beginning[commands] = shorter
+
+    def of(self, route: KnownRoute, done: int) -> float:
+        """Return the points to be expected from a route of the book after so many of its commands."""
+        others = (each.promise(done) for each in self._routes[route.commands] if each != route)
+        safe = max([self._best_of_beginnings(route.commands, done), *others])
+        return route.promise(done) + (1 - route.trust(done)) * safe
+
+    def _best_of_beginnings(self, commands: tuple[str, ...], done: int) -> float:
+        """Return the most that any shorter route promises with which the commands begin; at least 0."""
+        chain: list[tuple[str, ...]] = []
+        shorter = self._beginning.get(commands, ())
+        while len(shorter) > done and (shorter, done) not in self._best:
+            chain.append(shorter)
+            shorter = self._beginning.get(shorter, ())
+        best = self._best.get((shorter, done), 0.0)
+        for each in reversed(chain):
+            best = max([best, *(route.promise(done) for route in self._routes[each])])
+            self._best[each, done] = best
+        return best
 
 
 def route_line(

@@ -150,7 +150,7 @@ class _Lines:
 
     def places(self) -> dict[int, int]:
         """Return the place of each line, from 0."""
-        line: int | None = next((each for each in range(self._latest + 1) if each not in self._beside[-1]))
+        line: int | None = next(each for each in range(self._latest + 1) if each not in self._beside[-1])
         order: dict[int, int] = {}
         while line is not None:
             order[line] = len(order)
