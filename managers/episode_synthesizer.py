@@ -217,7 +217,8 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def get_status(self) -> ManagerStatus:
-        so_far = summary_of(self._turns, self.game_state, "left")
+        here = self.game_state.current_room_id
+        seen = {each.location.num for turn in self._turns for each in (turn.before, turn.after) if each.location}
         return {
             "type": "episode",
             "state": {
@@ -226,8 +227,8 @@ class EpisodeSynthesizer(BaseManager):
                 "has_handover": bool(self._handover),
             },
             "metrics": {
-                "deaths": len(so_far.deaths),
-                "rooms": so_far.rooms,
+                "deaths": sum(turn.after.died for turn in self._turns),
+                "rooms": len(seen if here is None else seen | {here}),
                 "summaries": len(self._earlier()),
                 **{name: self._counts[name] for name in ("updates", "failures", "refused")},
             },

@@ -11,6 +11,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from operator import attrgetter, not_
@@ -102,6 +103,8 @@ def _escape(text: str) -> str:
 
 FORMAT_VERSION = "1.0"
 INITIAL_CONFIDENCE = 0.8
+WAY_BACK = 0.5
+"""The confidence in a way back that was never tried."""
 SURE = 0.5
 """An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
 LEAST_CONFIDENCE = 0.01
@@ -140,6 +143,13 @@ ByRoom = dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return
 ByEdge = Annotated[dict[EdgeKey, str], Field(exclude_if=not_)]
 
 
+class Choice(NamedTuple):
+    """A command that leads to another room, and the confidence in it."""
+
+    confidence: float
+    command: str
+
+
 class Room(BaseModel):
     """A location of the map, identified by its Z-machine object number; names may be empty or shared.
 
@@ -175,6 +185,21 @@ class NoMap(StoreError):
         self.where, self.problem = where, problem
 
 
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What follows from the map for a location, by its id, kept until something changes there."""
+
+    ways_back: dict[int, Mapping[str, int]] = field(default_factory=dict, compare=False)
+    untried: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    barred: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    surest: dict[int, Mapping[int, Choice]] = field(default_factory=dict, compare=False)
+
+    def forget(self, *location_ids: int) -> None:
+        for location_id in location_ids:
+            for known in (self.ways_back, self.untried, self.barred, self.surest):
+                known.pop(location_id, None)
+
+
 class MapGraph(BaseModel):
     """A directed graph of rooms, and the content of ``map_state.json`` with unknown keys; an edge is an exit's command.
 
@@ -201,6 +226,7 @@ class MapGraph(BaseModel):
     metadata: dict[str, Any] = {}
     _sources: dict[int, set[int]] = PrivateAttr(default_factory=dict)
     """The locations from which edges lead to a location, by its id."""
+    _derived: _Derived = PrivateAttr(default_factory=_Derived)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -224,23 +250,41 @@ class MapGraph(BaseModel):
         """Return the locations from which edges lead to a location."""
         return self._sources.get(location_id, frozenset())
 
-    def ways_back(self, location_id: int) -> dict[str, int]:
+    def ways_back(self, location_id: int) -> Mapping[str, int]:
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location.
         """
+        known = self._derived.ways_back.get(location_id)
+        if known is not None:
+            return known
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:
             for exit_, to_id in self.connections[from_id].items():
                 if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
                     sources[OPPOSITES[exit_]].add(from_id)
-        return {
+        found = self._derived.ways_back[location_id] = {
             exit_: min(from_ids)
             for exit_, from_ids in sorted(sources.items())
             if len(from_ids) == 1
             and not self._is_tried(edge := Edge(location_id, exit_))
             and edge not in self.exit_deaths
         }
+        return found
+
+    def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
+        """Return the surest command to each room that edges, and ways back if these are used, lead to."""
+        known = self._derived.surest.get(location_id) if uses_ways_back else None
+        if known is not None:
+            return known
+        walked = self.connections.get(location_id, {}).items()
+        choices = [(self.confidence(Edge(location_id, command)), to_id, command) for command, to_id in walked]
+        if uses_ways_back:
+            choices += [(WAY_BACK, to_id, command) for command, to_id in self.ways_back(location_id).items()]
+        surest = {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
+        if uses_ways_back:
+            self._derived.surest[location_id] = surest
+        return surest
 
     @property
     def room_names(self) -> dict[int, str]:
@@ -280,6 +324,7 @@ class MapGraph(BaseModel):
         new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in room.exits and exit_ not in pruned)
         if new:
             self.rooms[location_id] = room.model_copy(update={"exits": room.exits + new})
+            self._derived.forget(location_id)
         return new
 
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
@@ -288,6 +333,7 @@ class MapGraph(BaseModel):
         if room is not None:
             kept = tuple(exit_ for exit_ in room.exits if exit_ not in mistaken)
             self.rooms[location_id] = room.model_copy(update={"exits": kept})
+            self._derived.forget(location_id)
 
     def correct_exits(self, location_id: int, named: Collection[str], misread: Collection[str]) -> None:
         """Add the exits that a model read, and take off those that the text only seemed to name.
@@ -315,6 +361,7 @@ class MapGraph(BaseModel):
         _check_ids(from_id, to_id)
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
+        self._derived.forget(from_id, to_id, *(() if before is None else (before,)))
         if self.is_pruned(*edge):
             self.pruned_exits[from_id].remove(exit)
             self.pruned_exits = {room: exits for room, exits in self.pruned_exits.items() if exits}
@@ -347,11 +394,13 @@ class MapGraph(BaseModel):
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         _check_ids(location_id)
         self.exit_refusals[Edge(location_id, exit_)] = words
+        self._derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
         """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
         self.add_exits(location_id, (exit_,))
         self.exit_deaths[Edge(location_id, exit_)] = words
+        self._derived.forget(location_id)
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
         """Record that an exit led nowhere.
@@ -363,7 +412,9 @@ class MapGraph(BaseModel):
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
+        self._derived.forget(location_id)
         if exit_ in self.connections.get(location_id, {}):
+            self._derived.forget(self.connections[location_id][exit_])
             self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
             return "contradicted"
         if failures < prune_after or self.is_pruned(location_id, exit_):
@@ -394,6 +445,7 @@ class MapGraph(BaseModel):
             for edge, words in theirs.items():
                 if edge.exit not in self.connections.get(edge.location_id, {}):
                     mine.setdefault(edge, words)
+                    self._derived.forget(edge.location_id)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
@@ -401,20 +453,28 @@ class MapGraph(BaseModel):
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there and that were never tried, without the presumed ways back."""
+        known = self._derived.untried.get(location_id)
+        if known is not None:
+            return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         untried = [exit_ for exit_ in exits if not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
-        return tuple(exit_ for exit_ in untried if exit_ not in back)
+        found = self._derived.untried[location_id] = tuple(exit_ for exit_ in untried if exit_ not in back)
+        return found
 
     def barred_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there, never worked, and failed less often than it takes to prune them.
 
         What barred such an exit may go away.
         """
+        known = self._derived.barred.get(location_id)
+        if known is not None:
+            return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         walked = self.connections.get(location_id, {})
         failed = (exit_ for exit_ in exits if Edge(location_id, exit_) in self.exit_failure_counts)
-        return tuple(exit_ for exit_ in failed if exit_ not in walked)
+        found = self._derived.barred[location_id] = tuple(exit_ for exit_ in failed if exit_ not in walked)
+        return found
 
     def _is_tried(self, edge: Edge) -> bool:
         return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None

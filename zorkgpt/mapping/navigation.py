@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import accumulate, count
+from itertools import count
 from math import inf
 
 from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
 
-WAY_BACK = 0.5
-"""The confidence in a way back that was never tried."""
 FARTHEST_SHOWN = 240  # characters of the untried exits of rooms without a line; a third of it for the other rooms
 
 
@@ -27,40 +25,52 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     if here not in graph.rooms:
         return ""
     moves = neighbourhood(graph, here, radius - 1)
-    frontier = {room: _untried_exits(graph, room) for room in graph.rooms}
-    has_exits = (room for room in moves if _ways(graph, room) or frontier[room])
+    frontier = _frontier(graph)
+    has_exits = (room for room in moves if _ways(graph, room) or room in frontier)
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_ways_told(graph, room, shown)]
-        untried = _untried_exits(graph, room, shows_barred=False) if room == here else frontier[room]
+        untried = _untried_exits(graph, room, shows_barred=room != here)
         parts += [f"untried: {untried}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = paths_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in paths if room not in named and not frontier[room]]
-    known = [f"{_label(graph, room)} ({_moves(paths[room])})" for room in others]
-    farther = {room: exits for room, exits in frontier.items() if room not in shown}
-    lines += _first_of("Farther untried (moves)", [*_untried(graph, paths, farther)], FARTHEST_SHOWN)
-    lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
+    others = [room for room in paths if room not in named and room not in frontier]
+    known = (f"{_label(graph, room)} ({_moves(paths[room])})" for room in others)
+    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
+    untried_there = _untried(graph, paths, farther)
+    lines += _first_of("Farther untried (moves)", untried_there, len(farther), FARTHEST_SHOWN)
+    lines += _first_of("Other rooms (moves)", known, len(others), FARTHEST_SHOWN // 3)
     return "\n".join(lines)
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
-    frontier = {room: _untried_exits(graph, room) for room in graph.rooms}
-    untried = [*_untried(graph, paths_from(graph, here), frontier)]
-    return "".join(_first_of("Untried exits (moves from the start)", untried, 1000))
+    paths, frontier = paths_from(graph, here), _frontier(graph)
+    rooms = [room for room in _nearest_first(graph, paths) if room in frontier]
+    untried = _untried(graph, paths, rooms)
+    return "".join(_first_of("Untried exits (moves from the start)", untried, len(rooms), 1000))
 
 
-def _untried(graph: MapGraph, paths: Mapping[int, Path], frontier: Mapping[int, str]) -> Iterator[str]:
-    """Yield each room of the frontier with its untried exits and its moves: those in reach first, nearest first."""
-    for room in (*paths, *sorted(graph.rooms.keys() - paths)):
-        if frontier.get(room):
-            moves = _moves(paths[room]) if room in paths else "no way known"
-            yield f"{_label(graph, room)}: {frontier[room]} ({moves})"
+def _frontier(graph: MapGraph) -> set[int]:
+    """Return the rooms with exits that were never tried or that were barred."""
+    return {room for room in graph.rooms if graph.untried_exits(room) or graph.barred_exits(room)}
+
+
+def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
+    """Yield every room: those in reach first, nearest first."""
+    yield from paths
+    yield from sorted(graph.rooms.keys() - paths)
+
+
+def _untried(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
+    """Yield each of the rooms with its untried exits and its moves."""
+    for room in rooms:
+        moves = _moves(paths[room]) if room in paths else "no way known"
+        yield f"{_label(graph, room)}: {_untried_exits(graph, room)} ({moves})"
 
 
 def _moves(path: Path) -> str:
@@ -72,12 +82,19 @@ def _label(graph: MapGraph, room: int) -> str:
     return f"L{room} {plain_line(graph.rooms[room].label)}"
 
 
-def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str]:
-    """Return a line of as many of the items as it has room for, and the number of the others; no line for no items."""
-    ends = accumulate(len(item) + 2 for item in items)
-    count = sum(end <= characters for end in ends)
-    more = [f"{len(items) - count} more"] if count < len(items) else []
-    return [f"{title}: {'; '.join([*items[:count], *more])}"] if items else []
+def _first_of(title: str, items: Iterable[str], number: int, characters: int) -> Iterable[str]:
+    """Return a line of as many of the items as it has room for, and the number of the others; no line for no items.
+
+    number: of the items; those that there is no room for are not made
+    """
+    shown: list[str] = []
+    for item in items:
+        characters -= len(item) + 2
+        if characters < 0:
+            break
+        shown.append(item)
+    more = [f"{number - len(shown)} more"] if len(shown) < number else []
+    return [f"{title}: {'; '.join([*shown, *more])}"] if number else []
 
 
 def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[str]:
@@ -206,11 +223,7 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
             continue
         paths[here] = path
         walked = graph.connections.get(here, {})
-        choices = [(graph.confidence(Edge(here, command)), to_id, command) for command, to_id in walked.items()]
-        if uses_ways_back:
-            choices += [(WAY_BACK, to_id, command) for command, to_id in graph.ways_back(here).items()]
-        surest = {to_id: (confidence, command) for confidence, to_id, command in sorted(choices)}
-        for to_id, (confidence, command) in surest.items():
+        for to_id, (confidence, command) in graph.surest_ways(here, uses_ways_back=uses_ways_back).items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
+from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import Route, local_view, neighbourhood, paths_from, shortest_route
 
@@ -203,3 +203,24 @@ def test_no_name_no_command_and_no_words_start_a_line_of_their_own(graph: MapGra
     assert len(set(rooms)) == len(rooms)
     assert rooms[:1] == ([f"L{here}"] if here in graph.rooms else [])
     assert all(room in ("Farther", "Other") or int(room.removeprefix("L")) in graph.rooms for room in rooms)
+
+
+@given(graphs(), attempts, location_ids)
+def test_what_follows_from_a_map_is_the_same_after_each_change_as_for_the_map_read_anew(
+    graph: MapGraph, tried: list[Tried], here: int
+) -> None:
+    graph.add_room(here)
+    for each in tried:
+        local_view(graph, here, 2)
+        after([each], graph)
+        graph.record_death(each.from_id, "up", "You died.")
+        graph.drop_exits(each.from_id, ["north"])
+        anew = MapGraph.from_dict(graph.to_dict())
+        for radius in (1, 3):
+            assert local_view(graph, here, radius) == local_view(anew, here, radius)
+        for room in graph.rooms:
+            assert graph.sources(room) == anew.sources(room)
+            assert (graph.ways_back(room), graph.untried_exits(room)) == (
+                anew.ways_back(room),
+                anew.untried_exits(room),
+            )
