@@ -110,12 +110,12 @@ def play_episodes(folder: Path, episodes: int, *, runs: int = 1) -> Path:
 class Answers(BaseHTTPRequestHandler):
     """Answers every question as a model that always looks around would."""
 
-    @override
     def do_GET(self) -> None:
+        """Send the list of models."""
         self._send({"data": [{"id": "quick"}]})
 
-    @override
     def do_POST(self) -> None:
+        """Send an answer."""
         self.rfile.read(int(self.headers["Content-Length"]))
         answer = {"reasoning": "To see.", "action": "look", "reason": "", "accepted": True, "confidence": 1, "ok": True}
         message = {"role": "assistant", "content": json.dumps(answer)}
@@ -157,7 +157,7 @@ def ended(process: Popen[str]) -> float:
     process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in {0, 130}, f"{process.args} ended with {process.returncode}"
+    assert process.returncode in {0, 130}, f"{process.args!r} ended with {process.returncode}"
     return usage.ru_utime + usage.ru_stime
 
 
@@ -209,7 +209,7 @@ def growth(walkthrough: Walkthrough) -> float:
             plays.append(play(walkthrough, Path(folder)).seconds)
     turns = [min(times) for times in zip(*plays, strict=False)]
     fifth = len(turns) // 5
-    return median(turns[-fifth:]) / median(turns[:fifth])
+    return float(median(turns[-fifth:]) / median(turns[:fifth]))
 
 
 @dataclass(frozen=True, slots=True)

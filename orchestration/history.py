@@ -399,6 +399,10 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
 
 
+Moment = tuple[int, int]
+"""An episode and a turn of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """The result of a replay.
@@ -420,16 +424,18 @@ def verify(
     meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
     *,
     salvages: bool = False,
+    until: Moment | None = None,
 ) -> Replayed:
     """Repeat a run with its recorded answers in a temporary work folder, and compare every event.
 
     asked: called with every prompt, including the first one that differs from the recorded one
     meet: called with the managers before the first episode, so that ``show`` and ``asked`` can inspect them
     salvages: repeat the readable part of a damaged journal, and ignore checkpoints
+    until: repeat no turn after this one, and read no more of the journal than that takes; ``None`` for all turns
     Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
     the file if the story, the journal, a checkpoint or an initial file was changed.
     """
-    manifest, lines = read_manifest(folder), _lines_from_start(folder, salvages=salvages)
+    manifest, lines = read_manifest(folder), _lines_from_start(folder, salvages=salvages, until=until)
     _require_story(manifest, parts)
     turns = 0
     moment = (manifest.first_episode, 0)
@@ -464,13 +470,18 @@ def verify(
     return Replayed(turns, is_whole)
 
 
-def _lines_from_start(folder: Path, *, salvages: bool) -> list[JournalLine]:
+def _lines_from_start(folder: Path, *, salvages: bool, until: Moment | None) -> list[JournalLine]:
     """Return the lines of a journal that can be repeated from the unchanged files of the run's start."""
     lines: list[JournalLine] = []
     with suppress(StoreError) if salvages else nullcontext():
-        lines.extend(read_journal(folder))  # keeps the lines before an error
-    if not salvages:
-        _checkpoint_in(folder, lines)
+        for line in read_journal(folder):  # keeps the lines before an error
+            event = line.event
+            if until and isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) > until:
+                break
+            lines.append(line)
+        else:
+            if not salvages:
+                _checkpoint_in(folder, lines)
     if not lines or not isinstance(lines[0].event, RunStarted):
         raise StoreError(f"the journal in {folder} does not contain the start of its run")
     _require_files(lines[0].event.files, folder)

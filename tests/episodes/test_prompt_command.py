@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from session.events import ModelAnswered
-from session.files.journal import read_journal
+from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
 from tests.fixtures.earlier_version import asked_differently
@@ -66,6 +66,16 @@ def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
     assert text.startswith("=== Episode 1, turn 7: agent, ")
     assert text.count("=== Episode 1, turn 7: agent") == text.count("=== Episode") == text.count("--- system") >= 1
     assert '"action": ' in text.partition("--- answer")[2]
+
+
+def test_for_one_turn_nothing_that_came_after_it_is_read(played: Path, tmp_path: Path) -> None:
+    work = shutil.copytree(played, tmp_path / "work")
+    journal = find_run(work) / JOURNAL_FILE
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[: len(lines) // 2], b"damaged\n", *lines[len(lines) // 2 :]]))
+    of_turn = typed("prompt", "7", "--json", "--workdir", str(work))
+    assert (of_turn.status, of_turn.out) == (0, typed("prompt", "7", "--json", "--workdir", str(played)).out)
+    assert typed("prompt", str(TURNS - 1), "--workdir", str(work)).status != 0
 
 
 @pytest.mark.slow

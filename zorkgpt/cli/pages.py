@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
-from orchestration.history import Replayed, configuration_of, verify, verify_actions
+from orchestration.history import Moment, Replayed, configuration_of, verify, verify_actions
 from orchestration.opening import open_story
 from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
@@ -214,17 +214,18 @@ def repeat(
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
     salvages: bool = False,
+    until: Moment | None = None,
 ) -> Replayed:
     """Repeat the run of that folder without a model, and compare.
 
-    show, asked, meet: called with every event, every prompt and the managers, as in ``verify``
+    show, asked, meet, until: as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     configuration = configuration_of(read_manifest(folder), folder, now)
     with open_story(configuration) as parts:
         if from_actions:
             return verify_actions(parts, folder, show)
-        return verify(configuration, parts, folder, show, asked, meet, salvages=salvages)
+        return verify(configuration, parts, folder, show, asked, meet, salvages=salvages, until=until)
 
 
 def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -205,7 +205,7 @@ def _near(one: Cell, other: Cell, taken: Mapping[int, list[int]]) -> Iterator[Ce
     start, end = sorted((one, other))
     wide, high = end[0] - start[0], end[1] - start[1]
     for column in range(start[0], end[0] + 1):
-        here = [start[1], end[1]]
+        here: Sequence[float] = (start[1], end[1])
         if wide:
             here = [start[1] + high * (column + side - start[0]) / wide for side in (-1, 1)]
         low, top = max(min(here), min(start[1], end[1])), min(max(here), max(start[1], end[1]))

@@ -30,11 +30,13 @@ def prompt(
 ) -> None:
     """Print the exact prompts and answers of a run or a turn. Exit status 1 if this version builds other prompts.
 
-    A run keeps the checksums of its prompts. They are rebuilt by playing the run again without a model, and compared.
+    A run keeps the checksums of its prompts. They are rebuilt by playing the run again without a model, up to the turn
+    that is shown, and compared.
     """
     from session.files.journal import read_manifest
     from zorkgpt.cli.pages import repeat
     from zorkgpt.report.exports import call_as_object, call_lines
+    from zorkgpt.report.run_summary import summarise
 
     if turn is None and run is not None and TURN.fullmatch(run):
         run, turn = None, run
@@ -51,7 +53,7 @@ def prompt(
             shown += 1
             typer.echo(json.dumps(call_as_object(call)) if as_json else printable("\n".join(call_lines(call))))
 
-    replayed = repeat(folder, now, asked=show)
+    replayed = repeat(folder, now, asked=show, until=moment)
     if replayed.difference is not None:
         if not as_json:
             print_line(
@@ -63,8 +65,9 @@ def prompt(
     if moment is not None and not shown:
         raise ConfigurationError(
             f"{turn}: no {role or 'model'} was asked in such a turn of run {folder.name}, which has "
-            f"{counted(replayed.turns, 'turn')}"
+            f"{counted(summarise(folder).turns, 'turn')}"
         )
     if not as_json:
-        agree = "; the checksums of all its prompts are the recorded ones" if shown else ""
+        checked = "all its prompts" if moment is None else "all its prompts up to there"
+        agree = f"; the checksums of {checked} are the recorded ones" if shown else ""
         print_line(f"{counted(shown, 'call')} of run {folder.name}{of_story(folder.parent.parent)}{agree}.")
