@@ -84,6 +84,7 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform tests/stories/cell.inf tests/stories/cell.z5
 	inform tests/stories/exits.inf tests/stories/exits.z5
 	inform tests/stories/locked.inf tests/stories/locked.z5
+	inform tests/stories/menus.inf tests/stories/menus.z5
 	inform tests/stories/press.inf tests/stories/press.z5
 	inform tests/stories/radio.inf tests/stories/radio.z3
 	inform tests/stories/riddles.inf tests/stories/riddles.z5

@@ -350,7 +350,10 @@ class ContextManager(BaseManager):
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
         if observation.awaits_key:
-            facts.append("The story waits for one key as the action: `return`, `space` or a character.")
+            facts.append(
+                "The story waits for one key as the action: a character, `return`, `space`, `escape`, `delete`, "
+                "an arrow (`up`, `down`, `left`, `right`), or a function key (`f1`)."
+            )
         if not (is_told and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")

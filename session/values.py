@@ -98,10 +98,11 @@ class Observation:
 
         It consists of place, score, vehicle, belongings, and the visible objects with their attributes, in any order.
         The hash of the object tree is used only if belongings or visible objects are unknown, because in many stories
-        something out of sight moves in every turn.
+        something out of sight moves in every turn. While the story waits for a key, what the screen shows counts, too.
         """
         inside = (self.inside.num,) if self.inside else ()
-        standing = (self.location.num if self.location else None, self.score, *inside)
+        screen = (self.text,) if self.awaits_key else ()
+        standing = (self.location.num if self.location else None, self.score, *inside, *screen)
         if self.inventory is not None and self.visible is not None:
             return (*standing, frozenset(self.inventory), frozenset(self.visible))
         return (*standing, self.world_hash) if self.world_hash else None

@@ -112,7 +112,15 @@ class JerichoGame(Game):
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
-        return self._observe(told_text(text, self._story.version))
+        told = told_text(text, self._story.version)
+        if (
+            not told
+            and self.observation.awaits_key
+            and self._interpreter.prompt == "key"
+            and not self._interpreter.stop
+        ):
+            told = self.observation.text  # the screen still shows it
+        return self._observe(told)
 
     @override
     def valid_actions(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from session.values import Ending
 
 _STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
-_BOX_BELOW = re.compile(r"\n> {20,}(\S.*)\Z", re.DOTALL)
 _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
@@ -16,15 +15,11 @@ def told_text(printed: str, version: int) -> str:
     """Return the text of a story of ``version`` without its status line and prompt.
 
     - Up to version 3 the interpreter draws the status line as it was before the command, as the first line here.
-    - From version 4 on stories draw it themselves, and ``Containment`` removes it. A quotation that they draw in a box
-      above the text follows the prompt here, padded to the width of the screen.
+    - From version 4 on stories draw it themselves, and ``Containment`` removes it.
     - Some stories print the prompt again before their answer.
     """
-    if "    " in printed:
-        if version <= _LAST_VERSION_WITH_STATUS_LINE:
-            printed = _STATUS_ABOVE.sub("", printed)
-        else:
-            printed = _BOX_BELOW.sub(lambda box: "\n" + re.sub(" {3,}", "\n", box[1]), printed)
+    if version <= _LAST_VERSION_WITH_STATUS_LINE and "    " in printed:
+        printed = _STATUS_ABOVE.sub("", printed)
     told = printed.strip().removesuffix(">").rstrip()
     return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
 

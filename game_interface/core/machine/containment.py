@@ -1,7 +1,7 @@
 """Prevents a story from using files, restarting, and running on after its end.
 
-It also separates the status line, which stories from version 4 on draw themselves, from the story's text, and prints
-the characters beyond Latin-1.
+It also separates what stories draw into the upper window of the screen from their text, and prints characters beyond
+Latin-1.
 
 Jericho ignores the quit opcode and executes the bytes after it, and it saves, restores and transcribes into files of
 the working directory. The interpreter's opcode tables are ordinary writable data, so this module replaces the opcodes
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
 from game_interface.core.commands import plain
 from game_interface.core.machine.characters import Characters
+from game_interface.core.machine.upper_window import UpperWindow
 
 Stop = Literal["quit", "restart"]
 
@@ -25,8 +26,20 @@ _Opcode = ctypes.CFUNCTYPE(None)
 _SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
 _EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO, _PRINT_UNICODE = 0x00, 0x01, 0x09, 0x0A, 0x0B  # EXT
 _PLAIN_OPCODES, _EXT_OPCODES, _VAR_OPCODES = 0x10, 0x1D, 0x40
-_SPLIT_WINDOW, _SET_WINDOW, _BUFFER_MODE = 0x2A, 0x2B, 0x32  # VAR
+_SPLIT_WINDOW, _SET_WINDOW, _ERASE_WINDOW, _SET_CURSOR, _SET_STYLE, _BUFFER_MODE = (
+    0x2A,
+    0x2B,
+    0x2D,
+    0x2F,
+    0x31,
+    0x32,
+)  # VAR
 _UPPER_WINDOW = 1
+_ERASE_UNSPLIT = 0xFFFF  # the window's number -1: erase both and remove the upper one
+_REVERSE_STYLE = 1
+_LAST_ROW = 254
+_LONGEST_TEXT = 8191
+"""Bytes that fit into the interpreter's buffer."""
 _MOST_STATUS_LINES = 5
 """Greatest height of an upper window with a status line. Menus and quotations have seven lines or more."""
 _LAST_BRANCHING_VERSION = 3
@@ -37,14 +50,20 @@ _UNAVAILABLE = 0xFFFF  # the result of save_undo without undo
 class Screen:
     """The state of the screen that decides what the next text is.
 
-    upper_lines: the height of the upper window
+    upper: what the upper window contains
     window: the window that the story prints to
     shows: whether the story prints to the screen at all
+    is_reversed: whether it prints in reverse video
+    status_lines: the height of the upper window when the story last waited for a line
+    drawing: what the last step has drawn into an upper window that was higher than a status line
     """
 
-    upper_lines: int = 0
+    upper: UpperWindow = field(default_factory=UpperWindow)
     window: int = 0
     shows: bool = True
+    is_reversed: bool = False
+    status_lines: int = 0
+    drawing: str = ""
 
 
 class _Setup(ctypes.Structure):
@@ -67,7 +86,6 @@ class Containment:
 
     stop: the opcode at which the story stopped the machine; ``None`` while it runs
     halted: the interpreter's own flag, above 0 once the machine has stopped for any reason
-    upper_text: the address of the upper window's text while the story writes there; must be ``None`` before a step
     status_line: the text that was last removed from the upper window
     """
 
@@ -76,9 +94,18 @@ class Containment:
         self._library = library
         self._characters = characters
         self.halted = ctypes.c_int.in_dll(library, "emulator_halted")
-        self.upper_text: int | None = None
-        self.upper_lines = 0
         self.status_line = b""
+        self._clears_at_split = version == _LAST_BRANCHING_VERSION
+        self._operands = (ctypes.c_ushort * 2).in_dll(library, "zargs")
+        self._upper = UpperWindow()
+        self._upper_text: int | None = None
+        self._text_begin: int | None = None
+        self._drops_erased = False
+        self._written = b""
+        self._first_row = 0
+        self._is_reversed = False
+        self._status_lines = 0
+        self._drawing = self._drawn = ""
         self._operand = ctypes.c_ushort.in_dll(library, "zargs")
         self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
         library.store.argtypes = [ctypes.c_ushort]
@@ -99,6 +126,9 @@ class Containment:
         variable: dict[int, Callable[[], object]] = {
             _SPLIT_WINDOW: self._split_window,
             _SET_WINDOW: self._set_window,
+            _ERASE_WINDOW: self._erase_window,
+            _SET_CURSOR: self._set_cursor,
+            _SET_STYLE: self._set_style,
             _BUFFER_MODE: library.flush_buffer,
         }
         self._window = ctypes.c_int.in_dll(library, "cwin")
@@ -137,15 +167,45 @@ class Containment:
     @property
     def screen(self) -> Screen:
         """The state of the screen that decides how the next text is printed."""
-        return Screen(self.upper_lines, self._window.value, bool(self._shows.value))
+        window, shows = self._window.value, bool(self._shows.value)
+        return Screen(replace(self._upper), window, shows, self._is_reversed, self._status_lines, self._drawing)
 
     @screen.setter
     def screen(self, screen: Screen) -> None:
-        self.upper_lines = screen.upper_lines
+        self._upper, self._is_reversed = replace(screen.upper), screen.is_reversed
+        self._status_lines, self._drawing = screen.status_lines, screen.drawing
         self._shows.value = screen.shows
         if self._window.value != screen.window:
             self._operand.value = screen.window
             self._library.z_set_window()
+
+    def begin_step(self, *, at_key: bool = False) -> None:
+        """Prepare for the text of a step. Call when no text is in the interpreter's buffer.
+
+        at_key: whether the story waits for a key; then what it erases right after is not part of the text
+        """
+        self._text_begin, self._drops_erased = self._text_end.value, at_key
+        self._upper_text = self._text_begin if self._window.value == _UPPER_WINDOW else None
+        self._written, self._drawn = b"", ""
+
+    def finish_step(self, *, for_key: bool) -> str:
+        """Remove the upper window's text from that of the step; return what of it the player has to see besides.
+
+        - While the story waits for a key: a window that is higher than the status line, such as a menu.
+        - What was drawn into a window that was higher than a status line, such as a quotation, and not just before.
+        - What the story prints in front of the prompt, if it reads there.
+
+        for_key: whether the story waits for a key
+        """
+        self._take()
+        if for_key and self._upper.lines > max(self._status_lines, 1):
+            return self._upper.text(marks=True)
+        if not for_key:
+            self._status_lines = self._upper.lines
+        if self._written.strip() and self._window.value == _UPPER_WINDOW:
+            return self._upper.text(self._first_row)
+        before, self._drawing = self._drawing, self._drawn
+        return self._drawn if for_key or self._drawn != before else ""
 
     def _print_unicode(self) -> None:
         """Print one character: itself, its plain form in text that the story only composes, or else a question mark."""
@@ -156,17 +216,75 @@ class Containment:
             self._library.print_char(each)
 
     def _split_window(self) -> None:
-        self.upper_lines = self._operand.value
+        self._take()
+        lines = self._upper.lines = self._operand.value
+        self._upper.rows = () if self._clears_at_split else self._upper.rows[:lines]
         self._library.z_split_window()
 
     def _set_window(self) -> None:
-        """Remove the upper window's text when the story leaves it, if the window is no higher than a status line."""
+        """Remove the upper window's text when the story leaves it."""
         self._library.z_set_window()
-        begin, end = self.upper_text, self._text_end.value or 0
-        if begin is not None and begin < end and self.upper_lines <= _MOST_STATUS_LINES:
-            self.status_line = ctypes.string_at(begin, end - begin)
-            self._text_end.value = end = begin
-        self.upper_text = end if self._operand.value == _UPPER_WINDOW else None
+        self._take()
+        if self._written.strip() and self._upper.lines > _MOST_STATUS_LINES:
+            self._drawn = self._upper.text(self._first_row)
+        elif self._written:
+            self.status_line = self._written
+        self._written = b""
+        self._upper_text = None
+        if self._operand.value == _UPPER_WINDOW:
+            self._upper_text = self._text_end.value
+            self._upper.row = self._upper.column = 0
+            self._first_row = _LAST_ROW
+
+    def _erase_window(self) -> None:
+        self._library.flush_buffer()
+        self._take()
+        self._library.z_erase_window()
+        if self._operand.value != _UPPER_WINDOW:
+            if self._drops_erased:
+                self._text_end.value = self._text_begin
+            else:
+                self._print_drawing()
+            self._upper_text = None if self._upper_text is None else self._text_end.value
+            self._drawn = ""
+        if self._operand.value == _ERASE_UNSPLIT:
+            self._upper_text, self._upper.lines = None, 0
+        if self._operand.value != 0:
+            self._upper.clear()
+            self._written = b""
+
+    def _print_drawing(self) -> None:
+        """Add a quotation to the text of the page that is turned now."""
+        at, printed = self._text_end.value or 0, f"\n\n{self._drawn}\n\n".encode("latin-1")
+        if self._drawn and at - (self._text_begin or at) + len(printed) < _LONGEST_TEXT:
+            ctypes.memmove(at, printed, len(printed))
+            self._text_end.value = at + len(printed)
+
+    def _set_cursor(self) -> None:
+        self._take()
+        self._library.z_set_cursor()
+        if self._upper_text is not None:
+            self._upper.row, self._upper.column = (min(max(each - 1, 0), _LAST_ROW) for each in self._operands)
+
+    def _set_style(self) -> None:
+        self._take()
+        style = self._operand.value
+        self._is_reversed = bool(style & _REVERSE_STYLE) or (self._is_reversed and style != 0)
+        self._library.z_set_text_style()
+
+    def _take(self) -> None:
+        """Move what the story has printed to the upper window from the text to the picture of that window."""
+        if self._upper_text is None:
+            return
+        self._library.flush_buffer()
+        begin, end = self._upper_text, self._text_end.value or 0
+        if begin < end:
+            printed = ctypes.string_at(begin, end - begin)
+            if printed.strip():
+                self._first_row = min(self._first_row, self._upper.row)
+            self._written += printed
+            self._upper.write(printed, is_reversed=self._is_reversed)
+            self._text_end.value = begin
 
     def _halt(self, stop: Stop) -> None:
         self._library.flush_buffer()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import dedent
 from typing import Literal
 
 from jericho import FrotzEnv
@@ -130,7 +131,7 @@ class Interpreter:
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
         library.dumb_get_screen.restype = ctypes.c_char_p
-        self._printed = b""
+        self._printed, self._drawn = b"", ""
         self._clean = self._intercept_cleaning()
         self._containment = self._environment.containment
         self._halted = self._containment.halted
@@ -158,7 +159,8 @@ class Interpreter:
         self._shut_down()
         content = self._content
         self._containment.resume()
-        self._containment.upper_text, self._containment.status_line = None, b""
+        self._containment.screen, self._containment.status_line = Screen(), b""
+        self._containment.begin_step()
         self._library.setup(self._environment.story_file, seed, content, len(content))
         self._containment.close_files(len(content))
         self._open = True
@@ -168,7 +170,7 @@ class Interpreter:
         address = ctypes.c_void_p.in_dll(self._library, "zmp").value or 0
         self._bytes = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
         self.memory = memoryview(self._bytes).cast("B").toreadonly()
-        return self._characters.decoded(self._printed)
+        return self._with_drawing(self._characters.decoded(self._printed))
 
     def send(self, line: str) -> str:
         """Send ``line`` to the story, run to its next prompt and return the printed text.
@@ -177,12 +179,12 @@ class Interpreter:
         ASCII without a line break.
         """
         self.require_open()
-        self._containment.upper_text = None
+        self._containment.begin_step(at_key=self.prompt == "key")
         typed = keypress(line) if self.prompt == "key" else self._characters.encoded(line)
-        self._printed = b""
+        self._printed, self._drawn = b"", ""
         text: bytes = self._library.step(typed + b"\n")
         self._show_status_line()
-        return self._characters.decoded(self._printed or text)
+        return self._with_drawing(self._characters.decoded(self._printed or text))
 
     @contextmanager
     def trying(self) -> Iterator[Snapshot]:
@@ -252,6 +254,15 @@ class Interpreter:
         if self.known and self._containment.status_line:
             self._clean(b"\n\n" + self._containment.status_line)
 
+    def _with_drawing(self, text: str) -> str:
+        """Return ``text`` with what the player has to see in the upper window: a menu above, a quotation below."""
+        if not self._drawn:
+            return text
+        drawn = self._characters.decoded(self._drawn.encode("latin-1"))
+        if self.prompt == "key":
+            return f"{drawn}\n\n{dedent(text).strip(chr(10))}"
+        return f"{text.rstrip().removesuffix('>').rstrip()}\n\n{drawn}"
+
     def _intercept_cleaning(self) -> Callable[[bytes], object]:
         """Keep each text as it is before Jericho's profile cuts it, and return the function that cuts.
 
@@ -272,6 +283,7 @@ class Interpreter:
 
         def keep(address: int) -> int:
             library.flush_buffer()
+            self._drawn = self._containment.finish_step(for_key=self.prompt == "key")
             self._printed = library.dumb_get_screen()
             if not has_status_line:
                 clean(self._printed)

@@ -50,6 +50,12 @@ def test_where_belongings_or_sight_are_not_known_the_object_tree_stands_in_if_it
     assert replace(blind, world_hash="").noticed is None
 
 
+def test_what_the_screen_shows_is_noticed_while_the_story_waits_for_a_key() -> None:
+    menu = replace(SEEN, text="> Apples\n  Pears", awaits_key=True)
+    assert menu.noticed != replace(menu, text="  Apples\n> Pears").noticed
+    assert menu.noticed == replace(menu).noticed
+
+
 ROOM, LOFT = Location(1, "Study"), Location(2, "Loft")
 DESK, PAPER, OIL = GameObject(3, "desk"), GameObject(4, "yellow paper"), GameObject(5, "can of oil")
 ON_DESK = (0, 0, 0, 1, 3, 0)
