@@ -39,7 +39,7 @@ WALKTHROUGHS = {
     "awaken.z5": (End("won", 50, 50), End("won", 50, 50)),
     "curses.z5": (End("won", 450, 550), End("won", 450, 550)),
     "deephome.z5": (End("won", 300, 300), End("won", 300, 300)),
-    "inhumane.z5": (End("won", 90, 90, 8), End("over", 90, 300, 9)),
+    "inhumane.z5": (End("won", 90, 90, 9), End("over", 90, 300, 9)),
     "library.z5": (End("won", 30, 30), End("won", 30, 30)),
     "lostpig.z8": (End("won", 6, 7), End("over", 6)),
     "moonlit.z5": (End("won", 1, 1), End("won")),

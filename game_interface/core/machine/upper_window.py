@@ -52,7 +52,7 @@ class UpperWindow:
     def text(self, first: int = 0, *, marks: bool = False) -> str:
         """Return the rows from ``first`` on as text, without empty margins.
 
-        marks: whether reversed text is put into brackets, because it is the mark of some menus, except in bars at the top
+        marks: whether to put reversed text, which is the mark of some menus, into brackets, except in bars at the top
         """
         rows = list(self.rows[first:])
         heading = next((number for number, row in enumerate(rows) if not _BAR.match(row)), len(rows))
