@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from managers.knowledge.analysis import numbered_list
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
+from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
@@ -194,7 +195,7 @@ def parse_summaries(text: str) -> Summaries:
     lines: list[tuple[str, EpisodeSummary | None]] = []
     for line in text.split("\n"):
         try:
-            lines.append((line, _SUMMARIES.validate_json(line)))
+            lines.append((line, _SUMMARIES.validate_json(line.removeprefix(BYTE_ORDER_MARK))))
         except ValidationError:
             lines.append((line, None))
     return Summaries(tuple(lines))

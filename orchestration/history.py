@@ -60,7 +60,7 @@ from session.files.run_folders import (
     fork_folder,
     latest_checkpoint,
 )
-from session.files.shared_files import writers_besides_user
+from session.files.shared_files import require_no_link, writers_besides_user
 from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
 from session.processes import program
 from session.resolved_configuration import (
@@ -336,6 +336,7 @@ def open_fork(
         }
     )
     own = fork_folder(configuration.zork_game_workdir, new.run_id)
+    require_no_link(own.parent)
     forked = configuration.model_copy(update={"zork_game_workdir": own})
     _copy_beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
     run_folder = own / RUNS / new.run_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,14 @@ from orchestration.turn import Review
 from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
-from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
+from session.files.shared_files import (
+    is_plain_name,
+    is_reserved,
+    locked,
+    read_shared,
+    require_no_link,
+    write_atomically,
+)
 from session.game_configuration import GameConfiguration, RoleOptions
 from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
@@ -156,7 +164,9 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
     taken = {file.name.casefold() for file in shared_files(configuration).files}
     taken |= {folder.name.casefold() for folder in folders if folder != workdir}
     is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
-    return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
+    folder = workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
+    require_no_link(folder)
+    return folder
 
 
 def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
@@ -181,7 +191,7 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     try:
         with locked(path):
             content = read_shared(path)
-            bound = this if content is None else BoundStory.model_validate_json(content)
+            bound = this if content is None else BoundStory.model_validate_json(content.removeprefix(BOM_UTF8))
             if content is None:
                 write_atomically(path, this.model_dump_json(indent=2).encode() + b"\n")
     except PydanticSerializationError as error:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -345,7 +346,7 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
     """Return the budgets that the run was last resumed with, ``None`` if it never was. Raises ``StoreError``."""
     content = read_shared(run / BUDGETS)
     try:
-        return BudgetOptions.model_validate_json(content) if content is not None else None
+        return BudgetOptions.model_validate_json(content.removeprefix(BOM_UTF8)) if content is not None else None
     except ValidationError as error:
         raise StoreError(f"{run / BUDGETS} is not a file of budgets: {first_problem(error, 'it')}") from error
 

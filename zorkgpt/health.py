@@ -79,6 +79,9 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
 
 def _work_folder(folder: Path) -> Finding:
     """Write an unnamed file to the work folder, or to the folder in which it would be created."""
+    if folder.is_symlink() and not folder.exists():
+        words = f"{folder} is a link to {folder.readlink()}, which does not exist"
+        return Finding("Work folder", well=False, words=words, mend="make that folder, or name another with --workdir")
     try:
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         with TemporaryFile(dir=existing) as file:

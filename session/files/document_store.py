@@ -18,6 +18,7 @@ from typing_extensions import override
 from session.errors import StoreError, first_problem, reported_as
 from session.events import FileEdited, FileWritten
 from session.files.inputs import Inputs
+from session.files.markdown import BYTE_ORDER_MARK
 from session.files.shared_files import locked, read_shared, write_atomically
 
 T = TypeVar("T")
@@ -324,7 +325,7 @@ def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) ->
     otherwise: what to say of another file, as in "is not a lexicon"
     """
     try:
-        return adapter.validate_json(text or "{}")
+        return adapter.validate_json(text.removeprefix(BYTE_ORDER_MARK) or "{}")
     except ValidationError as error:
         raise StoreError(
             f"{path} {otherwise} that this version reads ({first_problem(error)}); "

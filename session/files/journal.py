@@ -34,8 +34,10 @@ from session.files.shared_files import (
     GrowingFile,
     append_whole,
     force_to_disk,
+    open_ordinary,
     open_to_append,
     read_whole,
+    require_no_link,
     write_atomically,
 )
 from session.values import Observation, Seed
@@ -126,6 +128,7 @@ class Journal:
         Raises ``StoreError``.
         """
         folder = runs / manifest.run_id
+        require_no_link(*way_to(folder))
         try:
             content = manifest.model_dump_json(indent=2).encode() + b"\n"
         except PydanticSerializationError as error:
@@ -193,7 +196,12 @@ def new_run_id() -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder. Raises ``StoreError`` if it is missing or invalid."""
+    """Return the manifest of a run folder.
+
+    Raises ``StoreError`` if it is missing or invalid, or if there is a link in the run folder or on the way to it from
+    its work folder.
+    """
+    require_no_link(*way_to(folder), *folder.rglob("*"))
     with reported_as(f"cannot read the manifest in {folder}"):
         content = read_whole(folder / "manifest.json")
     try:
@@ -203,12 +211,19 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{folder / 'manifest.json'} is not a manifest: {first['msg']}") from error
 
 
+def way_to(folder: Path) -> list[Path]:
+    """Return a run folder and those above it, as far as the program made and named them."""
+    runs, fork, forks, *_ = *folder.absolute().parents, *[Path()] * 3
+    own = [folder, runs] if runs.name == "runs" else [folder]
+    return [*own, fork, forks] if len(own) > 1 and forks.name == "forks" else own
+
+
 def last_moment(folder: Path) -> str:
     """Return when the run of that folder was played last, or where no line can be read, when it was begun.
 
     ISO 8601, UTC; "" if neither can be told. The rest of the journal is not read.
     """
-    with suppress(OSError, StoreError), (folder / JOURNAL_FILE).open("rb") as file:
+    with suppress(OSError, StoreError), open_ordinary(folder / JOURNAL_FILE) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
         moments = _MOMENT.findall(file.read(_LONGEST_LINE))
         if moments:
@@ -220,7 +235,7 @@ def last_moment(folder: Path) -> str:
 
 def has_turn(folder: Path) -> bool:
     """Return whether the journal of that folder contains a turn. The rest of the journal is not read."""
-    with suppress(OSError), (folder / JOURNAL_FILE).open("rb") as file:
+    with suppress(OSError, StoreError), open_ordinary(folder / JOURNAL_FILE) as file:
         return any(b'"turn_played"' in line for line in file)
     return False
 
@@ -244,7 +259,7 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
         lines = read_whole(path).split(b"\n")
     for number, line in enumerate(lines[:-1], start=1):
         yield _understood(read, line, f"{path}:{number}")
-    with suppress(ValueError):  # what a kill cut short is not JSON
+    with suppress(ValueError, RecursionError):  # what a kill cut short is not JSON
         json.loads(lines[-1][:-1])
         raise StoreError(f"{path}:{len(lines)}: its line end was changed after it was written")
 

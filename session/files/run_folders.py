@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,8 +17,17 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
-from session.files.journal import has_turn, last_moment
-from session.files.shared_files import force_to_disk, is_plain_name, locked, permissions, read_shared, write_atomically
+from session.files.journal import has_turn, last_moment, way_to
+from session.files.shared_files import (
+    force_to_disk,
+    is_plain_name,
+    locked,
+    make_folder,
+    permissions,
+    read_shared,
+    require_no_link,
+    write_atomically,
+)
 from session.text import counted
 
 RUN_ID_SECONDS = len("20260131-184500")
@@ -33,6 +43,7 @@ AT_START = "start"
 AT_END = "end"
 CHECKPOINTS = "checkpoints"
 _LINE = "line.json"
+_CHECKPOINT = re.compile(r"\d{12}")
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
 MEMORIES_AT_END = f"{AT_END}/Memories.md"
 
@@ -59,7 +70,7 @@ def story_folders(workdir: Path) -> dict[Path, BoundStory | None]:
 def story_of(folder: Path) -> BoundStory | None:
     """Return the story that the folder belongs to, ``None`` if no readable file names one."""
     try:
-        return BoundStory.model_validate_json(read_shared(folder / STORY_FILE) or b"")
+        return BoundStory.model_validate_json((read_shared(folder / STORY_FILE) or b"").removeprefix(BOM_UTF8))
     except (StoreError, ValidationError):
         return None
 
@@ -101,6 +112,7 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
     places = [place for each in folders for place in (each, fork_folder(each, run))] if is_plain_name(run) else []
     for folder in (*(place / RUNS / run for place in places), Path(run).absolute()):
         if (folder / MANIFEST).is_file():
+            require_no_link(*way_to(folder))
             return folder
     if any(story is not None and story.name.casefold() == run.casefold() for story in folders.values()):
         raise StoreError(f"there is no run {run} in {workdir}; it is a story: use --game {run}")
@@ -118,7 +130,7 @@ def latest_runs(folders: Iterable[Path]) -> list[Path]:
 
     Runs that have no turn come last, unless a process is playing them. Raises ``StoreError``.
     """
-    runs = [run for folder in folders for run in _folders_in(folder / RUNS) if (run / MANIFEST).is_file()]
+    runs = [run for folder in folders for run in _own_folders(folder / RUNS) if (run / MANIFEST).is_file()]
     return sorted(runs, key=lambda run: (has_turn(run) or is_claimed(run), last_moment(run), run.name), reverse=True)
 
 
@@ -147,15 +159,21 @@ def run_folders(folders: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for folder in folders:
-        forks = [fork / RUNS for fork in _folders_in(folder / FORKS) if not fork.name.startswith(".")]
-        found += [run for runs in (folder / RUNS, *forks) for run in _folders_in(runs)]
+        forks = [fork / RUNS for fork in _own_folders(folder / FORKS) if not fork.name.startswith(".")]
+        found += [run for runs in (folder / RUNS, *forks) for run in _own_folders(runs)]
     return sorted(found, key=lambda run: (run.name[:RUN_ID_SECONDS], last_moment(run)), reverse=True)
 
 
 def _folders_in(folder: Path) -> list[Path]:
     with reported_as(f"{folder} cannot be read"), suppress(FileNotFoundError):
-        return [each for each in folder.iterdir() if each.is_dir()]
+        return [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
     return []
+
+
+def _own_folders(folder: Path) -> list[Path]:
+    """Return the folders in a folder of the program's own. Raises ``StoreError``, also if it is a link."""
+    require_no_link(folder)
+    return _folders_in(folder)
 
 
 @contextmanager
@@ -249,11 +267,11 @@ def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> N
 
     Raises ``StoreError``.
     """
-    older = _folders_in(run / CHECKPOINTS)
+    older = _checkpoints(run)
     copies = run / CHECKPOINTS / f"{seq:012d}"
+    require_no_link(copies)
     rmtree(copies, ignore_errors=True)
-    with reported_as(f"cannot make the folder {copies.parent}"):
-        copies.parent.mkdir(exist_ok=True)
+    make_folder(copies.parent)
     files.copy_to(copies, durable=True)
     write_atomically(copies / _LINE, json.dumps({"seq": seq, "sum": line_sum}).encode())  # last: now it counts
     force_to_disk(copies.parent)
@@ -262,15 +280,20 @@ def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> N
             rmtree(each, ignore_errors=True)
 
 
+def _checkpoints(run: Path) -> list[Path]:
+    """Return the folders of checkpoints; other folders beside them are no concern of the program."""
+    return [each for each in _own_folders(run / CHECKPOINTS) if _CHECKPOINT.fullmatch(each.name)]
+
+
 def latest_checkpoint(run: Path) -> Checkpoint:
     """Return the latest checkpoint of the run of that folder, its start if there is none yet. Raises ``StoreError``."""
-    for copies in sorted(_folders_in(run / CHECKPOINTS), reverse=True):
+    for copies in sorted(_checkpoints(run), reverse=True):
         content = read_shared(copies / _LINE)
         if content is not None:
             try:
                 line = json.loads(content)
                 return Checkpoint(line["seq"], line["sum"], copies)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise StoreError(f"{copies / _LINE} does not name a line of the journal") from error
     return Checkpoint(0, "", run / AT_START)
 
@@ -306,15 +329,14 @@ class SharedFiles:
 
     def copy_to(self, copies: Path, *, durable: bool = False) -> None:
         """Copy every file into the folder ``copies``; one that is not there becomes an empty one."""
-        with reported_as(f"cannot make the folder {copies}"):
-            copies.mkdir(exist_ok=True)
+        require_no_link(copies)  # before it is made
+        make_folder(copies)
         for file, copy in self._with_copies(copies):
             write_atomically(copy, read_shared(file) or b"", durable=durable, mode=permissions(file))
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""
-        with reported_as(f"cannot make the folder {self.workdir}"):
-            self.workdir.mkdir(parents=True, exist_ok=True)
+        make_folder(self.workdir)
         for file, copy in self._with_copies(copies):
             content = read_shared(copy)
             if not content:
@@ -333,5 +355,6 @@ class SharedFiles:
             force_to_disk(self.workdir / file.name)
 
     def _with_copies(self, copies: Path) -> Iterator[tuple[Path, Path]]:
+        require_no_link(copies)
         for file in self.files:
             yield self.workdir / file.name, copies / (file.copy_name or file.name)

@@ -114,7 +114,7 @@ def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files that killed processes left in a folder, but not those of processes that live."""
     for path in folder.glob(".*.tmp"):
         if _TEMPORARY.fullmatch(path.name):
-            with suppress(OSError), path.open("rb") as file:
+            with suppress(OSError, StoreError), open_ordinary(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if time.time() - path.stat().st_mtime > _YOUNG:
                     path.unlink()
@@ -135,19 +135,44 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     Raises ``StoreError`` if that fails, or if another process has it locked for more than ``timeout`` seconds.
     """
     lock = FileLock(f"{path}.lock", timeout=timeout)
+    make_folder(path.parent, f"{path} cannot be locked for writing")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(poll_interval=LOCK_POLL)
     except Timeout as error:
         raise StoreError(f"{path} is still locked by another program after {timeout:g} s") from error
-    except FileExistsError as error:
-        raise StoreError(f"{path.parent} is a file, not a folder") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be locked for writing: {error.strerror or error}") from error
     try:
         yield
     finally:
         lock.release()
+
+
+def make_folder(folder: Path, problem: str = "") -> None:
+    """Make a folder and those above it, unless they exist. Raises ``StoreError`` with the problem."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        place = Path(error.filename)
+        what = f"a link to {place.readlink()}, which does not exist" if place.is_symlink() else "a file, not a folder"
+        raise StoreError(f"{place} is {what}") from error
+    except OSError as error:
+        raise StoreError(f"{problem or f'cannot make the folder {folder}'}: {error.strerror or error}") from error
+
+
+def require_no_link(*places: Path) -> None:
+    """Raise ``StoreError`` if one of the places is a link.
+
+    The program makes no links, so one within its own folders came with a downloaded folder and may lead anywhere.
+    """
+    link = next((place for place in places if place.is_symlink()), None)
+    if link is not None:
+        raise StoreError(f"{link} is a link, which may lead outside of its folder; put there what it leads to")
+
+
+def places_below(top: Path, place: Path) -> list[Path]:
+    """Return the place and each folder above it, up to ``top``, which is not among them."""
+    return [place, *(each for each in place.parents if each != top and each.is_relative_to(top))]
 
 
 def read_shared(path: Path) -> bytes | None:
@@ -159,6 +184,14 @@ def read_shared(path: Path) -> bytes | None:
     with reported_as(f"{path} cannot be read"), suppress(FileNotFoundError):
         return read_whole(path, LARGEST)
     return None
+
+
+@contextmanager
+def open_ordinary(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading. Raises ``OSError``, and ``StoreError`` for what :func:`read_shared` refuses."""
+    with open(real_place(path), "rb", opener=_without_waiting) as file:
+        _size_of_ordinary(path, file)
+        yield file
 
 
 def read_whole(path: Path, largest: int | None = None) -> bytes:

@@ -35,6 +35,7 @@ from session.errors import (
     reported_as,
 )
 from session.events import Event, RunPaused
+from session.files.shared_files import make_folder, places_below, require_no_link
 from session.model_files import MODEL_DIR_VARIABLE
 from session.processes import NETWORK_VARIABLES, child_environment, python_command
 from session.resolved_configuration import load_configuration
@@ -81,8 +82,8 @@ def make_plan(
 
 def sole_user(folder: Path) -> AbstractContextManager[object]:
     """Lock the folder, so that no other ablation is played there at the same time. Raises ``ConfigurationError``."""
+    make_folder(folder)
     with reported_as(f"{folder} cannot be used"):
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             return FileLock(folder / "lock", timeout=0).acquire()
         except Timeout as error:
@@ -133,7 +134,9 @@ class Ablation:
         return runs
 
     def _folder_of(self, task: Task) -> Path:
-        return self.folder / task.folder
+        folder = self.folder / task.folder
+        require_no_link(*places_below(self.folder, folder))
+        return folder
 
 
 def play_locally(tasks: Iterable[Task], folder_of: Callable[[Task], Path], *, size: int) -> Iterator[Task]:

@@ -19,7 +19,7 @@ from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_manifest
 from session.files.run_folders import is_claimed
-from session.files.shared_files import write_atomically
+from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from zorkgpt.cli.terminal import write_file
@@ -143,6 +143,7 @@ def update_site(
     try:
         for folder, row in rows.items():
             page, journal = to / folder.relative_to(workdir).with_name(f"{folder.name}.html"), folder / JOURNAL_FILE
+            require_no_link(*places_below(to, page))
             if played is not None and folder in played:
                 has_news = played[folder].has_news or not is_claimed(folder)
             elif row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
@@ -189,8 +190,7 @@ def _write_row(
 def _publish(data: object, page: Path, follows: str) -> None:
     """Write a page of a site, and beside it the file with its data that it polls, if there is one."""
     content = as_json(data)
-    with reported_as(f"cannot make the folder {page.parent}"):
-        page.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(page.parent)
     if follows:
         write_atomically(page.with_name(follows), content, durable=False)
     write_atomically(page, page_of(content, follows=follows).encode(), durable=False)

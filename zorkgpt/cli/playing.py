@@ -25,6 +25,7 @@ from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal
+from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
@@ -338,7 +339,8 @@ class Keyboard:
                     line = _typed(prompt, begun)
                     stands(f"{prompt}{line or ''}")
                     return line
-            line = next((line for line in sys.stdin if not line.lstrip().startswith("#")), None)
+            lines = (line.removeprefix(BYTE_ORDER_MARK) for line in sys.stdin)
+            line = next((line for line in lines if not line.lstrip().startswith("#")), None)
             return None if line is None else line.removesuffix("\n")
         except KeyboardInterrupt:
             self._screen.stop.set()

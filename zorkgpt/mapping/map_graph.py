@@ -8,6 +8,7 @@ An edge exists because it was walked. The way back is presumed until it is tried
 from __future__ import annotations
 
 import logging
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -559,7 +560,7 @@ class MapGraph(BaseModel):
         Raises ``NoMap``.
         """
         try:
-            state = _STATE.validate_json(content)
+            state = _STATE.validate_json(content.removeprefix(BOM_UTF8))
             if "rooms" not in state:
                 raise NoMap(path, "rooms", "Field required")
             for entry, problem in _faults(state).items():

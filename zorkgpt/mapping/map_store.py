@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -128,7 +129,7 @@ class MapStore(SharedStore):
     def _keep(self, move: Callable[[Path], object]) -> Path:
         """Keep the file, by ``move``, under the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
         names = (f"{self.path.name}.corrupt" + (f"-{number}" if number > 1 else "") for number in count(1))
-        aside = next(path for name in names if not (path := self.path.with_name(name)).exists())
+        aside = next(path for name in names if not os.path.lexists(path := self.path.with_name(name)))
         with reported_as(f"{self.path} is corrupt and cannot be kept aside"):
             move(aside)
         return aside

@@ -156,7 +156,7 @@ def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> tuple
     known, graph = known_memories(run.memories or {}), None
 
     def kept(copy: str, option: str = "") -> Path:
-        return copies / copy if copies.is_dir() else folder.parent.parent / str(options.get(option, copy))
+        return copies / copy if copies.is_dir() else folder.parent.parent / Path(str(options.get(option, copy))).name
 
     @contextmanager
     def noted() -> Iterator[None]:

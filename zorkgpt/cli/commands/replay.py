@@ -191,7 +191,7 @@ def _play_script(path: Path, configuration: GameConfiguration) -> None:
 
     seed = configuration.game.seed
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
     commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

@@ -78,6 +78,10 @@ def report(
     if watch:
         _serve(chosen, now, port, follows_latest=not runs)
         return
+    if to == REPORT_FILE:
+        from session.files.shared_files import real_place
+
+        real_place(to)  # a link of that name may have come with the folder
     for line in write_report(chosen(), to, now):
         print_line(line)
 

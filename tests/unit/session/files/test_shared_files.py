@@ -305,3 +305,15 @@ def test_the_version_before_is_kept_with_its_permissions(tmp_path: Path, kind: t
         write_atomically(path, content, backup=backup)
     assert (path.read_bytes(), backup.read_bytes()) == (b"third", b"second")
     assert (mode_of_file(path), mode_of_file(backup)) == (0o640, 0o640)
+
+
+def test_a_folder_behind_a_link_to_nothing_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "file").touch()
+    for path, message in (
+        ("dangling/a.md", "dangling is a link to nowhere, which does not exist"),
+        ("dangling/deeper/a.md", "dangling is a link to nowhere, which does not exist"),
+        ("file/a.md", "file is a file, not a folder"),
+    ):
+        with pytest.raises(StoreError, match=message), locked(tmp_path / path):
+            pass
