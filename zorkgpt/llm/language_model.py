@@ -12,7 +12,10 @@ from session.values import ROLES, Role, TokenUsage
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-__all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "NoModel", "Prompt", "Role", "TokenUsage"]
+AS_WRITTEN = "as a model wrote it"
+"""The validation context of an answer that was not recorded yet, in which a schema may correct its form."""
+
+__all__ = ["AS_WRITTEN", "ROLES", "Answer", "Completion", "LanguageModel", "NoModel", "Prompt", "Role", "TokenUsage"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    create_model,
+)
 
 from session.values import AgentNote, ObjectiveNote, Proposal, Reading
-from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.llm.language_model import AS_WRITTEN, LanguageModel, Prompt
 from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt
+
+_LABELS = re.compile(
+    r"""(?:(?:-?>|\$|(?P<mark>\*\*|["'`]?)(?:next )?(?:command|action)(?:(?P=mark)\s*[:=]|[:=](?P=mark)))\s*)+(?=\S)""",
+    re.IGNORECASE,
+)
+_FENCED = re.compile(r"```\w*\n(.*?)\n?```", re.DOTALL)
+_AROUND = ('""', "''", "``", "**", "<>", "[]", "\u201c\u201d", "\u2018\u2019", "\u00ab\u00bb", '\\"\\"', "````", "****")
+"""The marks before and after a command, in one string."""
+_MOST_NESTED = 5  # marks around marks
+
+
+def without_marks(text: str) -> str:
+    """Return a command without what models write around it: a prompt, a label, quotation marks, backticks, a fence.
+
+    Quotation marks within a command stay, as in ``say "hello"``.
+    """
+    command = text.strip()
+    for _ in range(_MOST_NESTED):
+        if fenced := _FENCED.fullmatch(command):
+            command = fenced[1].strip()
+        if label := _LABELS.match(command):
+            command = command[label.end() :]
+        for marks in _AROUND:
+            size = len(marks) // 2
+            first, last, inner = marks[:size], marks[size:], command[size:-size].strip()
+            is_whole = first not in inner and last not in inner
+            is_nested = inner.endswith(last) and not inner.startswith(first) and inner.count(last) % 2 == 0
+            if command.startswith(first) and command.endswith(last) and inner and (is_whole or is_nested):
+                command = inner
+    return command
+
+
+def _as_command(value: object, info: ValidationInfo, choices: tuple[str, ...]) -> object:
+    is_to_correct = info.context == AS_WRITTEN and isinstance(value, str) and value not in choices
+    return without_marks(value) if is_to_correct else value
 
 
 def _or_else(replacement: Callable[[], object]) -> WrapValidator:
@@ -152,8 +197,12 @@ def _answer_schema(agent: Agent, valid_actions: tuple[str, ...] | None, *, trave
     elif length is None:
         fields["reasoning"] = (str, Field("", description="Why this command now, in a sentence or two"))
     shortest = 1 if length is None and not valid_actions else None
-    action = Literal[valid_actions] if valid_actions else str
-    fields["action"] = (action, Field(min_length=shortest, description="The one command to type"))
+    action = Annotated[
+        Literal[valid_actions] if valid_actions else str,
+        Field(min_length=shortest),
+        BeforeValidator(partial(_as_command, choices=valid_actions or ())),
+    ]
+    fields["action"] = (action, Field(description="The one command to type"))
     if agent.notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
     if agent.keeps_notes:

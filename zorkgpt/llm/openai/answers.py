@@ -11,8 +11,9 @@ from typing import Annotated
 from pydantic import AliasChoices, AliasPath, BaseModel, Field, JsonValue, ValidationError, WrapValidator
 
 from session.errors import ResponseInvalid, problems_in
-from zorkgpt.llm.language_model import Answer, TokenUsage
+from zorkgpt.llm.language_model import AS_WRITTEN, Answer, TokenUsage
 from zorkgpt.llm.openai.faults import ReplyUnreadable, RequestFailed, is_transient, server_message
+from zorkgpt.llm.openai.loose_json import loose_objects, without_strings
 
 _MOST_TOKENS = 10**9  # in any request
 _MOST_BYTES = 8
@@ -236,7 +237,9 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     """Return the last JSON object of the answer that fits ``schema``.
 
     An object at the end of unclosed reasoning counts as an answer; a draft within the reasoning does not.
-    Raises ``AnswerIncomplete`` for an empty or truncated answer, and ``ResponseInvalid`` with the problem otherwise.
+    An object with errors of syntax (``loose_json``) is read if no other one fits, and one without any field of its own
+    does not fit. Raises ``AnswerIncomplete`` for an empty or truncated answer, and ``ResponseInvalid`` with the problem
+    otherwise.
     """
     objects, is_torn = json_objects(split.answer)
     if not objects:
@@ -247,16 +250,38 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
     for written in objects[: -_MOST_TRIED - 1 : -1]:
         try:
-            return schema.model_validate_json(written)
-        except ValidationError as error:
-            if error.error_count() > _MOST_PROBLEMS:
-                problem = ResponseInvalid(f"{error.error_count()} values in it do not fit")
-                continue
-            is_ignored = any(each["type"] == "missing" for each in error.errors())
-            problem = (SchemaIgnored if is_ignored else ResponseInvalid)("; ".join(problems_in(error, "the object")))
+            return _validated(written, schema)
+        except ResponseInvalid as error:
+            problem = error
+    for written in loose_objects(split.answer)[: -_MOST_TRIED - 1 : -1]:
+        try:
+            return _validated(written, schema)
+        except ResponseInvalid as error:
+            problem = error
     if is_torn:
         raise AnswerIncomplete("the answer breaks off in the middle of its JSON")
     raise problem
+
+
+def _validated(written: str, schema: type[Answer], *, is_second: bool = False) -> Answer:
+    """Return a JSON object as ``schema``; its values may be JSON in strings. Raises ``ResponseInvalid``."""
+    try:
+        answer = schema.model_validate_json(written, context=AS_WRITTEN)
+    except ValidationError as error:
+        if error.error_count() > _MOST_PROBLEMS:
+            raise ResponseInvalid(f"{error.error_count()} values in it do not fit") from error
+        problems = error.errors()
+        if not is_second and problems[0]["type"] != "json_invalid":
+            read = without_strings(written, [each["loc"] for each in problems])
+            if read is not None:
+                return _validated(read, schema, is_second=True)
+        is_ignored = any(each["type"] == "missing" for each in problems)
+        raise (SchemaIgnored if is_ignored else ResponseInvalid)("; ".join(problems_in(error, "the object"))) from error
+    for part in [task.schema for task in getattr(schema, "tasks", ())] or [schema]:
+        own = [name for name in part.model_fields if name != "reasoning"]
+        if answer.model_fields_set.isdisjoint(own):
+            raise SchemaIgnored(f"it has none of the fields {', '.join(own)}")
+    return answer
 
 
 def json_objects(text: str) -> tuple[list[str], bool]:

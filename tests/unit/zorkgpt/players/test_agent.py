@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from session.context import PromptSection, render_sections
 from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
+from zorkgpt.llm.openai.answers import read_answer, split_reasoning
 from zorkgpt.llm.stand_ins import ScriptedCall, ScriptedLLM
-from zorkgpt.players.agent import Agent
+from zorkgpt.players.agent import Agent, without_marks
 from zorkgpt.players.player import TurnContext
 
 SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Present", "You are in the shed."))
@@ -144,3 +146,42 @@ def test_an_answer_may_keep_a_line_in_view_and_nonsense_costs_nothing(answer: ob
     proposal, call = proposed({"action": "up", "note": answer}, keeps_notes=True)
     assert (proposal.action, proposal.note) == ("up", note)
     assert "`note`" in call.prompt.system
+
+
+MARKED = {
+    "> north": "north",
+    '"north"': "north",
+    "'north'": "north",
+    "`north`": "north",
+    "**north**": "north",
+    "<north>": "north",
+    "\u201cnorth\u201d": "north",
+    "```text\nnorth\n```": "north",
+    "command: north": "north",
+    "**Action:** `> north`": "north",
+    '"say "hello""': 'say "hello"',
+    '> ask guard "who goes there"': 'ask guard "who goes there"',
+}
+
+
+@pytest.mark.parametrize("written", MARKED)
+def test_marks_around_a_command_are_taken_off_as_the_answer_is_read(written: str) -> None:
+    schema = proposed({"action": "wait"})[1].schema
+    answer = read_answer(split_reasoning(json.dumps({"action": written})), schema)
+    assert answer.model_dump()["action"] == MARKED[written]
+    assert schema.model_validate({"action": written}).model_dump()["action"] == written, "as it was recorded"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['say "hello"', 'answer "a moment"', '"hello" said "bye"', 'guard, "open gate"', "'tis", '"', ">", "command robot"],
+)
+def test_marks_of_a_command_itself_stay(command: str) -> None:
+    assert without_marks(command) == command
+
+
+def test_a_marked_command_may_be_one_of_the_valid_actions() -> None:
+    schema = proposed({"action": "north"}, ("north", "`x`"))[1].schema
+    for written, action in (("> north", "north"), ("`x`", "`x`")):
+        text = json.dumps({"reasoning": "", "action": written})
+        assert read_answer(split_reasoning(text), schema).model_dump()["action"] == action

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import Annotated, Literal
 
 import pytest
@@ -11,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from session.errors import ResponseInvalid
+from managers.questions import Ending, Question, conclude_together
+from session.errors import LanguageModelError, ResponseInvalid
+from session.text import TokenCounter
 from tests.unit.zorkgpt.llm.asking import MOVE, Move
+from zorkgpt.llm.language_model import Prompt
 from zorkgpt.llm.openai.answers import (
     AnswerIncomplete,
     SchemaIgnored,
@@ -22,6 +26,7 @@ from zorkgpt.llm.openai.answers import (
     split_reasoning,
 )
 from zorkgpt.llm.openai.served_model import response_format
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 
 @pytest.mark.parametrize(
@@ -246,3 +251,77 @@ def test_a_schema_with_free_keys_is_not_strict() -> None:
 def test_a_compact_answer_is_held_to_no_white_space_between_its_fields() -> None:
     assert "'x-guidance': {'whitespace_flexible': False}" in str(response_format(Move, constraints=True, compact=True))
     assert "x-guidance" not in str(response_format(Move, constraints=True))
+
+
+def made(text: str) -> dict[str, object]:
+    return read_answer(split_reasoning(text), Move).model_dump()
+
+
+LOOSE = [
+    '{"reasoning": "It\'s dark.", "action": "say \\"hi\\"",}',
+    """{'reasoning': 'It\\'s dark.', 'action': 'say "hi"'}""",
+    """It's this: {'reasoning': 'It's dark.', 'action': 'say "hi"', 'sure': True, 'more': None} I'd say.""",
+    '```json5\n{reasoning: "It\'s dark.", // as "seen"\n "action": "say \\"hi\\"" /* , */ , # or not\n}\n```',
+    json.dumps(json.dumps({"reasoning": "It's dark.", "action": 'say "hi"'})),
+    json.dumps(json.dumps(json.dumps({"reasoning": "It's dark.", "action": 'say "hi"'}))),
+    json.dumps(json.dumps({"reasoning": "It's dark.", "action": 'say "hi"'}))[1:-1],
+    '{"reasoning": "It\'s dark.", "action": "say "hi""}',
+    '{\u201creasoning\u201d: \u201cIt\'s dark.\u201d, \u201caction\u201d: \u201csay "hi"\u201d}',
+]
+
+
+@pytest.mark.parametrize("text", LOOSE)
+def test_an_object_with_errors_of_syntax_is_read(text: str) -> None:
+    assert made(text) == {"reasoning": "It's dark.", "action": 'say "hi"'}
+
+
+@pytest.mark.parametrize("text", ["{'reasoning': '', 'action': 'no", "{'reasoning': '', 'action': north}", "{'a': 1]"])
+def test_half_an_object_or_none_is_not_read_loosely(text: str) -> None:
+    with pytest.raises(ResponseInvalid):
+        made(text)
+
+
+def test_correct_json_wins_over_loose_json() -> None:
+    assert made(f"{MOVE} or {{'reasoning': '', 'action': 'wait'}}")["action"] == "light lamp"
+
+
+class Finds(BaseModel):
+    reasoning: str = ""
+    finds: list[Numbers] = Field(default_factory=list)
+    turn: int | None = None
+
+
+@pytest.mark.parametrize("value", ['"[{\\"numbers\\": [1]}]"', '[{"numbers": "[1]"}]', '["{\\"numbers\\": [1]}"]'])
+def test_a_value_may_be_json_in_a_string(value: str) -> None:
+    found = read_answer(split_reasoning(f'{{"finds": {value}, "turn": "None"}}'), Finds)
+    assert found == Finds(finds=[Numbers(numbers=[1])])
+
+
+@pytest.mark.parametrize("text", ["{}", '{"foo": 1}', '{"reasoning": "I go.", "action": "north"}', "{'action': 'x'}"])
+def test_an_answer_with_none_of_its_own_fields_is_invalid(text: str) -> None:
+    with pytest.raises(SchemaIgnored, match="none of the fields finds, turn"):
+        read_answer(split_reasoning(text), Finds)
+
+
+def test_a_common_answer_needs_a_field_of_each_question() -> None:
+    model = ScriptedLLM([{}])
+    prompt = Prompt("", "")
+    endings = [asking(Question(model, "analysis", prompt, schema)) for schema in (Finds, Numbers)]
+    conclude_together(endings, 1000, TokenCounter())
+    schema = model.calls[0].schema
+    with pytest.raises(ResponseInvalid):
+        read_answer(split_reasoning('{"numbers": [1]}'), schema)
+    assert read_answer(split_reasoning('{"numbers": [1], "finds": []}'), schema)
+
+
+def asking(question: Question) -> Ending:
+    with suppress(LanguageModelError):
+        yield question
+
+
+@pytest.mark.parametrize("again", ["{#", "{'a':", '{\\"', "{a:", '{"a":" ', "{'a',}", "{/*", "{'a': '"])
+def test_a_million_characters_of_anything_loose_are_read_in_seconds(again: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ResponseInvalid):
+        made(again * (1_200_000 // len(again)))
+    assert time.process_time() - start < 10
