@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
 from threading import Event as Flag
@@ -43,6 +46,9 @@ from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import Asked, RunModel
 from zorkgpt.prompts.loader import using_prompts
 
+SOURCE = "zorkgpt source"
+"""The name under which a manifest has the digest of the program's files."""
+_OWN_PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 
 Show = Callable[[Event], None]
@@ -225,6 +231,26 @@ def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, 
     )
 
 
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Return 12 digits of the SHA-256 of the program's own modules and prompts, which decide what is played."""
+    digest = hashlib.sha256()
+    for package in _OWN_PACKAGES:
+        root = Path(str(files(package)))
+        for path in sorted(path for path in root.rglob("*") if path.suffix in {".py", ".md"}):
+            digest.update(f"{package}/{path.relative_to(root).as_posix()}".encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def other_versions(manifest: Manifest) -> str:
+    """Return how the program differs from the one that recorded a run; "" if it does not, or if that is unknown."""
+    then, now = manifest.versions.get(SOURCE), source_digest()
+    if then == now:
+        return ""
+    recorded = f"zorkgpt {manifest.versions.get('zorkgpt', '')} ({f'source {then}' if then else 'source unknown'})"
+    return f"recorded by {recorded}, repeated by zorkgpt {version('zorkgpt')} (source {now})"
+
+
 def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
     """Return the manifest of a new run, with episode numbers that no other run has. Raises ``StoreError``."""
     facts = parts.game.facts
@@ -242,6 +268,10 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         player=parts.player.name if parts.player else "",
         model=parts.model.name if parts.model else "",
         server=parts.model.server if parts.model else "",
-        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+            SOURCE: source_digest(),
+        },
         assistance=tuple(sorted(configuration.assist)),
     )

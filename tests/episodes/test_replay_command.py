@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from orchestration.learning import shared_files
+from orchestration.run import SOURCE, other_versions, source_digest
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
 from session.files.run_folders import AT_START, CHECKPOINTS, FORKS, find_run
 from session.game_configuration import GameConfiguration
@@ -19,11 +20,15 @@ from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
+from zorkgpt.report.played_run import read_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # each case starts the interpreter anew
 
 TURNS = 4
 EVIL = "\x1b]0;owned\x07 [b]x[/b] \x1b[31mred\r\u202e"
+
+
+EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +167,41 @@ def test_a_fork_has_the_budget_it_is_given(here: Path) -> None:
     assert shown.status == 1
     assert "max-tokens 1 reached: " in shown.text
     assert replay(here, "--max-tokens", "1").status == 2
+
+
+def test_a_run_of_another_version_is_repeated_with_a_word_about_it(
+    recorded: Path, own_story: Path, tmp_path: Path
+) -> None:
+    manifest = read_manifest(find_run(recorded / "work"))
+    assert manifest.versions[SOURCE] == source_digest()
+    assert other_versions(manifest) == ""
+    other = manifest.model_copy(update={"versions": {**manifest.versions, SOURCE: "0" * 12}})
+    assert "0" * 12 in other_versions(other)
+    assert source_digest() in other_versions(other)
+    unknown = manifest.model_copy(update={"versions": {}})
+    assert "source unknown" in other_versions(unknown)
+    earlier = shutil.copytree(EARLIER, tmp_path / "work")
+    shown = typed("replay", "--from-actions", "--game", str(own_story), "--workdir", str(earlier))
+    assert (shown.status, "recorded by" in shown.err.decode()) == (0, True)
+
+
+@pytest.mark.parametrize("way", ["--verify", "--from-actions"])
+def test_another_score_than_the_expected_one_is_status_1(recorded: Path, way: str) -> None:
+    score = read_run(find_run(recorded / "work")).episodes[-1].observations[-1].score
+    assert score is not None
+    assert replay(recorded, way, "--expect-score", str(score)).status == 0
+    shown = replay(recorded, way, "--expect-score", str(score + 1))
+    assert (shown.status, shown.text.splitlines()[-1]) == (1, f"The score is {score}; expected {score + 1}")
+    assert replay(recorded, "--fork-at", "1:2", "--expect-score", "1").status == 2
+
+
+def test_a_script_with_a_command_that_cannot_reach_the_story_is_status_1(tmp_path: Path) -> None:
+    script = tmp_path / "script.txt"
+    for commands, status in (("look\nxyzzy", 0), (f"look\n{'x' * 5000}", 1)):
+        script.write_text(commands)
+        shown = typed("replay", "--from-actions", str(script), "--workdir", str(tmp_path))
+        assert shown.status == status, shown
+    script.write_text("look")
+    for score, status in ((0, 0), (7, 1)):
+        arguments = ("--expect-score", str(score), "--workdir", str(tmp_path))
+        assert typed("replay", "--from-actions", str(script), *arguments).status == status

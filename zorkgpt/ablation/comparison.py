@@ -61,6 +61,7 @@ def permutation_p(stories: Sequence[Sequence[float]]) -> float:
 ALPHA = 0.05
 POWER = 0.8
 LEAST_PAIRS = 6  # with fewer no p is below ALPHA
+LEAST_FOR_INTERVAL = 5  # pairs or runs; a bootstrap of fewer draws too narrow an interval
 MOST_PAIRS = 100_000
 
 NO_PAIR = "in no pair is it known for both"
@@ -78,7 +79,7 @@ class Comparison:
     is_share: the difference is in percent of each story's maximum, not in points
     pairs: the pairs in which both values are known
     difference: the mean of ``first`` minus ``other`` over the pairs; for several stories the mean of their means
-    low, high: its bootstrap interval (percentiles, 95 %); too narrow with few pairs, or if all pairs differ alike
+    low, high: its bootstrap interval (percentiles, 95 %); ``None`` for fewer than five pairs
     p: how often randomly drawn signs give a mean as far from zero, on either side
     least_p: the smallest possible ``p`` for this number of pairs that differ
     pairs_needed: pairs with which a true difference of the observed size is detected with 80 % power at 5 %; of one
@@ -126,7 +127,7 @@ class ArmScore:
     """The mean score of an arm's runs, with its bootstrap interval (95 %); ``None`` if unknown.
 
     story, is_share: as in a ``Comparison``
-    runs: the number of runs with a known score; a single run has no interval
+    runs: the number of runs with a known score; fewer than five have no interval
     """
 
     story: str
@@ -172,7 +173,7 @@ def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
         found = ArmScore(_told(known), measure, is_share, arm, sum(map(len, groups)))
         if groups:
             found = replace(found, score=mean(map(mean, groups)))
-        if found.runs > 1:
+        if found.runs >= LEAST_FOR_INTERVAL:
             low, high = bootstrap_interval(groups)
             found = replace(found, low=low, high=high)
         yield found
@@ -195,14 +196,14 @@ def compare(
     tested = replace(named, difference=found, p=permutation_p(groups), least_p=least_p)
     if not any(every):
         return replace(tested, why_not=NO_DIFFERENCE)
+    if len(every) >= LEAST_FOR_INTERVAL:
+        low, high = bootstrap_interval(groups) if spread else (found, found)
+        tested = replace(tested, low=low, high=high)
     if spread == 0:
-        return replace(tested, low=found, high=found, why_not=NO_SPREAD)
-    low, high = bootstrap_interval(groups)
+        return replace(tested, why_not=NO_SPREAD)
     is_one_story = len(stories) == 1
     return replace(
         tested,
-        low=low,
-        high=high,
         pairs_needed=pairs_needed(found, spread) if found and is_one_story else None,
         pairs_to_detect=pairs_needed(detect, spread) if detect and is_one_story else None,
         why_not="" if found else "no difference was found",

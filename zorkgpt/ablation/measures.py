@@ -24,7 +24,7 @@ class RunMeasures:
     seed: of its first episode
     episodes: the figures of each, in order
     score: points at the end of an episode, the mean of all episodes
-    last_three: the same for the last three episodes
+    last_three: the same for the last three episodes; ``None`` for fewer
     last_score: points at the end of the last episode
     best_score: the highest score at any time, in points
     max_score: the story's maximum in points; ``None`` if the story does not report it
@@ -115,7 +115,7 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         assistance=run.manifest.assistance,
         episodes=episodes,
         score=mean(each.score for each in episodes),
-        last_three=mean(each.score for each in episodes[-LAST:]),
+        last_three=mean(each.score for each in episodes[-LAST:]) if len(episodes) >= LAST else None,
         last_score=episodes[-1].score,
         best_score=best,
         max_score=episodes[-1].max_score or max_score,

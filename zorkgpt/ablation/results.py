@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from session.files.shared_files import write_atomically
 from session.text import counted
-from zorkgpt.ablation.comparison import ALPHA, ArmScore, Comparison, arm_scores, compare_all
+from zorkgpt.ablation.comparison import ALPHA, NO_DIFFERENCE, ArmScore, Comparison, arm_scores, compare_all
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, SCORES, RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.report.figures import EpisodeFigures, new_best_scores
@@ -113,9 +113,11 @@ def _verdict(found: Comparison) -> str:
     points = f"{number(found.difference, sign=True)} {'% of the maximum' if found.is_share else 'points'} in"
     if found.pairs == 1:
         return f"{points} the one pair; one pair shows nothing"
-    if found.low is None and not found.difference:
+    if found.why_not == NO_DIFFERENCE:
         return f"no difference in any of {found.pairs} pairs"
-    verdict = f"{points} {found.pairs} pairs ({interval(found)}, p {number(found.p)}): "
+    verdict = (
+        f"{points} {found.pairs} pairs ({'' if found.low is None else f'{interval(found)}, '}p {number(found.p)}): "
+    )
     if found.is_shown:
         return f"{verdict}more than chance explains"
     verdict += "no difference is shown"
@@ -204,11 +206,11 @@ def write_report(results: Results, folder: Path) -> None:
 
 def score_rows(scores: Iterable[ArmScore]) -> Iterator[Sequence[str]]:
     """Yield for each story and arm what it scored, in every measure of a score, and the interval of the first."""
-    for (story, arm), group in groupby(scores, key=lambda each: (each.story, each.arm)):
+    for (_, arm), group in groupby(scores, key=lambda each: ("" if each.is_share else each.story, each.arm)):
         by_measure = {each.measure: each for each in group}
         scored = by_measure[DECISIVE]
         yield (
-            f"{story}, % of the maximum" if scored.is_share else story,
+            f"{scored.story}, % of the maximum" if scored.is_share else scored.story,
             arm,
             *(number(by_measure[measure].score) for measure in SCORES),
             interval(scored),

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from managers.base_manager import BaseManager
 from orchestration.history import Moment, Replayed, configuration_of, verify, verify_actions
 from orchestration.opening import open_story
+from orchestration.run import other_versions
 from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_manifest
@@ -100,7 +101,8 @@ class RunPage:
                     "This version of the program plays the run differently from here on, so later prompts and what "
                     f"later turns taught are missing: line {replayed.difference.line} of the journal."
                 )
-                self._notes.append(Note(text, repetition.moment))
+                versions = other_versions(run.manifest)
+                self._notes.append(Note(f"{text} It was {versions}." if versions else text, repetition.moment))
         now = time.monotonic()
         self._due = now + PAUSE * (now - start)
 

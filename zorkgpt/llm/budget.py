@@ -42,9 +42,9 @@ class Limit:
     words: str
 
     def raised(self) -> tuple[str, str]:
-        """Return the option and a value that lets the run continue: the limit, doubled until it exceeds ``spent``."""
+        """Return the option and a value to continue with: the limit, doubled until it is at least twice ``spent``."""
         higher = self.allowed
-        while higher <= self.spent:
+        while higher < 2 * self.spent:
             higher *= 2
         return f"--{self.option}", f"{higher:.15g}"
 

@@ -56,8 +56,9 @@ def without_marks(text: str) -> str:
 
 
 def _as_command(value: object, info: ValidationInfo, choices: tuple[str, ...]) -> object:
-    is_to_correct = info.context == AS_WRITTEN and isinstance(value, str) and value not in choices
-    return without_marks(value) if is_to_correct else value
+    if info.context == AS_WRITTEN and isinstance(value, str) and value not in choices:
+        return without_marks(value)
+    return value
 
 
 def _or_else(replacement: Callable[[], object]) -> WrapValidator:
@@ -197,7 +198,7 @@ def _answer_schema(agent: Agent, valid_actions: tuple[str, ...] | None, *, trave
     elif length is None:
         fields["reasoning"] = (str, Field("", description="Why this command now, in a sentence or two"))
     shortest = 1 if length is None and not valid_actions else None
-    action = Annotated[
+    action: Any = Annotated[
         Literal[valid_actions] if valid_actions else str,
         Field(min_length=shortest),
         BeforeValidator(partial(_as_command, choices=valid_actions or ())),

@@ -37,6 +37,9 @@ def replay(
             help="Play only the commands and compare the story's answers; or play a file of commands.",
         ),
     ] = False,
+    expect_score: Annotated[
+        int | None, typer.Option(help="Exit with status 1 unless the score at the end is this one.", metavar="N")
+    ] = None,
     fork_at: Annotated[
         str | None,
         typer.Option(help="Repeat the run up to that turn, then play on into a new run.", metavar="[EPISODE:]TURN"),
@@ -57,7 +60,6 @@ def replay(
     """Play a run again without a model, or fork it at a turn. A fork plays on differently from that turn."""
     from orchestration.history import Branch
     from session.files.journal import read_manifest
-    from zorkgpt.cli.pages import repeat
 
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at exclude each other: choose one")
@@ -66,14 +68,11 @@ def replay(
         "llm.base_url": base_url,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    if fork_at is None and (without_memory or any(value is not None for value in of_fork.values())):
-        raise ConfigurationError(
-            "--without-memory, --model, --base-url and --max-... apply to forks: add --fork-at TURN"
-        )
+    _require_fitting(fork_at, expect_score, without_memory, *of_fork.values())
     options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
     if from_actions and run is not None and Path(run).is_file():
-        _play_script(Path(run), now)
+        _play_script(Path(run), now, expect_score)
         return
     try:
         folder = common_options.chosen_run(now.zork_game_workdir, run, game)
@@ -87,13 +86,52 @@ def replay(
         branch = Branch(episode, turn, tuple(without_memory or ()))
         _fork(folder, now, branch, model, game, quiet=quiet, as_json=as_json)
         return
-    replayed = repeat(folder, now, from_actions=from_actions)
+    _verify(folder, now, expect_score, from_actions=from_actions)
+
+
+def _require_fitting(fork_at: str | None, expect_score: int | None, *of_fork: object) -> None:
+    """Raise ``ConfigurationError`` for an option that does not apply."""
+    if fork_at is None and any(of_fork):
+        raise ConfigurationError(
+            "--without-memory, --model, --base-url and --max-... apply to forks: add --fork-at TURN"
+        )
+    if fork_at is not None and expect_score is not None:
+        raise ConfigurationError("--expect-score does not apply to forks")
+
+
+def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, from_actions: bool) -> None:
+    """Repeat a run and print the result. Exits with status 1 if it differs or does not end with the expected score."""
+    from orchestration.run import other_versions
+    from session.events import EpisodeStarted, TurnPlayed
+    from session.files.journal import read_manifest
+    from zorkgpt.cli.pages import repeat
+
+    manifest = read_manifest(folder)
+    scores: list[int | None] = []
+
+    def see(event: Event) -> None:
+        if isinstance(event, TurnPlayed):
+            scores.append(event.record.after.score)
+        elif isinstance(event, EpisodeStarted):
+            scores.append(event.opening.score)
+
+    replayed = repeat(folder, now, from_actions=from_actions, show=see)
+    if versions := other_versions(manifest):
+        typer.echo(f"Note: {versions}", err=True)
     turns, name = counted(replayed.turns, "turn"), f"Run {folder.name} of {manifest.story}"
     if replayed.difference is not None:
         _print_difference(replayed.difference)
         typer.echo(f"{name} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
     typer.echo(f"{name} is repeated exactly: {turns}{'' if replayed.is_whole else ', as far as it was played'}")
+    _require_score(expect_score, scores[-1] if scores else None)
+
+
+def _require_score(expected: int | None, score: int | None) -> None:
+    """Exit with status 1 if a score is expected and the story's is another one or unknown."""
+    if expected is not None and score != expected:
+        typer.echo(f"The score is {'unknown' if score is None else score}; expected {expected}")
+        raise typer.Exit(1)
 
 
 def _fork(
@@ -175,8 +213,10 @@ def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, value if isinstance(value, str) else json.dumps(value)
 
 
-def _play_script(path: Path, configuration: GameConfiguration) -> None:
+def _play_script(path: Path, configuration: GameConfiguration, expect_score: int | None) -> None:
     """Play the commands of a file and show what the story answers. Lines that begin with ``#`` are comments.
+
+    Exits with status 1 if a command cannot reach the story, or the score at the end is not the expected one.
 
     Raises ``ConfigurationError`` if the file is not text, and what opening a story raises.
     """
@@ -196,13 +236,18 @@ def _play_script(path: Path, configuration: GameConfiguration) -> None:
         raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
     commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     with open_story(configuration) as parts:
-        before = parts.game.reset(seed)
+        before, refused = parts.game.reset(seed), 0
         show(EpisodeStarted(1, seed, before))
         for turn, command in enumerate(commands, start=1):
             after = parts.game.step(command)
             record = TurnRecord(1, turn, before, (Proposal(command),), (Verdict(accepted=True),), after)
             show(TurnPlayed(record, 0.0))
+            refused += after.refusal is not None
             before = after
     place = f" at {before.location.label}" if before.location else ""
     score = "" if before.score is None else f", score {before.score}"
     print_line(f"{counted(len(commands), 'command')} played: it ends{place}{score}")
+    if refused:
+        typer.echo(f"{counted(refused, 'command')} did not reach the story")
+        raise typer.Exit(1)
+    _require_score(expect_score, before.score)

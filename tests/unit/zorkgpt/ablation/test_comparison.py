@@ -172,13 +172,26 @@ def test_runs_of_different_stories_are_never_a_pair() -> None:
 
 
 def test_an_arm_alone_is_scored_with_the_interval_of_its_measured_pairs() -> None:
-    measured = [each for each in measured_pairs("dyeworks", [1, 2, 3]) if each.arm == "full"]
+    measured = [each for each in measured_pairs("dyeworks", [1, 2, 3, 4, 5]) if each.arm == "full"]
     assert list(compare_all(measured, None)) == []
     score = next(arm_scores(measured))
-    assert (score.story, score.arm, score.runs, score.score) == ("dyeworks", "full", 3, 3)
+    assert (score.story, score.arm, score.runs, score.score) == ("dyeworks", "full", 5, 4)
     assert score.low is not None
     assert score.high is not None
-    assert 2 <= score.low < 3 < score.high <= 4
+    assert 2 < score.low < 4 < score.high < 6
+
+
+def test_fewer_than_five_pairs_have_no_interval() -> None:
+    assert compared(1, 2, 3, 4).low is None
+    assert compared(2, 2, 2, 2).low is None
+    assert compared(1, 2, 3, 4, 5).low is not None
+    four = [each for each in measured_pairs("dyeworks", [1, 2, 3, 4]) if each.arm == "full"]
+    assert next(arm_scores(four)).low is None
+    assert "no difference in any" not in said(compared(1, -1, 2, -2))
+
+
+def test_the_last_three_of_two_episodes_are_unknown(tmp_path: Path) -> None:
+    assert measured(tmp_path, *scoring(1, 2)).last_three is None
 
 
 @pytest.mark.parametrize(("points", "runs"), [(4, 1), (None, 0)])
@@ -241,7 +254,7 @@ def test_a_score_that_was_never_won_takes_no_turns(tmp_path: Path) -> None:
 def test_scores_are_told_in_shares_of_what_the_story_holds_where_that_is_known(tmp_path: Path) -> None:
     run = measured(tmp_path, *scoring(0, 5))
     assert (run.score, run.max_score) == (5, 50)
-    assert [share(run, measure) for measure in SCORES] == [10] * 4
+    assert [share(run, measure) for measure in SCORES] == [10, None, 10, 10]
     assert share(replace(run, max_score=None), "score") is None
 
 

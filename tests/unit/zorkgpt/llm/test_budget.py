@@ -38,7 +38,7 @@ def spending(*events: Event, **options: Any) -> Spending:
 
 def test_a_limit_that_is_reached_says_how_far_to_raise_it() -> None:
     spent = spending(answered(prompt=9000), turn_played(61.0), budgets={"max_tokens": 4000, "max_time": 60})
-    assert [limit.raised() for limit in spent.reached()] == [("--max-tokens", "16000"), ("--max-time", "120")]
+    assert [limit.raised() for limit in spent.reached()] == [("--max-tokens", "32000"), ("--max-time", "240")]
     dear = spending(answered(prompt=250), budgets={"max_cost": 0.25}, prices={"named": {"input": 1000, "output": 0}})
     assert [limit.raised() for limit in dear.reached()] == [("--max-cost", "0.5")]
 
