@@ -21,10 +21,11 @@ from threading import Event as Flag
 from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, Player, play
-from orchestration.history import configuration_of, open_resumed_run, verify
+from orchestration.history import open_resumed_run, verify
 from orchestration.opening import open_story
+from orchestration.recorded_configuration import recorded
 from session.events import RunPaused, TurnPlayed
-from session.files.journal import read_journal, read_manifest
+from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from zorkgpt.llm.run_model import ChosenModel
@@ -47,7 +48,7 @@ def stopped_run(walkthrough: Walkthrough, folder: Path, turn: int, **options: ob
 def resume_seconds(folder: Path) -> float:
     """Resume the run of that work folder, and return the seconds until it would go on live."""
     run = find_run(folder)
-    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    configuration = recorded(run, GameConfiguration())
     stop, end = Flag(), 0.0
 
     def repeated(done: int, turns: int) -> None:
@@ -75,7 +76,7 @@ def resume_seconds(folder: Path) -> float:
 def replay_seconds(folder: Path) -> float:
     """Replay the run of that work folder, and return the seconds. Raises ``AssertionError`` if it differs."""
     run = find_run(folder)
-    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    configuration = recorded(run, GameConfiguration())
     start = time.perf_counter()
     with open_story(configuration) as parts:
         replayed = verify(configuration, parts, run, lambda _event: None)

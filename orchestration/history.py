@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -14,15 +13,13 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
 
-from pydantic import ValidationError
-
 from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
 from orchestration.opening import Parts, bind_to_story
+from orchestration.recorded_configuration import require_files
 from orchestration.run import Run, RunPosition, assemble, begin, started
-from session.errors import ConfigurationError, StoreError, first_problem
+from session.errors import ConfigurationError, StoreError
 from session.events import (
-    EVENTS,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -31,7 +28,6 @@ from session.events import (
     ModelAnswered,
     ModelFailed,
     OptionsChanged,
-    OptionValue,
     Proposed,
     RunEnded,
     RunPaused,
@@ -40,105 +36,33 @@ from session.events import (
 )
 from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
 from session.files.journal import (
-    JOURNAL_FILE,
     Journal,
     JournalLine,
     Manifest,
     new_run_id,
     read_journal,
-    read_lines,
     read_manifest,
 )
 from session.files.run_folders import (
     AT_END,
     AT_START,
-    MANIFEST,
     RUNS,
     Checkpoint,
     claimed,
-    digests_at_start,
     fork_folder,
     latest_checkpoint,
 )
-from session.files.shared_files import require_no_link, writers_besides_user
-from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
+from session.files.shared_files import require_no_link
+from session.game_configuration import BudgetOptions, GameConfiguration
 from session.processes import program
 from session.resolved_configuration import (
     HANDED_OVER,
     changed,
     keep_budgets,
-    kept_budgets,
-    require_named,
-    require_usual_names,
 )
 from session.text import counted
-from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall
-from zorkgpt.players.player import JUDGED_BY
-
-
-def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """Return the configuration of the run in ``folder``, with all recorded changes and its latest budgets.
-
-    Prices come from ``now``. A run stores no keys, and none are added here. Raises ``StoreError`` if the manifest was
-    changed or has another version.
-    """
-    first = next(read_journal(folder), None)
-    if first is not None and isinstance(first.event, RunStarted):
-        _require_files({name: first.event.files[name] for name in first.event.files.keys() & {MANIFEST}}, folder)
-    try:
-        then = GameConfiguration.model_validate(manifest.configuration)
-    except ValidationError as error:
-        raise StoreError(f"{folder / MANIFEST} was written by another version: {first_problem(error)}") from error
-    for change in filter(None, read_lines(folder, _change)):
-        then = changed(then, change.options)
-    game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
-    if folder.absolute().parent.name != RUNS:
-        raise ConfigurationError(f"{folder} is not in a work folder; expected WORKDIR/{RUNS}/<run-id>")
-    workdir = folder.absolute().parent.parent
-    update = {
-        "game": game,
-        "zork_game_workdir": workdir,
-        "budgets": kept_budgets(folder) or then.budgets,
-        "prices": {**then.prices, **now.prices},
-    }
-    return then.model_copy(update=update)
-
-
-def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """Return the configuration ``then`` of the run in ``folder`` with the keys of ``now`` for the run's own servers.
-
-    Raises ``ConfigurationError`` if there is a key and another user could have changed the URL it would be sent to, or
-    if ``now`` does not contain that URL. Also raises it if the run writes files of unusual kinds that ``now`` lacks.
-    """
-    require_usual_names(then, now, folder)
-    keys = {role: getattr(now.llm, role).api_key for role in ROLES}
-    if now.llm.api_key is None and not any(keys.values()):
-        return then
-    says_where = [MANIFEST, *([JOURNAL_FILE] if any(read_lines(folder, _change)) else [])]
-    for path in (folder / name for name in says_where):
-        writers = writers_besides_user(path.stat())
-        if writers:
-            raise ConfigurationError(
-                f"{path} is not used with a key because {writers}: keys are sent only to URLs from "
-                "files that no other user can write"
-            )
-    is_served = then.llm.base_url is not None or then.agent_model is not None  # else the embedded model plays
-    update: dict[str, object] = {"api_key": now.llm.api_key if is_served else None}
-    for role, key in keys.items():
-        own: ServerOptions = getattr(then.llm, role)
-        if is_served or own.base_url is not None:
-            update[role] = own.model_copy(update={"api_key": key})
-    configuration = then.model_copy(update={"llm": then.llm.model_copy(update=update)})
-    require_named(configuration, now, folder)
-    return configuration
-
-
-def _change(line: bytes, _place: str) -> OptionsChanged | None:
-    """Return the change of options in a line of a journal, if there is one; other lines are not parsed."""
-    event = EVENTS.validate_python(json.loads(line)["event"]) if b'"options_changed"' in line else None
-    return event if isinstance(event, OptionsChanged) else None
 
 
 @contextmanager
@@ -235,56 +159,6 @@ def _require_story(manifest: Manifest, parts: Parts) -> None:
     """Raise ``StoreError`` if the story is not the one that the run began with."""
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
-
-
-def with_model(
-    then: GameConfiguration, now: GameConfiguration, folder: Path, branch: Branch | None = None
-) -> GameConfiguration:
-    """Return the configuration ``then`` of the run in ``folder`` with a model as the player, if it has another one.
-
-    now: contains the model, its extractor mode and the turn limit after a person
-    branch: the turn after which the model plays; ``None`` for the latest one. Raises ``StoreError``.
-    """
-    if then.agent.player == "model":
-        return then
-    values: dict[str, OptionValue] = {
-        "agent.player": "model",
-        "agent.reasoning_length": now.agent.reasoning_length,
-        "extractor.mode": now.extractor.mode,
-    }
-    if JUDGED_BY[then.agent.player] == "person":
-        turns = branch.turn if branch else _position(list(read_journal(folder)), 0).turns
-        values["max_turns_per_episode"] = min(then.max_turns_per_episode, turns + now.max_turns_per_episode)
-    return changed(then, values)
-
-
-def with_program(then: GameConfiguration) -> GameConfiguration:
-    """Return the configuration ``then`` of a run with a Python function as the player, unless a client plays."""
-    if then.agent.player in ("function", "client"):
-        return then
-    return changed(then, {"agent.player": "function", "extractor.mode": "none"})
-
-
-def require_player(manifest: Manifest, then: GameConfiguration, options: Collection[str]) -> None:
-    """Raise ``ConfigurationError`` if a program plays the run and no model is configured to continue it."""
-    ways = {
-        "function": "a function of a Python program: continue with zorkgpt.api.resume and a function",
-        "client": f"a client: continue with {program()} mcp and a client",
-        "random": "the random player: continue with the ablation that it belongs to",
-    }
-    if then.agent.player in ways and "agent_model" not in options:
-        raise ConfigurationError(
-            f"run {manifest.run_id} was played by {manifest.player}, {ways[then.agent.player]}, or with --model M and "
-            "a model"
-        )
-
-
-def _require_files(digests: Mapping[str, str], folder: Path) -> None:
-    """Raise ``StoreError`` if a file of the run's start does not match its digest."""
-    now = digests_at_start(folder)
-    for name, digest in digests.items():
-        if now.get(name) != digest:
-            raise StoreError(f"{folder / name} was changed after the run began")
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,7 +359,7 @@ def _lines_from_start(folder: Path, *, salvages: bool, until: Moment | None) -> 
                 _checkpoint_in(folder, lines)
     if not lines or not isinstance(lines[0].event, RunStarted):
         raise StoreError(f"the journal in {folder} does not contain the start of its run")
-    _require_files(lines[0].event.files, folder)
+    require_files(lines[0].event.files, folder)
     return lines
 
 

@@ -20,9 +20,9 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from orchestration.history import configuration_of
+from orchestration.recorded_configuration import recorded
 from session.events import TurnPlayed
-from session.files.journal import read_journal, read_manifest
+from session.files.journal import read_journal
 from session.game_configuration import GameConfiguration
 from tests.fixtures.report_data import data_in
 from zorkgpt.cli.screen import LiveView
@@ -84,7 +84,7 @@ def picture_of_terminal(run: Path) -> str:
     )
     events = [line.event for line in read_journal(run) if line.event is not None]
     turns = [place for place, event in enumerate(events) if isinstance(event, TurnPlayed)]
-    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    configuration = recorded(run, GameConfiguration())
     spending = Spending(configuration)
     view = LiveView(configuration, run, spending, Flag(), console)
     view.look()

@@ -21,15 +21,11 @@ from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
 from orchestration.history import (
     Replayed,
-    configuration_of,
     open_resumed_run,
-    require_player,
     verify,
-    with_keys,
-    with_model,
-    with_program,
 )
 from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
+from orchestration.recorded_configuration import continued, recorded
 from orchestration.run import Run, open_run
 from session.errors import (
     BudgetSpent,
@@ -42,10 +38,9 @@ from session.errors import (
 )
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.inputs import Difference
-from session.files.journal import read_manifest
 from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
-from session.resolved_configuration import ResolvedConfiguration, load_configuration, updated
+from session.resolved_configuration import ResolvedConfiguration, load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import NoModel
@@ -205,15 +200,8 @@ def resume(
     """
     now = _resolved({"zork_game_workdir": workdir, **options}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
-    manifest = read_manifest(folder)
-    then = configuration_of(manifest, folder, now)
-    if agent is not None:
-        then = with_program(then)
-    else:
-        require_player(manifest, then, options)
-        if "agent_model" in options:
-            then = with_model(then, now, folder)
-    configuration = with_keys(updated(then, now, options), folder, now)
+    player: Literal["model", "program"] | None = "model" if "agent_model" in options else None
+    configuration = continued(folder, now, list(options), player="program" if agent is not None else player)
     opened: list[Run] = []
     with (
         _parts(configuration, agent, opened) as parts,
@@ -275,7 +263,7 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
     """
     now = _resolved({"zork_game_workdir": workdir}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
-    configuration = configuration_of(read_manifest(folder), folder, now)
+    configuration = recorded(folder, now)
     with open_story(configuration) as parts:
         return verify(configuration, parts, folder, lambda _event: None)
 

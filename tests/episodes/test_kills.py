@@ -12,10 +12,11 @@ import pytest
 
 from managers.memory.document import Revision, open_memories, parse_memories
 from managers.simple_memory_manager import NEWS_FILE
-from orchestration.history import configuration_of, open_resumed_run, with_keys
+from orchestration.history import open_resumed_run
+from orchestration.recorded_configuration import continued, recorded
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.events import Event, FileEdited, RunEnded, RunPaused
-from session.files.journal import JOURNAL_FILE, read_manifest
+from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
@@ -222,7 +223,7 @@ def test_a_run_folder_outside_of_a_work_folder_is_not_played_in(own_story: Path,
     copied = tmp_path / "elsewhere" / "copied"
     shutil.copytree(find_run(tmp_path / "work"), copied)
     with pytest.raises(ConfigurationError, match="is not in a work folder"):
-        configuration_of(read_manifest(copied), copied, GameConfiguration())
+        recorded(copied, GameConfiguration())
 
 
 def test_a_run_of_the_embedded_model_goes_on_with_it_though_a_key_has_been_set_since(
@@ -231,7 +232,7 @@ def test_a_run_of_the_embedded_model_goes_on_with_it_though_a_key_has_been_set_s
     stopped(own_story, tmp_path, at=3)
     run = find_run(tmp_path)
     now = GameConfiguration(llm={"api_key": "sk-for-another-day", "base_url": "http://localhost:9/v1"})
-    then = with_keys(configuration_of(read_manifest(run), run, now), run, now)
+    then = continued(run, now)
     assert {then.role(role).engine for role in ROLES} == {"embedded"}
 
 
@@ -240,7 +241,7 @@ def test_a_role_with_a_server_of_its_own_goes_on_with_its_own_key(own_story: Pat
     play_prompted(own_story, tmp_path, turns=1, llm=there)
     run = find_run(tmp_path)
     now = GameConfiguration(llm={"api_key": "sk-of-all", "critic": {"api_key": "sk-of-the-critic"}})
-    then = with_keys(configuration_of(read_manifest(run), run, now), run, now)
+    then = continued(run, now)
     keys = {role: key.get_secret_value() for role in ROLES if (key := then.role(role).api_key)}
     assert keys == {role: "sk-of-the-critic" if role == "critic" else "sk-of-all" for role in ROLES}
 

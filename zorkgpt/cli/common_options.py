@@ -230,7 +230,7 @@ def heading(folder: Path) -> str:
 
 def standing(run: RunSummary, now: GameConfiguration) -> str:
     """Return the state of a run, and the command that resumes it if it can go on."""
-    from orchestration.history import configuration_of
+    from orchestration.recorded_configuration import recorded
     from session.files.journal import read_journal, read_manifest
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import before_changes
@@ -240,9 +240,8 @@ def standing(run: RunSummary, now: GameConfiguration) -> str:
     if run.state not in ("paused", "killed"):
         return f"{sentence}."
     try:
-        manifest = read_manifest(run.folder)
-        configuration = configuration_of(manifest, run.folder, now)
-        begun_with = GameConfiguration.model_validate(manifest.configuration)
+        configuration = recorded(run.folder, now)
+        begun_with = GameConfiguration.model_validate(read_manifest(run.folder).configuration)
         spending = Spending(configuration, before_changes(configuration, begun_with))
         for line in read_journal(run.folder):
             if line.event is not None:

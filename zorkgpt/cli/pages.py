@@ -13,12 +13,13 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
-from orchestration.history import Moment, Replayed, configuration_of, verify, verify_actions
+from orchestration.history import Moment, Replayed, verify, verify_actions
 from orchestration.opening import open_story
+from orchestration.recorded_configuration import recorded
 from orchestration.run import other_versions
 from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event
-from session.files.journal import JOURNAL_FILE, read_manifest
+from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import is_claimed
 from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
 from session.game_configuration import GameConfiguration
@@ -223,7 +224,7 @@ def repeat(
     show, asked, meet, until: as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
-    configuration = configuration_of(read_manifest(folder), folder, now)
+    configuration = recorded(folder, now)
     with open_story(configuration) as parts:
         if from_actions:
             return verify_actions(parts, folder, show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -144,22 +144,16 @@ def _fork(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    from orchestration.history import configuration_of, open_fork, require_player, with_keys, with_model
-    from session.files.journal import read_manifest
+    from orchestration.history import open_fork
+    from orchestration.recorded_configuration import continued
+    from session.game_configuration import BudgetOptions
     from zorkgpt.cli.playing import watching
 
-    manifest = read_manifest(folder)
-    then = configuration_of(manifest, folder, now)
-    require_player(manifest, then, ["agent_model"] if now.agent_model else [])
-    if model is not None or (now.agent_model and then.agent.player in ("function", "client", "random")):
-        then = with_model(then, now, folder, branch)
-    then = with_keys(then, folder, now)
-    update: dict[str, object] = {"budgets": now.budgets}
-    if now.agent_model:
-        update["agent_model"] = now.agent_model
-    if now.llm.base_url is not None:
-        update["llm"] = then.llm.model_copy(update={"base_url": now.llm.base_url, "api_key": now.llm.api_key})
-    configuration = then.model_copy(update=update)
+    changes = [f"budgets.{name}" for name in BudgetOptions.model_fields]
+    changes += ["agent_model"] if now.agent_model else []
+    changes += ["llm.base_url"] if now.llm.base_url is not None else []
+    player: Literal["model"] | None = None if model is None else "model"
+    configuration = continued(folder, now, changes, player=player, turns=branch.turn)
     with (
         watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", game)]) as watch,
         open_fork(

@@ -41,9 +41,8 @@ def resume(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
-    from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys, with_model
-    from session.files.journal import read_manifest
-    from session.resolved_configuration import updated
+    from orchestration.history import open_resumed_run
+    from orchestration.recorded_configuration import continued
     from session.text import who_plays
     from zorkgpt.cli.playing import watching
 
@@ -57,12 +56,7 @@ def resume(
     options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **changes}
     now = common_options.resolve(options).configuration
     folder = _resumable_run(now.zork_game_workdir, run, game)
-    manifest, names = read_manifest(folder), list(changes)
-    then = configuration_of(manifest, folder, now)
-    require_player(manifest, then, names)
-    if model is not None:
-        then = with_model(then, now, folder)
-    configuration = with_keys(updated(then, now, names), folder, now)
+    configuration = continued(folder, now, list(changes), player=None if model is None else "model")
     again = [("--game", game), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
     again += [("--set", each) for each in set_ or ()]
     with (

@@ -35,7 +35,7 @@ def watch(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
-    from orchestration.history import configuration_of
+    from orchestration.recorded_configuration import recorded
     from session.files.journal import read_manifest
     from session.files.run_folders import RUN_LOG
     from session.files.shared_files import GrowingFile
@@ -48,7 +48,7 @@ def watch(
     is_live = summarise(folder).state == "playing"
     if not as_json:
         print_line(f"Run {folder.name} of {manifest.story}{', live; Ctrl-C leaves it playing' if is_live else ''}")
-    configuration, screen = configuration_of(manifest, folder, now), Screen(as_json=as_json)
+    configuration, screen = recorded(folder, now), Screen(as_json=as_json)
     spending, log = Spending(configuration), GrowingFile(folder / RUN_LOG)
     latest = datetime.fromtimestamp(0, timezone.utc)
     with ExitStack() as stack:
