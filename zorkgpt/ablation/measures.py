@@ -118,7 +118,7 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         last_three=mean(each.score for each in episodes[-LAST:]) if len(episodes) >= LAST else None,
         last_score=episodes[-1].score,
         best_score=best,
-        max_score=episodes[-1].max_score or max_score,
+        max_score=next((each.max_score for each in reversed(episodes) if each.max_score), max_score),
         rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}),
         turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,

@@ -104,7 +104,7 @@ def summarise(folder: Path) -> RunSummary:
         planned=len(manifest.seeds) if manifest else None,
         turns=sum(head.kind == "turn_played" for head in heads),
         best_score=max((head.score for head in scored if head.score is not None), default=None),
-        max_score=scored[-1].max_score if scored else None,
+        max_score=next((head.max_score for head in reversed(scored) if head.max_score is not None), None),
         tokens=sum(tokens) if was_answered else None,
         state=state,
         reason=reason,

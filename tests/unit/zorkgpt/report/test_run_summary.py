@@ -107,6 +107,12 @@ def test_the_best_score_counts_openings_and_is_none_without_points(
     assert run.best_score == best
 
 
+def test_a_maximum_that_was_known_once_is_not_forgotten(tmp_path: Path) -> None:
+    known, unknown = replace(SEEN, score=5, max_score=50), replace(SEEN, score=6, max_score=None)
+    run = summarise(write_run(tmp_path, [started(opening=known), played(turn(1, "wait", unknown))]))
+    assert (run.best_score, run.max_score) == (6, 50)
+
+
 def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) -> None:
     old = write_run(tmp_path, EPISODE, "20260131-184500-ffff")
     new = write_run(tmp_path, EPISODE, "20260201-000000-0000")
