@@ -152,7 +152,9 @@ class Player:
         elif isinstance(event, EpisodeEnded):
             cost.score = event.score
             for role, asked in self._asked.items():
-                cost.tokens[role][-1] += asked
+                of_role = cost.tokens[role]
+                of_role += [0] * (cost.turns - len(of_role))
+                of_role[-1] += asked
         if isinstance(event, EpisodeStarted | TurnPlayed):
             self._since, self._thinking = time.perf_counter(), 0.0
 

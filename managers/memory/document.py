@@ -62,6 +62,8 @@ _STRIKETHROUGH = re.compile(r"~~(.*)~~", re.DOTALL)
 _REFERENCE = re.compile(r"\[(?:superseded|invalidated)", re.IGNORECASE)
 
 _ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,}|\*{3,}|_{3,})$|<!--", re.IGNORECASE)
+_BEGINS_HEADING, _ENDS_TEXT_WITH = "#*_lL", "#*-_<"
+"""The first characters of lines that the patterns match; most lines need no pattern then."""
 _FENCE = "```"
 
 _MARGINS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -410,13 +412,15 @@ class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
 
 def _is_heading(line: str) -> bool:
     """Return whether a line begins a section: a valid or malformed location, or a heading of level 1 or 2."""
+    if line[:1] not in _BEGINS_HEADING:
+        return False
     is_location = _LOCATION.fullmatch(line) or _BROKEN_LOCATION.match(line)
     return is_location is not None or (_TOP_HEADING.match(line) is not None and ends_text(line))
 
 
 def ends_text(line: str) -> bool:
     """Return whether a line, given without the white space around it, cannot belong to a memory's text."""
-    return not line or _ENDS_TEXT.match(line) is not None
+    return not line or (line[0] in _ENDS_TEXT_WITH and _ENDS_TEXT.match(line) is not None)
 
 
 def write_memory(memory: Memory, line_end: str = "\n") -> str:
@@ -461,13 +465,14 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
 
     lines: a header, a reference, blank lines, text, all without white space around them
     """
-    header, problem = _read_header(lines[0])
+    header, problem = _read_header(lines[0], _read_text(lines[1:], struck=False))
     if header is None:
         return None, problem
     given_up = _given_up(header, lines[1]) if len(lines) > 1 else None
     memory, text_at = (header, 1) if given_up is None else (given_up, 2)
     struck = memory.status == MemoryStatus.SUPERSEDED
-    memory = replace(memory, text=_read_text(lines[text_at:], struck=struck))
+    if struck:
+        memory = replace(memory, text=_read_text(lines[text_at:], struck=True))
     if not problem and memory.status != header.status:
         problem = "This memory is given up below its header, which does not say SUPERSEDED."
     elif not problem and text_at < len(lines) and _REFERENCE.match(lines[text_at]):
@@ -475,8 +480,8 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
     return memory, problem
 
 
-def _read_header(line: str) -> tuple[Memory | None, str]:
-    """Read a header with its markers in any order and any case, as a memory without text, and what is wrong with it."""
+def _read_header(line: str, text: str) -> tuple[Memory | None, str]:
+    """Read a header with its markers in any order and any case, as a memory of that text, and what is wrong with it."""
     header = _HEADER.fullmatch(line)
     if header is None:
         return None, "A memory begins with a line like **[NOTE - PERMANENT] Title** *(Ep1, T12, +5)*."
@@ -503,7 +508,7 @@ def _read_header(line: str) -> tuple[Memory | None, str]:
         episode=int(episode or 0),
         turns=turns or "",
         score_change=None if score is None else int(score),
-        text="",
+        text=text,
         persistence=persistence,
         status=cast("MemoryStatusType", status),
     )

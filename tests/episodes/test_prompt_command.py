@@ -123,6 +123,7 @@ def test_a_run_of_an_earlier_version_that_asked_differently_says_so(own_story: P
 def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> None:
     run = find_run(played).name
     without = typed("runs", "export", run, "--workdir", str(played)).text
+    assert typed("runs", "export", run, "--format", "md", "--workdir", str(played)).text == without
     with_prompts = typed("runs", "export", run, "--prompts", "--workdir", str(played)).text
     assert "--- system" not in without
     assert with_prompts.count("    --- system") > TURNS

@@ -66,6 +66,7 @@ def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
     axes.set_xlabel("episode of a run")
     axes.set_ylabel("points at its end")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(_widened(axes.get_ylim()))
     if axes.has_data():
         axes.legend()
 
@@ -81,4 +82,11 @@ def _draw_differences(axes: Axes, comparisons: Sequence[Comparison]) -> None:
     axes.axvline(0, color="grey", linewidth=1, linestyle="--")
     axes.set_yticks(range(len(shown)), [f"{each.first} - {each.other}" for each in shown])
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    axes.set_xlim(_widened(axes.get_xlim()))
     axes.set_xlabel("difference in points, mean of a run's episodes, with 95 % interval")
+
+
+def _widened(limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the limits of an axis at least two points apart, so that equal scores look equal."""
+    middle, half = sum(limits) / 2, (limits[1] - limits[0]) / 2
+    return (middle - 1, middle + 1) if half < 1 else limits

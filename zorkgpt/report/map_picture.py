@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
+from math import sqrt
 from textwrap import fill
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 1.5, 1.0  # inches of a cell
-RESOLUTION = 120  # dots an inch
+RESOLUTION = 120  # dots an inch, less for a PNG that would have more dots than these
+MOST_DOTS, LONGEST_SIDE = 100_000_000, 60_000  # matplotlib draws no longer side
 _LETTERS = 14  # of a name, on one line
 _LINE_LETTERS = 9  # of the commands on a dotted line, on one line
 _NAMED_LETTERS = 24  # of a way that is named below a room's box, on one line
@@ -64,7 +66,9 @@ def draw_map(graph: MapGraph, here: int | None, kind: Picture) -> bytes:
     picture = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False}):
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        figure.savefig(picture, format=kind, dpi=RESOLUTION, metadata=metadata)
+        width, height = columns * WIDTH, rows * HEIGHT
+        resolution = min(RESOLUTION, sqrt(MOST_DOTS / (width * height)), LONGEST_SIDE / max(width, height))
+        figure.savefig(picture, format=kind, dpi=resolution, metadata=metadata)
     return picture.getvalue()
 
 

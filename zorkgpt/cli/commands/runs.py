@@ -39,7 +39,7 @@ LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 app = typer.Typer(name="runs", help="The runs that were played.", no_args_is_help=True)
 
 
-Format = Literal["markdown", "json", "csv"]
+Format = Literal["markdown", "md", "json", "csv"]
 
 
 @app.command("list")
@@ -220,7 +220,7 @@ def export(
     to: common_options.ToFile = None,
     form: Annotated[
         Format,
-        typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
+        typer.Option("--format", help="markdown or md: to read; json: all figures and turns; csv: one line a turn."),
     ] = "markdown",
     prompts: Annotated[
         bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
@@ -244,7 +244,7 @@ def export(
                 f"This version plays run {folder.name} differently after {counted(replayed.turns, 'turn')}: "
                 "no prompt after that can be rebuilt."
             )
-    written = {"markdown": as_markdown, "json": as_json}.get(form)
+    written = {"markdown": as_markdown, "md": as_markdown, "json": as_json}.get(form)
     text = printable(written(played, calls) if written else as_csv(played))
     if to is None:
         typer.echo(text, nl=False)

@@ -21,7 +21,7 @@ from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation, RunProcess, order_for, play_locally
 from zorkgpt.ablation.measures import RunMeasures, finished_run
 from zorkgpt.ablation.plan import AblationPlan, claim
-from zorkgpt.ablation.plot import write_plot
+from zorkgpt.ablation.plot import draw, write_plot
 from zorkgpt.ablation.results import results_of, write_report, write_results
 
 pytestmark = pytest.mark.slow  # each run has a process of its own
@@ -161,6 +161,17 @@ def test_results_name_the_assistance_everywhere_and_make_the_same_files_again(
     assert [run["score"] for run in told["runs"]] == [run.score for run in played.runs()]
     assert "Assistance: valid-actions." in (tmp_path / "plot.svg").read_text()
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_equal_scores_are_drawn_on_axes_of_whole_points(played: Ablation, plan: AblationPlan) -> None:
+    runs = [
+        replace(run, episodes=tuple(replace(episode, score=5) for episode in run.episodes)) for run in played.runs()
+    ]
+    results = results_of(claim(played.folder, plan), runs, command="", assistance="none", detect=10)
+    scores, differences = draw(results).axes
+    assert scores.get_ylim() == pytest.approx((4, 6))
+    low, high = differences.get_xlim()
+    assert high - low >= 2
 
 
 def test_several_stories_are_told_one_by_one_and_together(own_story: Path, tmp_path: Path) -> None:
