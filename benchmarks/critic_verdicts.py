@@ -3,9 +3,10 @@
     python -m benchmarks.critic_verdicts [STORY ...]
 
 Replays the walkthrough of each story (by default of the folder ZORKGPT_STORIES and the project's own) with the
-critic, whose model accepts everything. Then the critic judges commands that the story refuses without any change of
-its world: verbs with nouns that match no object at hand, and exits that failed until the map pruned them. Exit status
-1: a winning command was refused.
+critic, whose model accepts everything, once with Jericho's profile of the story and once without (the general way).
+Without the profile, a walkthrough that does not begin with the story's first questions does not win; a dash is shown.
+Then the critic judges commands that the story refuses without any change of its world: verbs with nouns that match no
+object at hand, and exits that failed until the map pruned them. Exit status 1: a winning command was refused.
 """
 
 from __future__ import annotations
@@ -40,9 +41,13 @@ _NOT_HERE = ("see any", "see no", "don't see", "see that", "no such thing", "isn
 
 @dataclass(slots=True)
 class Passage:
-    """The critic's verdicts on a walkthrough: the refused commands, and those submitted to the model."""
+    """The critic's verdicts on a walkthrough: the refused commands, and those submitted to the model.
+
+    has_ended: whether the walkthrough reached an end of the story
+    """
 
     commands: int = 0
+    has_ended: bool = False
     refused: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
@@ -71,8 +76,8 @@ class Catch:
 class Session:
     """A story played with a critic whose model accepts everything; the map learns as in a run."""
 
-    def __init__(self, play: Walkthrough, workdir: Path, mode: CriticMode) -> None:
-        self.game = play.open()
+    def __init__(self, play: Walkthrough, workdir: Path, mode: CriticMode, *, use_profile: bool = True) -> None:
+        self.game = play.open(use_profile=use_profile)
         directions = self.game.facts.directions
         self.movements = MovementAnalyzer(directions)
         self.prune_after = GameConfiguration().map.prune_after
@@ -106,11 +111,11 @@ class Session:
         self.critic.learn(record)
 
 
-def pass_walkthrough(play: Walkthrough, mode: CriticMode) -> Passage:
+def pass_walkthrough(play: Walkthrough, mode: CriticMode, *, use_profile: bool = True) -> Passage:
     """Judge every command of the walkthrough, and play it regardless of the verdict."""
     passage = Passage()
     with tempfile.TemporaryDirectory() as folder:
-        session = Session(play, Path(folder), mode)
+        session = Session(play, Path(folder), mode, use_profile=use_profile)
         with session.game:
             for command in play.commands:
                 if session.game.observation.ending is not None:
@@ -122,6 +127,7 @@ def pass_walkthrough(play: Walkthrough, mode: CriticMode) -> Passage:
                 if len(session.model.calls) > calls:
                     passage.asked.append(command)
                 session.play(command)
+            passage.has_ended = session.game.observation.ending is not None
     return passage
 
 
@@ -188,6 +194,8 @@ def main(paths: Sequence[Path]) -> int:
     for path in paths:
         play = walkthrough_of(path)
         tree, hybrid = pass_walkthrough(play, "object_tree"), pass_walkthrough(play, "hybrid")
+        general = pass_walkthrough(play, "object_tree", use_profile=False)
+        wrongly_refused = [*hybrid.refused, *(general.refused if general.has_ended else [])]
         catch = catch_refused(play)
         sample = catch.sample()
         rows.append(
@@ -196,6 +204,7 @@ def main(paths: Sequence[Path]) -> int:
                 "winning commands": hybrid.commands,
                 "refused": len(hybrid.refused),
                 "refused without a model": len(tree.refused),
+                "refused in the general way": len(general.refused) if general.has_ended else None,
                 "asked of the model": len(hybrid.asked),
                 "absent things": len(sample.absent_things),
                 "refused of these": sum(sample.absent_things),
@@ -204,7 +213,7 @@ def main(paths: Sequence[Path]) -> int:
                 "winning refused by then": len(catch.winning_refused),
             }
         )
-        refused += [f"{command} ({path.stem})" for command in hybrid.refused]
+        refused += [f"{command} ({path.stem})" for command in (*wrongly_refused, *catch.winning_refused)]
     show(rows)
     if refused:
         print(f"Winning commands that were refused: {', '.join(refused)}")

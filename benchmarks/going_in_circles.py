@@ -3,34 +3,60 @@
     python -m benchmarks.going_in_circles [STORY ...]
 
 Plays the walkthrough of each story (by default the project's own and those in the folder ZORKGPT_STORIES), then
-aimless commands, and submits every turn to both detectors. No model, no network.
+aimless commands, and submits every turn to both detectors. Then it plays loops of one to eight commands, and counts
+their repetitions from the last new text to the warning. No model, no network. Exit status 1: a walkthrough was warned,
+or a loop was repeated more than MOST_REPETITIONS times before the warning.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import random
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.saved_state import SavedState
 from managers.circling import CIRCLING, CirclingDetector, TriedCommands
 from session.commands import plain_command
 from session.context import render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import FIRST_GUESS
-from session.values import Observation, Proposal, TurnRecord, Verdict
+from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.report.figures import repeat_failures
 
 AIMLESS_TURNS, AIMLESS_GAMES = 400, 3
 _ALWAYS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")
 _VERBS = ("take", "open", "examine", "push")
+LAPS, MOST_REPETITIONS = 8, 4
+LOOP_STARTS = (0, 20, 80)
+"""The numbers of winning commands before the loops begin."""
+_TOGGLES = {
+    "open and close": ("open", "close"),
+    "take and drop": ("take", "drop"),
+    "in and out": ("get in", "get out of"),
+}
+_BETWEEN = ("look", "inventory", "examine me", "score", "listen")
+_TOURS = {2: "there and back", 3: "three rooms", 4: "four rooms"}
+_LOOPS = (
+    "one command",
+    "look and inventory",
+    "and wait",
+    *_TOURS.values(),
+    "others between",
+    "eight commands",
+    *_TOGGLES,
+)
+_MOST_STEPS = 1000
+"""How many steps the search for tours takes."""
 
 
 @dataclass(slots=True)
@@ -93,6 +119,67 @@ def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
     return _turns(JerichoInterface(story, seed=seed), choose, AIMLESS_TURNS)
 
 
+def loops(play: Walkthrough, start: int) -> dict[str, list[str]]:
+    """Return loops that can be played after the first ``start`` winning commands, by a description."""
+    with play.open() as game:
+        for command in play.commands[:start]:
+            game.step(command)
+        begin, state = game.observation, game.save()
+        found = {"one command": ["inventory"], "look and inventory": ["look", "inventory"]}
+        found["and wait"] = ["look", "inventory", "wait"]
+        for tour in _tours(game):
+            found.setdefault(_TOURS[len(tour)], tour)
+        if "there and back" in found:
+            there, back = found["there and back"]
+            found["others between"] = [there, "", back, ""]
+            found["eight commands"] = [there, back, "look", there, back, "inventory", there, back]
+        for name, (do, undo) in _TOGGLES.items():
+            for thing in begin.visible or ():
+                noun = thing.words[-1] if thing.words else ""
+                game.restore(state)
+                done = game.step(f"{do} {noun}").noticed
+                if done != begin.noticed and game.step(f"{undo} {noun}").noticed != done:
+                    found.setdefault(name, [f"{do} {noun}", f"{undo} {noun}"])
+        return found
+
+
+def _tours(game: JerichoInterface) -> Iterator[list[str]]:
+    """Yield walks of two to four directions that lead back to where the game is now."""
+    start, steps = game.observation.location, 0
+    walks: list[tuple[list[str], SavedState, Location | None]] = [([], game.save(), start)]
+    while walks and steps < _MOST_STEPS:
+        way, state, here = walks.pop(0)
+        for direction in game.facts.directions:
+            game.restore(state)
+            after, steps = game.step(direction), steps + 1
+            if after.ending or after.died or after.awaits_key or after.location in (None, here):
+                continue
+            if after.location == start:
+                yield [*way, direction]
+            elif len(way) + 1 < max(_TOURS):
+                walks.append(([*way, direction], game.save(), after.location))
+
+
+def repetitions_until_warned(play: Walkthrough, start: int, loop: list[str]) -> int | None:
+    """Return how often a loop was repeated from its beginning or the last new text to the warning.
+
+    ``None`` if new text came until the end, so that no warning was due.
+    """
+    between = cycle(_BETWEEN)
+    commands = iter([*play.commands[:start], *(each or next(between) for each in loop * LAPS)])
+    state = GameState()
+    circling = CirclingDetector(logging.getLogger(__name__), GameConfiguration(), state)
+    since = 0
+    for turn in _turns(play.open(), lambda _: next(commands, None)):
+        state.record(turn)
+        circling.learn(turn)
+        since = 1 if turn.turn <= start + 1 or state.tries.has_new_paragraph(turn) or turn.score_change else since + 1
+        if circling.is_circling and turn.turn > start:
+            return math.ceil(since / len(loop)) - 1
+    repetitions = math.ceil(since / len(loop)) - 1
+    return repetitions if repetitions > MOST_REPETITIONS else None
+
+
 def _turns(
     game: JerichoInterface, choose: Callable[[Observation], str | None], most: int = sys.maxsize
 ) -> Iterator[TurnRecord]:
@@ -135,17 +222,27 @@ def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
     return seen
 
 
-def main(stories: Sequence[Path]) -> None:
-    """Print the figures for each story."""
+def main(stories: Sequence[Path]) -> int:
+    """Print the figures for each story. Returns 1 if a walkthrough was warned, or a loop too late."""
     rows: list[Row] = []
+    repeated: list[Row] = []
     for story in stories:
-        games = {"walkthrough": list(walkthrough_turns(walkthrough_of(story)))}
+        play = walkthrough_of(story)
+        games = {"walkthrough": list(walkthrough_turns(play))}
         for seed in range(1, AIMLESS_GAMES + 1):
             games[f"aimless {seed}"] = list(aimless_turns(story, seed))
         for name, turns in games.items():
             rows.append({"story": story.stem, "commands": name, **noticed_in(turns).row()})
+        for start in (each for each in LOOP_STARTS if each < len(play.commands)):
+            found = loops(play, start)
+            times = {name: repetitions_until_warned(play, start, found[name]) for name in _LOOPS if name in found}
+            repeated.append({"story": story.stem, "after": start, **{name: times.get(name) for name in _LOOPS}})
     show(rows)
+    show(repeated, "Repetitions of a loop until the warning (at most 4); a dash for no loop or new text until the end")
+    late = [times for row in repeated for times in row.values() if isinstance(times, int) and times > MOST_REPETITIONS]
+    warned = [row["story"] for row in rows if row["commands"] == "walkthrough" and row["circling noticed"]]
+    return 1 if late or warned else 0
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]] or [OWN_STORY, *user_stories()])
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]] or [OWN_STORY, *user_stories()]))

@@ -27,9 +27,12 @@ class Walkthrough:
     seed: int
     commands: Sequence[str]
 
-    def open(self) -> JerichoInterface:
-        """Open the story at the beginning of the walkthrough; the caller closes it."""
-        game = JerichoInterface(self.story)
+    def open(self, *, use_profile: bool = True) -> JerichoInterface:
+        """Open the story at the beginning of the walkthrough; the caller closes it.
+
+        use_profile: whether to use what Jericho knows of the story
+        """
+        game = JerichoInterface(self.story, use_profile=use_profile)
         begin_walkthrough(game, self.seed)
         return game
 

@@ -6,6 +6,7 @@ It also ends an episode that makes no progress, if ``max_turns_without_progress`
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from typing_extensions import Self, Unpack, override
 
@@ -17,11 +18,12 @@ from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, one_line
-from session.values import Observation, TurnRecord
+from session.values import Observation, TurnRecord, places_changed
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"
 MOST_SHOWN = 8
+LONGEST_LAP, LAPS = 8, 3  # turns, and times that they are played
 COUNTED_DOWN = 10  # turns before a stuck episode ends
 LONGEST_NEWS = 30  # characters
 LONGEST_TEXT = 210  # characters
@@ -39,7 +41,11 @@ class CirclingDetector(BaseManager):
     - It changed nothing and had the same response at this location before.
 
     A moment is what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by
-    itself. Conversation, waiting and turns in a fight do not count because their results may differ the next time.
+    itself: in turns without a noticeable change, or out of sight. Conversation, waiting and turns in a fight do not
+    count because their results may differ the next time.
+
+    Up to ``LONGEST_LAP`` turns that come ``LAPS`` times in a row, as far as the player can notice, are a circle even if
+    the tree differs.
 
     objectives: achieving one is progress; ``None`` without objectives
     """
@@ -66,6 +72,10 @@ class CirclingDetector(BaseManager):
         self._turns_stuck = self._achieved = 0
         self._turns_without_score = self._unchanged = self._changed_unseen = self.repetitions = 0
         self._news_turn = 1
+        self._played: deque[tuple[object, ...]] = deque(maxlen=LONGEST_LAP + 1)
+        self._alike = [0] * (LONGEST_LAP + 1)
+        self._walks_laps = False
+        self._wanderers: frozenset[int] = frozenset()
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -76,31 +86,64 @@ class CirclingDetector(BaseManager):
         self._turns_stuck = 0 if (change or 0) > 0 or self._achieved > before else self._turns_stuck + 1
         if record.after.refusal is not None:
             return
-        tries, here, command = self.game_state.tries, record.before.location, plain_command(record.action)
-        if tries.has_new_text(record) or (change or 0) > 0:
-            self.repetitions, self._news_turn = 0, record.turn
+        command = plain_command(record.action)
+        if self.game_state.tries.has_new_paragraph(record) or (change or 0) > 0:
+            self.repetitions, self._news_turn, self._walks_laps = 0, record.turn, False
+        self._wanderers |= record.moved_unseen
         if record.before.noticed == record.after.noticed:
             self._unchanged += 1
             self._changed_unseen += record.before.world_hash != record.after.world_hash
+        self._count_repetition(record, command)
+        self._walks_laps |= self._has_walked_laps(record, command)
+
+    def _count_repetition(self, record: TurnRecord, command: str) -> None:
+        tries, here = self.game_state.tries, record.before.location
         if record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None:
             return
-        moments = self._moment(record.before), self._moment(record.after)
         for earlier in tries.of(here.num if here else None, command):
             if earlier.turn == record.turn or one_line(earlier.after.text) != one_line(record.after.text):
                 continue
-            is_same = moments == (self._moment(earlier.before), self._moment(earlier.after))
-            if moments[0] == moments[1] or (is_same and earlier.turn >= self._news_turn):
+            is_same = self._are_alike(record.before, earlier.before) and self._are_alike(record.after, earlier.after)
+            if self._are_alike(record.before, record.after) or (is_same and earlier.turn >= self._news_turn):
                 self.repetitions += 1
                 return
 
-    def _moment(self, observation: Observation) -> tuple[object, ...]:
-        changes_by_itself = self._changed_unseen * 2 > self._unchanged
-        return (observation.noticed, None if changes_by_itself else observation.world_hash)
+    def _has_walked_laps(self, record: TurnRecord, command: str) -> bool:
+        """Return whether the latest turns are laps; the same turn again and again is one only if it is a repetition."""
+        if record.turn == self._news_turn or record.is_in_fight or is_speech(command) or record.after.noticed is None:
+            self._played.clear()
+        played = "wait" if is_waiting(command) else command
+        self._played.append((played, record.before.noticed, record.after.noticed))
+        for length in range(1, LONGEST_LAP + 1):
+            is_alike = len(self._played) > length and self._played[-1 - length] == self._played[-1]
+            self._alike[length] = self._alike[length] + 1 if is_alike else 0
+        return any(
+            alike >= length * (LAPS - 1)
+            and alike + length >= self.config.circling.repeated_states
+            and (self.repetitions >= alike if length == 1 else self._alike[1] < length - 1)
+            for length, alike in enumerate(self._alike)
+            if length
+        )
+
+    def _are_alike(self, one: Observation, other: Observation) -> bool:
+        """Return whether two moments differ at most in what changes by itself."""
+        if one.noticed != other.noticed:
+            return False
+        wandered = places_changed(one, other)
+        return (
+            one.world_hash == other.world_hash
+            or self._changes_by_itself
+            or (bool(wandered) and wandered <= self._wanderers)
+        )
+
+    @property
+    def _changes_by_itself(self) -> bool:
+        return self._changed_unseen * 2 > self._unchanged
 
     @property
     def is_circling(self) -> bool:
-        """Whether at least ``config.circling.repeated_states`` turns were repetitions, and nothing new has followed."""
-        return self.repetitions >= self.config.circling.repeated_states
+        """Whether ``config.circling.repeated_states`` turns were repetitions, or laps, and nothing new has followed."""
+        return self._walks_laps or self.repetitions >= self.config.circling.repeated_states
 
     @property
     def turns_left(self) -> int | None:
@@ -121,8 +164,9 @@ class CirclingDetector(BaseManager):
         """Return the warnings for the agent, or "" if there are none."""
         lines = []
         if self.is_circling:
+            times = max(self.repetitions, *self._alike)
             lines.append(
-                f"You have repeated yourself {self.repetitions} times since anything new was said or won: the same "
+                f"You have repeated yourself {times} times since anything new was said or won: the same "
                 "command in the same situation had the same result. Do something that you have not tried here."
             )
         if self._turns_without_score >= self.config.circling.turns_without_score:

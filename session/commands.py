@@ -23,21 +23,25 @@ class Vocabulary:
 
     verbs: words that a command may start with; some need more words after them
     free_verbs: verbs whose objects need not be present: speech, topics, distant places
+    near_verbs: verbs whose objects must be present by the story's grammar, or by their meaning in English
     nouns: words that the dictionary marks as nouns, even if no object has them as a name
     directions: words that move the player by themselves
     objects: for each word the Z-machine objects with it in their list of names; empty if such lists are unknown
     mentions: for each word the objects with it anywhere in their properties or routines, which may be a name
+    animate: objects that the story file marks as living; empty if the mark is unknown
     """
 
     letters: int
     words: frozenset[str]
     verbs: frozenset[str] = frozenset()
     free_verbs: frozenset[str] = frozenset()
+    near_verbs: frozenset[str] = frozenset()
     nouns: frozenset[str] = frozenset()
     prepositions: frozenset[str] = frozenset()
     directions: frozenset[str] = frozenset()
     objects: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     mentions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    animate: frozenset[int] = frozenset()
     family: ParserFamily = "unknown"
 
     def cut(self, word: str) -> str:

@@ -22,6 +22,7 @@ class Tries:
     def __init__(self) -> None:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._first_said: dict[str, int] = {}
+        self._paragraphs: dict[str, int] = {}
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
@@ -32,6 +33,8 @@ class Tries:
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
         self._first_said.setdefault(one_line(turn.after.text), turn.turn)
+        for paragraph in turn.after.text.split("\n\n"):
+            self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
     def of(self, location_id: int | None, command: str) -> Sequence[TurnRecord]:
         """Return the turns in which the command was typed at the location, oldest first."""
@@ -44,6 +47,10 @@ class Tries:
     def has_new_text(self, turn: TurnRecord) -> bool:
         """Return whether no earlier turn had printed the turn's text."""
         return self._first_said.get(one_line(turn.after.text), turn.turn) == turn.turn
+
+    def has_new_paragraph(self, turn: TurnRecord) -> bool:
+        """Return whether a paragraph of the turn's text is new, not only their combination."""
+        return turn.turn in (self._paragraphs.get(one_line(each)) for each in turn.after.text.split("\n\n"))
 
     def news(self, turns: Sequence[TurnRecord]) -> TurnRecord | None:
         """Return the first of the turns with a text that was new then, ``None`` if there is none."""

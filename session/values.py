@@ -281,10 +281,29 @@ class TurnRecord:
         return tuple(thing for number, thing in _in_reach(self.after).items() if number not in {*known, *picked_up})
 
     @property
+    def moved_unseen(self) -> frozenset[int]:
+        """The objects that changed their places without being at the player's location before or after the turn."""
+        before, after = self.before, self.after
+        if before.location is None or after.location is None:
+            return frozenset()
+        here = (before.location.num, after.location.num)
+        return frozenset(
+            num
+            for num in places_changed(before, after)
+            if not any(_is_within(num, place, each.parents) for place in here for each in (before, after))
+        )
+
+    @property
     def moved(self) -> bool:
         """Whether the player is known to have come to another location."""
         before, after = self.before.location, self.after.location
         return before is not None and after is not None and before.num != after.num
+
+
+def places_changed(one: Observation, other: Observation) -> frozenset[int]:
+    """Return the objects that are in different places at two moments."""
+    places = enumerate(zip(one.parents, other.parents, strict=False))
+    return frozenset(num for num, (holder, other_holder) in places if holder != other_holder)
 
 
 def _not_among(others: tuple[GameObject, ...] | None, things: tuple[GameObject, ...] | None) -> tuple[GameObject, ...]:

@@ -18,7 +18,7 @@ from session.commands import Command, Vocabulary, plain_command, read_command, w
 from session.context import PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
-from session.text import cut_at, description_in, first_line
+from session.text import cut_at, description_in, one_line
 from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.mapping.map_graph import MapGraph
@@ -107,6 +107,7 @@ class Critic:
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")
 """The ends of texts that request an answer, which the story reads in its own way."""
+_YES_OR_NO = re.compile(r"\byes or no\b[^\n]*$", re.IGNORECASE)
 _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
@@ -115,6 +116,8 @@ LONGEST_OUTCOME = 60
 """The number of characters of an outcome that are shown."""
 TRIES_UNTIL_CERTAIN = 3
 """After this many failures in one state of the world it is certain that an exit leads nowhere in that state."""
+EXITS_REFUSED_ALIKE = 2
+"""An answer to this many exits reports no progress of a vehicle or a clock."""
 
 
 ACCEPTED = Verdict(accepted=True, source="object_tree")
@@ -152,6 +155,7 @@ class ObjectCheck:
         self._told: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
         self._led_back: set[int] = set()
+        self._refused_exits: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
         self._heard: Observation | None = None
 
     def learn(self, turn: TurnRecord) -> None:
@@ -165,8 +169,10 @@ class ObjectCheck:
         here = turn.before.location
         is_exit = self._movements.is_direction(self._movements.exit_of(turn.action))
         has_stayed = here == turn.after.location and turn.after.refusal is None
-        if here and is_exit and has_stayed and description_in(turn.after.text, here.name):
-            self._led_back.add(here.num)
+        if here and is_exit and has_stayed:
+            self._refused_exits[one_line(turn.after.text)].add((here.num, self._movements.exit_of(turn.action)))
+            if description_in(turn.after.text, here.name):
+                self._led_back.add(here.num)
 
     def opinion(self, observation: Observation, action: str) -> Verdict | None:
         """Return what is certain of ``action`` as the next command after ``observation``, ``None`` if nothing is.
@@ -177,22 +183,8 @@ class ObjectCheck:
             return ACCEPTED
         exit_ = self._movements.exit_of(action)
         if self._movements.is_direction(exit_):
-            here = observation.location
-            if here is None or not self._graph.is_pruned(here.num, exit_):
-                return ACCEPTED
-            answers = [
-                first_line(turn.after.text)
-                for command, turns in self.tries.latest_first(here.num)
-                if self._movements.exit_of(command) == exit_
-                for turn in turns
-                if turn.before.world_hash == turn.after.world_hash == observation.world_hash != ""
-            ]
-            if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
-                return None
-            answer = cut_at(answers[0], LONGEST_OUTCOME)
-            reason = f"{exit_!r} was tried here with everything as it is now, again and again: {answer}"
-            return Verdict(accepted=False, reason=reason, source="map")
-        if observation.location is None or observation.text.rstrip().endswith(_ASKING):
+            return self._exit_opinion(observation, exit_)
+        if observation.location is None or _asks(observation.text):
             return None
         # The parser may know only the parts of a hyphenated word.
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
@@ -202,6 +194,30 @@ class ObjectCheck:
         scene = self._scene(observation, observation.location.num)
         opinions = {self._command_opinion(each, scene) if each else None for each in commands}
         return opinions.pop() if len(opinions) == 1 else None
+
+    def _exit_opinion(self, observation: Observation, exit_: str) -> Verdict | None:
+        """Return what is certain of a direction.
+
+        It fails for certain if it was just tried, and all its failures in this state of the world had one text, which
+        refused another exit as well. A text of its own, such as that of a moving vehicle, may be progress.
+        """
+        here = observation.location
+        if here is None or not self._graph.is_pruned(here.num, exit_):
+            return ACCEPTED
+        failures = [
+            turn.after
+            for command, turns in self.tries.latest_first(here.num)
+            if self._movements.exit_of(command) == exit_
+            for turn in turns
+            if turn.before.world_hash == turn.after.world_hash == observation.world_hash != ""
+        ]
+        answer = one_line(observation.text)
+        is_just_tried = observation in failures and all(one_line(each.text) == answer for each in failures)
+        is_plain = here.num not in self._led_back and len(self._refused_exits[answer]) >= EXITS_REFUSED_ALIKE
+        if len(failures) < TRIES_UNTIL_CERTAIN or not is_just_tried or not is_plain or _asks(answer):
+            return None
+        reason = f"{exit_!r} was tried here with everything as it is now, again and again: "
+        return Verdict(accepted=False, reason=reason + cut_at(answer, LONGEST_OUTCOME), source="map")
 
     def _each_of_list(self, action: str) -> list[str]:
         """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""
@@ -229,7 +245,8 @@ class ObjectCheck:
         if verb not in self._vocabulary.verbs:
             return None
         is_free = verb in self._vocabulary.free_verbs
-        absent = "" if is_free or not _TOPICS_FOLLOW.isdisjoint(command.words) else scene.absent_thing(command)
+        is_near = verb in self._vocabulary.near_verbs and not is_free and _TOPICS_FOLLOW.isdisjoint(command.words)
+        absent = scene.absent_thing(command) if is_near else ""
         if absent:
             reason = f"There is no {absent!r} here: everything that the story calls so is in another room."
             return Verdict(accepted=False, reason=reason, source="object_tree")
@@ -261,6 +278,11 @@ class ObjectCheck:
         if "takeable" in names:
             return names["takeable"] not in thing.attributes
         return any(names.get(name) in thing.attributes for name in _FIXED)
+
+
+def _asks(text: str) -> bool:
+    """Return whether a text ends with a question, whose answer the story reads in its own way."""
+    return text.rstrip().endswith(_ASKING) or _YES_OR_NO.search(text.rstrip()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +339,12 @@ class _Scene:
     def _all_elsewhere(self, noun: str) -> bool:
         """Return whether the noun names objects and all objects that mention it are in other rooms.
 
-        An object that is not in a room by the tree may be anywhere.
+        An object that is not in a room by the tree may be anywhere. A living thing may be addressed, followed or
+        enchanted from afar.
         """
-        if noun not in self.vocabulary.objects:
+        if noun not in self.vocabulary.objects or not self.vocabulary.animate.isdisjoint(
+            self.vocabulary.mentions[noun]
+        ):
             return False
         rooms = {
             None if self._is_room(num) else next(filter(self._is_room, self._around(num)), None)

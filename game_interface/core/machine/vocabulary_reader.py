@@ -180,6 +180,49 @@ def _old_lines(content: bytes, address: int) -> tuple[bool, int]:
     return any(not _OLD_FREE.isdisjoint(content[at + 1 : at + _OLD_LINE - 1]) for at in starts), starts.stop
 
 
+_INFOCOM_VERB, _VERB_FIRST = 0x40, 1
+_OBJECTS, _PREPOSITION, _SOUGHT, _PLACE = 0, 1, 3, 5
+"""The bytes of a line of Infocom's grammar that concern its first object."""
+_PLACES = 0xF0
+"""Held, carried, on the ground, in the room: the places in which the parser looks for an object."""
+_MOST_OBJECTS = 2
+_TO_PEOPLE = ("ask", "awake", "greet", "hello", "kiss", "talk", "tell", "thank", "wake")
+_HANDLING = (
+    *("attack", "break", "burn", "clean", "climb", "close", "cut", "drink", "drop", "eat", "empty", "examine", "fill"),
+    *(
+        "get",
+        "insert",
+        "kick",
+        "lift",
+        "lock",
+        "lower",
+        "move",
+        "open",
+        "press",
+        "pull",
+        "push",
+        "put",
+        "raise",
+        "read",
+    ),
+    *("remove", "rub", "search", "shake", "shut", "take", "throw", "tie", "touch", "turn", "unlock", "wear", "x"),
+)
+"""English verbs that touch a thing or look at it closely."""
+
+
+def infocom_lines(story: Story, entries: Sequence[DictionaryEntry]) -> dict[str, list[bytes]]:
+    """Return each verb's lines of the grammar of Infocom's compiler; empty if the table has another format."""
+    content, lines = story.content, dict[str, list[bytes]]()
+    for text, marks in ((entry.text, entry.marks) for entry in entries if entry.marks[0] & _INFOCOM_VERB):
+        number = (*marks[1:], 0, 0)[0 if marks[0] & 3 == _VERB_FIRST else 1]
+        at = read_word(content, story.dynamic_size + 2 * (_HIGHEST_VERB - number))
+        count = content[at] if story.dynamic_size < at < len(content) else 0
+        lines[text] = [content[start : start + _OLD_LINE] for start in range(at + 1, at + count * _OLD_LINE, _OLD_LINE)]
+        if not count or any(len(line) < _OLD_LINE or line[_OBJECTS] > _MOST_OBJECTS for line in lines[text]):
+            return {}
+    return lines
+
+
 _USED_AT_LEAST = 2
 """Minimum uses of a word; a word that was typed only once is often a typing error."""
 
@@ -200,6 +243,9 @@ def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
 
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
+_YOURSELF = "yourself"
+_SELF = frozenset({_YOURSELF, "(self object)"})
+"""The names of the player in Inform's library."""
 _MOST_WORDS = 3  # of an object without a short name
 _WORD_SIZE = 2
 _LONGEST_NAME = 60  # bytes
@@ -229,6 +275,7 @@ def read_vocabulary(story: Story) -> Vocabulary:
     texts = {entry.address: entry.text for entry in entries}
     compared = _compared_words(story, properties, texts)
     free = free_verbs(story, entries)
+    lines = infocom_lines(story, entries) if free is None else {}
     names = _property_of_names(properties, texts)
     family: ParserFamily = "unknown"
     if names == _INFORM_NAMES and free is not None:
@@ -241,6 +288,8 @@ def read_vocabulary(story: Story) -> Vocabulary:
         listed[num] = [texts[each] for each in _addresses(values.get(names or 0, b"")) if each in texts]
         addresses = [each for value in values.values() for each in _addresses(value)]
         mentioned[num] = [text for each in addresses for text in (texts.get(each), *compared.get(each, ())) if text]
+    objects = _by_word(listed)
+    living = _living_by_grammar(lines) if free is None else _living_by_player(story, table, objects)
     return Vocabulary(
         letters=dictionary.letters,
         words=dictionary.words,
@@ -248,13 +297,37 @@ def read_vocabulary(story: Story) -> Vocabulary:
         free_verbs=dictionary.words.intersection(verb[: dictionary.letters] for verb in _TOPIC_VERBS)
         if free is None
         else free,
+        near_verbs=_near_verbs(dictionary, lines) if free is None else frozenset(dictionary.verbs) - free,
         nouns=dictionary.nouns,
         prepositions=frozenset(dictionary.prepositions),
         directions=frozenset(direction[: dictionary.letters] for direction in dictionary.directions),
-        objects={} if family == "unknown" else _by_word(listed),
+        objects={} if family == "unknown" else objects,
         mentions=_by_word(mentioned),
+        animate=frozenset(num for num in properties if living in table.entry(story.content, num).attributes),
         family=family,
     )
+
+
+def _near_verbs(dictionary: Dictionary, lines: Mapping[str, Sequence[bytes]]) -> frozenset[str]:
+    """Return the verbs of Infocom that touch a thing, by English or by the places in which the parser looks for it."""
+    return frozenset(
+        verb
+        for verb in dictionary.verbs
+        if verb in {each[: dictionary.letters] for each in _HANDLING}
+        or any(line[_OBJECTS] and not line[_PREPOSITION] and line[_PLACE] & _PLACES for line in lines.get(verb, ()))
+    )
+
+
+def _living_by_grammar(lines: Mapping[str, Sequence[bytes]]) -> int | None:
+    """Return the attribute of living things: the one by which Infocom's parser completes "tell" or "wake"."""
+    sought = Counter(line[_SOUGHT] for verb in _TO_PEOPLE for line in lines.get(verb, ()) if line[_SOUGHT])
+    return sought.most_common(1)[0][0] if sought else None
+
+
+def _living_by_player(story: Story, table: ObjectTable, objects: Mapping[str, Sequence[int]]) -> int | None:
+    """Return the attribute of living things: the first of the player's, as Inform's library declares them."""
+    selves = [num for num in range(1, table.count + 1) if table.name(num) in _SELF] or objects.get(_YOURSELF, ())
+    return min(table.entry(story.content, selves[0]).attributes, default=None) if selves else None
 
 
 def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
+from itertools import count
 
 import pytest
 import structlog
@@ -77,6 +78,60 @@ def test_there_and_back_again_is_a_circle_by_the_fourth_time(there_and_back: Cal
     for _ in range(4):
         there_and_back(play)
     assert play.told() == warned(5)
+
+
+HALL, CELLAR = replace(STUDY, location=Location(42, "Hall")), replace(STUDY, location=Location(43, "Cellar"))
+TOUR = [("north", STORAGE), ("east", HALL), ("down", CELLAR), ("up", HALL), ("west", STORAGE), ("south", STUDY)]
+
+
+@pytest.mark.parametrize("length", [1, 2, 4, 6])
+def test_the_fourth_repetition_of_a_loop_is_a_circle_though_the_tree_always_differs_out_of_sight(length: int) -> None:
+    """A thief walks about from the first turn on, so that no state of the world comes twice."""
+    loop = {1: [("open desk", STUDY)], 2: [("open desk", OPENED), ("close desk", STUDY)]}
+    play, worlds = Play(), count()
+    for _ in range(5):
+        for command, then in loop.get(length, [*TOUR[: length - 1], ("back", STUDY)]):
+            play.do(command, f"{command}: done.", then=replace(then, world_hash=str(next(worlds))))
+    assert "repeated yourself" in play.told()
+
+
+def test_other_commands_between_do_not_hide_a_circle_that_a_wanderer_out_of_sight_runs_along() -> None:
+    play, worlds = Play(), count()
+
+    def later(then: Observation) -> Observation:
+        return replace(then, parents=(0, 50 + next(worlds)), world_hash=str(next(worlds)))
+
+    for between in ("smell", "look", "listen", "jump", "sing", "smell", "look", "listen", "jump"):
+        play.do("north", "Storage", then=later(STORAGE)).do(between, "No.", then=later(STORAGE))
+        play.do("west", "Study", then=later(STUDY))
+    assert "repeated yourself" in play.told()
+
+
+def test_a_tour_is_no_circle_while_it_meets_something_new() -> None:
+    play = Play(turns_without_score=99)
+    for lap in range(9):
+        for command, then in TOUR:
+            news = f"\n\nThe clock strikes {lap}." if command == "down" else ""
+            play.do(command, f"{command}: done.{news}", then=then)
+    assert play.told() == ""
+
+
+def test_what_a_command_changes_out_of_sight_is_told_from_what_wanders_there() -> None:
+    later = replace(STUDY, parents=(0, 51), world_hash="b")
+    play = Play(repeated_states=1).do("north", "Storage", then=replace(STORAGE, parents=(0, 50), world_hash="a"))
+    play.do("west", "Study", then=later)
+    for command in ("look", "smell", "feel", "listen"):
+        play.do(command, command, then=later)
+    for number in "cde":
+        play.do("turn wheel", "Click.", then=replace(later, world_hash=number))
+    assert play.told() == ""
+
+
+def test_waiting_in_every_way_is_no_circle() -> None:
+    play = Play()
+    for _ in range(9):
+        play.do("wait", "Time passes.").do("z", "Time passes.")
+    assert play.told() == ""
 
 
 @pytest.mark.parametrize(

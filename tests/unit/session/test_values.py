@@ -56,6 +56,14 @@ def test_what_the_screen_shows_is_noticed_while_the_story_waits_for_a_key() -> N
     assert menu.noticed == replace(menu).noticed
 
 
+def test_only_what_changes_its_place_far_from_the_player_moves_unseen() -> None:
+    before = Observation("", Location(1, "Study"), parents=(0, 0, 0, 0, 1, 2, 2, 3))
+    after = Observation("", Location(2, "Loft"), parents=(0, 0, 0, 0, 2, 0, 3, 0))
+    record = TurnRecord(1, 1, before, (Proposal("up"),), (Verdict(accepted=True),), after)
+    assert record.moved_unseen == {7}
+    assert replace(record, after=replace(after, location=None)).moved_unseen == frozenset()
+
+
 ROOM, LOFT = Location(1, "Study"), Location(2, "Loft")
 DESK, PAPER, OIL = GameObject(3, "desk"), GameObject(4, "yellow paper"), GameObject(5, "can of oil")
 ON_DESK = (0, 0, 0, 1, 3, 0)

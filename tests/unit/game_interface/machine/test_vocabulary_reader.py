@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def ours(story: Story) -> Vocabulary:
     return read_vocabulary(story)
 
 
-def names(story: Story, objects: tuple[int, ...]) -> set[str]:
+def names(story: Story, objects: Iterable[int]) -> set[str]:
     table = ObjectTable(story)
     return {table.name(num) for num in objects}
 
@@ -43,6 +44,7 @@ def test_words_are_cut_as_the_parser_cuts_them_and_informs_grammar_tells_what_ma
     assert {"take", "score", "save"} <= ours.verbs
     assert {"ask", "say", "consult"} <= ours.free_verbs <= ours.verbs
     assert {"take", "drop", "examine", "unlock"}.isdisjoint(ours.free_verbs)
+    assert {"take", "drop", "examine", "unlock"} <= ours.near_verbs
 
 
 def test_a_story_without_such_tables_has_words_and_no_more(story: Story) -> None:
@@ -96,6 +98,9 @@ class TestOtherStories:
         assert (vocabulary.family, vocabulary.letters) == ("infocom", 6)
         assert "brass lantern" in names(story, vocabulary.objects[vocabulary.cut("lantern")])
         assert {"ask", "find"} <= vocabulary.free_verbs
+        assert {"take", "stab", "examin"} <= vocabulary.near_verbs, "by grammar or by English"
+        assert {"pray", "xyzzy", "banish", "chase"}.isdisjoint(vocabulary.near_verbs)
+        assert {"thief", "troll", "cyclops"} <= names(story, vocabulary.animate)
         assert "chasm" not in vocabulary.objects
         assert vocabulary.mentions["chasm"], "a room's word for a thing that is no object"
 
@@ -105,6 +110,18 @@ class TestOtherStories:
         assert vocabulary.family == "inform"
         assert {"ask", "consult"} <= vocabulary.free_verbs
         assert {"take", "drop"}.isdisjoint(vocabulary.free_verbs)
+
+    @pytest.mark.parametrize(
+        ("file", "living"),
+        [("library.z5", "reference librarian"), ("lostpig.z8", "pig"), ("wishbringer.z3", "troll")],
+    )
+    def test_living_things_have_an_attribute_that_the_player_or_the_grammar_shows(
+        self, file: str, living: str, story_folder: Path
+    ) -> None:
+        story = Story.load(story_folder / file)
+        vocabulary = read_vocabulary(story)
+        assert living in names(story, vocabulary.animate)
+        assert len(vocabulary.animate) < ObjectTable(story).count / 8
 
     def test_a_name_that_a_routine_of_the_thing_reads_is_a_mention(self, story_folder: Path) -> None:
         vocabulary = read_vocabulary(Story.load(story_folder / "yomomma.z8"))

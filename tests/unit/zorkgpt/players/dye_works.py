@@ -32,6 +32,7 @@ def vocabulary(family: ParserFamily = "infocom") -> Vocabulary:
         words=verbs | prepositions | _OBJECTS.keys() | {"the", "all", "it", "mordan", "north", "up"},
         verbs=verbs,
         free_verbs=frozenset({"ask"}),
+        near_verbs=frozenset({"take", "dip", "light"}),
         nouns=frozenset({*_OBJECTS, "mordan"}),
         prepositions=prepositions,
         directions=frozenset({"north", "up"}),

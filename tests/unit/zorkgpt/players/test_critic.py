@@ -244,6 +244,22 @@ class TestAbsentThings:
     def test_what_is_hidden_here_nowhere_or_no_object_or_shares_a_word_is_not(self, action: str) -> None:
         assert kind(action) != "refuse"
 
+    @pytest.mark.parametrize("family", ["infocom", "inform"])
+    def test_a_living_thing_in_another_room_is_not_since_magic_and_words_may_reach_it(
+        self, family: ParserFamily
+    ) -> None:
+        graph, words = knowing(VATS, LOFT), vocabulary(family)
+        assert kind_of(check(words, graph).opinion(moment(), "take loom")) == "refuse"
+        assert kind_of(check(replace(words, animate=frozenset({LOOM})), graph).opinion(moment(), "take loom")) == "none"
+
+    def test_nor_is_one_after_a_question_for_yes_or_no(self) -> None:
+        assert kind_of(check().opinion(moment("Quit? (Please type YES or NO.)"), "take loom")) == "none"
+
+    def test_nor_is_one_after_a_verb_that_need_not_touch_it(self) -> None:
+        words = vocabulary()
+        words = replace(words, words=words.words | {"abraca"}, verbs=words.verbs | {"abraca"})
+        assert kind_of(check(words).opinion(moment(), "abracadabra loom")) == "none"
+
     def test_every_word_of_a_phrase_has_to_name_the_thing_in_informs_stories_alone(self) -> None:
         graph = knowing(VATS, LOFT)
         assert kind_of(check(vocabulary("inform"), graph).opinion(moment(), "take grey loom")) == "refuse"
@@ -303,20 +319,45 @@ def shut(world: str = "w1", answer: str = "The gate is shut.") -> TurnRecord:
     return turn("north", moment(world=world), moment(answer, world=world))
 
 
+def no_way(exit_: str = "north", answer: str = "There is no way there.") -> TurnRecord:
+    """Return a turn in which an exit of the vats failed."""
+    return turn(exit_, moment(), moment(answer))
+
+
+REFUSED = moment("There is no way there.")
+"""The player was just refused an exit of the vats."""
+
+
 class TestExits:
-    def test_an_exit_that_failed_three_times_in_this_very_state_of_the_world_is_refused_however_it_is_worded(
+    def test_an_exit_that_just_failed_again_in_this_very_state_of_the_world_is_refused_however_it_is_worded(
         self,
     ) -> None:
-        opinion = failing(shut(), shut(), shut()).opinion(moment(), "Go north")
+        opinion = failing(no_way("up"), *[no_way()] * 3).opinion(REFUSED, "Go north")
         assert opinion
         assert (opinion.accepted, opinion.source) == (False, "map")
         assert "'north'" in opinion.reason
-        assert "The gate is shut." in opinion.reason
+        assert "There is no way there." in opinion.reason
 
     def test_another_exit_or_another_room_is_not(self) -> None:
-        judge = failing(shut(), shut(), shut())
-        assert kind_of(judge.opinion(moment(), "up")) == "accept"
+        judge = failing(no_way("up"), *[no_way()] * 3)
+        assert kind_of(judge.opinion(REFUSED, "up")) == "accept"
         assert kind_of(judge.opinion(in_the_loft(), "north")) == "accept"
+
+    def test_nor_is_one_whose_answer_no_other_exit_had_for_it_may_report_progress(self) -> None:
+        """A steered vehicle and a clock open an exit without a change of any object."""
+        sailing = [no_way(answer="You are still sailing north.")] * 4
+        assert kind_of(failing(*sailing).opinion(sailing[0].after, "north")) == "none"
+        news = no_way(answer="There is no way there. A bell rings.")
+        assert kind_of(failing(no_way("up"), *[no_way()] * 3, news).opinion(news.after, "north")) == "none"
+
+    def test_nor_is_one_after_a_question(self) -> None:
+        asked = [no_way(exit_, "(Please type YES or NO.)") for exit_ in ("up", *["north"] * 3)]
+        assert kind_of(failing(*asked).opinion(asked[0].after, "north")) == "none"
+
+    def test_nor_is_one_after_which_time_has_passed(self) -> None:
+        judge = failing(no_way("up"), *[no_way()] * 3)
+        for later in (replace(REFUSED, text="Time passes."), replace(REFUSED, moves=9)):
+            assert kind_of(judge.opinion(later, "north")) == "none"
 
     def test_nor_is_one_that_failed_in_other_states_or_episodes_alone(self) -> None:
         """A desert with an exit only at the fourth step changes with each step, and so does a turning wheel."""
@@ -328,16 +369,17 @@ class TestExits:
         assert kind_of(failing(*turning).opinion(moment(world="w3"), "north")) == "none"
 
     def test_it_may_have_opened_when_anything_has_changed_while_the_player_walked_about_too(self) -> None:
-        judge = failing(shut(), shut(), shut())
+        judge = failing(no_way("up"), *[no_way()] * 3)
         learn(judge, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
-        assert kind_of(judge.opinion(moment(world="w3"), "north")) == "none"
-        assert kind_of(judge.opinion(moment(), "north")) == "refuse"
+        assert kind_of(judge.opinion(replace(REFUSED, world_hash="w3"), "north")) == "none"
+        assert kind_of(judge.opinion(REFUSED, "north")) == "refuse"
 
     def test_where_the_answers_differ_or_no_state_is_known_nothing_is_certain(self) -> None:
-        assert kind_of(failing(shut(), shut(), shut(answer="A dog growls.")).opinion(moment(), "north")) == "none"
+        growled = no_way(answer="A dog growls.")
+        assert kind_of(failing(no_way("up"), growled, *[no_way()] * 3).opinion(REFUSED, "north")) == "none"
         assert kind_of(failing(*[shut("")] * 3).opinion(moment(world=""), "north")) == "none"
 
     def test_where_a_walk_led_back_to_the_same_place_no_exit_is_certain_to_fail(self) -> None:
         """A maze in a single room keeps the position in state that the object tree does not show."""
         around = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
-        assert kind_of(failing(shut(), around, shut(), shut()).opinion(moment(), "north")) == "none"
+        assert kind_of(failing(no_way("up"), around, *[no_way()] * 3).opinion(REFUSED, "north")) == "none"
