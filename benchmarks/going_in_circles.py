@@ -4,8 +4,8 @@
 
 Plays the walkthrough of each story (by default the project's own and those in the folder ZORKGPT_STORIES), then
 aimless commands, and submits every turn to both detectors. Then it plays loops of one to eight commands, and counts
-their repetitions from the last new text to the warning. No model, no network. Exit status 1: a walkthrough was warned,
-or a loop was repeated more than MOST_REPETITIONS times before the warning.
+their repetitions until the warning, from the first turn that had been played before. No model, no network. Exit status
+1: a walkthrough was warned, or a loop was repeated more than MOST_REPETITIONS times before the warning.
 """
 
 from __future__ import annotations
@@ -161,23 +161,25 @@ def _tours(game: JerichoInterface) -> Iterator[list[str]]:
 
 
 def repetitions_until_warned(play: Walkthrough, start: int, loop: list[str]) -> int | None:
-    """Return how often a loop was repeated from its beginning or the last new text to the warning.
+    """Return how often a loop was repeated until the warning, from the first turn that had been played before.
 
-    ``None`` if new text came until the end, so that no warning was due.
+    A turn had been played before if the command, the text and what the player can notice were the same. ``None`` if
+    other turns came until the end, so that no warning was due.
     """
     between = cycle(_BETWEEN)
     commands = iter([*play.commands[:start], *(each or next(between) for each in loop * LAPS)])
-    state = GameState()
+    state, known, repeated = GameState(), set[tuple[object, ...]](), 0
     circling = CirclingDetector(logging.getLogger(__name__), GameConfiguration(), state)
-    since = 0
     for turn in _turns(play.open(), lambda _: next(commands, None)):
         state.record(turn)
         circling.learn(turn)
-        since = 1 if turn.turn <= start + 1 or state.tries.has_new_paragraph(turn) or turn.score_change else since + 1
+        seen = (turn.action, turn.after.text, turn.before.noticed, turn.after.noticed)
+        repeated = repeated + 1 if seen in known else 0
+        known.add(seen)
         if circling.is_circling and turn.turn > start:
-            return math.ceil(since / len(loop)) - 1
-    repetitions = math.ceil(since / len(loop)) - 1
-    return repetitions if repetitions > MOST_REPETITIONS else None
+            break
+    repetitions = math.ceil(repeated / len(loop))
+    return repetitions if circling.is_circling or repetitions > MOST_REPETITIONS else None
 
 
 def _turns(
@@ -238,7 +240,9 @@ def main(stories: Sequence[Path]) -> int:
             times = {name: repetitions_until_warned(play, start, found[name]) for name in _LOOPS if name in found}
             repeated.append({"story": story.stem, "after": start, **{name: times.get(name) for name in _LOOPS}})
     show(rows)
-    show(repeated, "Repetitions of a loop until the warning (at most 4); a dash for no loop or new text until the end")
+    show(
+        repeated, "Repetitions of a loop until the warning (at most 4); a dash for no loop, or new turns until the end"
+    )
     late = [times for row in repeated for times in row.values() if isinstance(times, int) and times > MOST_REPETITIONS]
     warned = [row["story"] for row in rows if row["commands"] == "walkthrough" and row["circling noticed"]]
     return 1 if late or warned else 0

@@ -109,7 +109,7 @@ class CirclingDetector(BaseManager):
                 return
 
     def _has_walked_laps(self, record: TurnRecord, command: str) -> bool:
-        """Return whether the latest turns are laps; the same turn again and again is one only if it is a repetition."""
+        """Return whether the latest turns are laps; one turn again and again is one only if it changes nothing."""
         if record.turn == self._news_turn or record.is_in_fight or is_speech(command) or record.after.noticed is None:
             self._played.clear()
         played = "wait" if is_waiting(command) else command
@@ -117,10 +117,11 @@ class CirclingDetector(BaseManager):
         for length in range(1, LONGEST_LAP + 1):
             is_alike = len(self._played) > length and self._played[-1 - length] == self._played[-1]
             self._alike[length] = self._alike[length] + 1 if is_alike else 0
+        is_idle = self.repetitions >= LAPS and self._are_alike(record.before, record.after)
         return any(
             alike >= length * (LAPS - 1)
             and alike + length >= self.config.circling.repeated_states
-            and (self.repetitions >= alike if length == 1 else self._alike[1] < length - 1)
+            and (is_idle if length == 1 else self._alike[1] < length - 1)
             for length, alike in enumerate(self._alike)
             if length
         )
