@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from session.text import one_line, quoted
+
 
 class Place(IntEnum):
     """The position of a section in a prompt.
@@ -46,7 +48,7 @@ class PromptSection:
 
     def render(self) -> str:
         """Return the section as Markdown."""
-        return f"## {self.title}\n{self.text}"
+        return f"## {one_line(self.title)}\n{quoted(self.text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,14 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+_HEADING = re.compile("(?m)(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[ \t]*(?:#{1,6}[ \t]|={3,}[ \t]*[^=\\s]))")
+
+
+def quoted(text: str) -> str:
+    """Return a text of others with a bar before each line that looks like a heading of a prompt."""
+    return _HEADING.sub("| ", text)
+
+
 def without_padding(text: str) -> str:
     """Return the text for a prompt, with long runs of blanks, as in menus, reduced to two."""
     return (_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()

@@ -281,6 +281,8 @@ class Session:
         require_text("the command", action.command, _LONGEST_COMMAND)
         require_text("the reasoning", action.reasoning, _LONGEST_REASONING)
         require_text("the note", action.note, LONGEST_NOTE)
+        if not action.command.strip() and action.follow is None and action.go_to is None:
+            raise ValueError("An empty command does nothing.")
         if not action.command.strip() or (now.choices and action.command not in now.choices):
             raise ValueError(f"{action.command!r} is not one of the commands to choose from")
         self._actions.put(action)

@@ -188,6 +188,13 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
     assert replay().difference is None
 
 
+def test_an_empty_command_of_a_session_gets_its_own_words() -> None:
+    with zorkgpt.api.session(max_turns=1) as session:
+        for empty in ("", "  "):
+            with pytest.raises(ValueError, match="An empty command does nothing"):
+                session.act(empty)
+
+
 def test_a_session_follows_a_route_of_an_earlier_episode() -> None:
     with zorkgpt.api.session(max_turns=4, episodes=2) as session:
         for command in ("north", "north", "look", "look"):

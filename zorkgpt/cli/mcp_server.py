@@ -20,7 +20,7 @@ from session.files.journal import read_manifest
 from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
-from session.text import cut_at, one_line
+from session.text import cut_at, one_line, text_key
 from zorkgpt.cli.pages import RunPage, page_data
 from zorkgpt.cli.terminal import printable
 from zorkgpt.report.exports import as_markdown
@@ -99,12 +99,15 @@ class ClientsRun:
         self._playing().invalidate(location, title, reason=reason)
         return printable(f"Invalidated at location {location}: {one_line(title)}")
 
-    def recall(self, location: int) -> str:
-        """Show the memories of a location on the map."""
+    def recall(self, location: int | str) -> str:
+        """Show the memories of a location on the map, by its number or its name; of all locations of that name."""
         now = self._require_now()
-        if location not in now.map.locations:
+        named = [each for each, name in now.map.locations.items() if text_key(name) == text_key(str(location))]
+        found = [each for each in now.map.locations if str(each) == str(location).strip()] or named
+        if not found:
             raise ValueError(f"location {location} is not on the map")
-        return printable("\n".join(_memories(now, location))) or f"Nothing is remembered of location {location}."
+        lines = [line for each in found for line in _memories(now, each)]
+        return printable("\n".join(lines)) or f"Nothing is remembered of location {location}."
 
     def map(self) -> str:
         """Show all known locations, with their numbers, their exits and the exits that have not been tried."""
@@ -281,4 +284,4 @@ def _exits(now: Situation, location: int) -> str:
 
 def _memories(now: Situation, location: int) -> Iterator[str]:
     for memory in now.memories.get(location, ()):
-        yield f"- [{memory.persistence}] {memory.title}: {memory.text}"
+        yield f"- [{memory.persistence}] {one_line(memory.title)}: {one_line(memory.text)}"
