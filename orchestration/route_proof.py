@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import takewhile
@@ -20,6 +20,7 @@ from session.events import ProvenRoute, RoutesProven
 from session.files.inputs import Inputs
 from session.game_configuration import GameConfiguration
 from session.route import KnownRoute, Proof, RouteStep, Waypoint, touched_in
+from session.seeds import derived_seed
 from session.values import Observation
 
 
@@ -37,6 +38,7 @@ def build_route_proof(
     if routes is None or "proven-routes" not in configuration.assist:
         return lambda _episode: None
     options = configuration.routes
+    seeds = [derived_seed(1, number, "proof") for number in range(2, options.proof_seeds + 2)]
 
     def tried_out(episode: int) -> RoutesProven | None:
         end = time.monotonic() + options.proof_seconds
@@ -47,7 +49,7 @@ def build_route_proof(
 
         try:
             for route in takewhile(lambda _route: not is_over(), routes.untried()):
-                trial = _RouteTrial(game, route, range(1, options.proof_seeds + 1), is_over)
+                trial = _RouteTrial(game, route, seeds, is_over)
                 found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
         except GameError as error:
             routes.log_warning("the interpreter crashed while routes were tried out", error=str(error))
@@ -64,7 +66,7 @@ def build_route_proof(
 class _RouteTrial:
     """Tries one route with several seeds."""
 
-    def __init__(self, game: Game, route: KnownRoute, seeds: range, is_over: Callable[[], bool]) -> None:
+    def __init__(self, game: Game, route: KnownRoute, seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
         self._route = route
         self._plays = {seed: _SeededPlay(game, seed) for seed in seeds}
         self._is_over = is_over

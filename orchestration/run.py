@@ -42,6 +42,7 @@ from session.files.run_folders import (
 from session.files.shared_files import remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.seeds import derived_seed
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import Asked, RunModel
 from zorkgpt.prompts.loader import using_prompts
@@ -263,7 +264,9 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         story=facts.name,
         story_path=str(parts.story.path.resolve()),
         story_sha256=facts.sha256,
-        seeds=(seed,) * episodes if seed == "jericho" else tuple(range(seed, seed + episodes)),
+        seeds=(seed,) * episodes
+        if seed == "jericho"
+        else tuple(derived_seed(seed, number, "episode") for number in range(1, episodes + 1)),
         first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
         player=parts.player.name if parts.player else "",
         model=parts.model.name if parts.model else "",

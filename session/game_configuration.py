@@ -34,11 +34,10 @@ from pydantic_core import PydanticKnownError
 from session.files.shared_files import is_plain_name, is_reserved
 from session.model_files import is_model_file
 from session.options import Options, from_toml_file, resolve, values_given
+from session.seeds import HIGHEST_SEED
 from session.values import ROLES, Role
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
-HIGHEST_SEED = 2_000_000_000
-"""The interpreter accepts seeds up to 2**31 - 1, and each further episode of a run uses the next one."""
 SHORTEST_KEY = 4
 """Characters. A shorter key is too common as a word to be hidden in every text."""
 
@@ -217,8 +216,8 @@ class GameOptions(Options):
     )
     seed: StorySeed = Field(
         1,
-        description="seed of the story's own chance, at least 1; episodes take one after the other. The models sample "
-        "with the first one. jericho: that of Jericho's walkthrough of the story, in every episode",
+        description="seed of the story's own chance, at least 1; those of further episodes are derived from it. The "
+        "models sample with the first one. jericho: that of Jericho's walkthrough of the story, in every episode",
     )
     time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
 

@@ -35,6 +35,7 @@ from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvali
 from session.events import Event, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration
+from session.seeds import derived_seed
 from session.values import Role
 from zorkgpt import api
 from zorkgpt.ablation.plan import stories_of
@@ -95,7 +96,7 @@ def play(configuration: GameConfiguration, stories: Mapping[str, Path], episodes
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         name, first = str(state.sample_id), configuration.game.seed
-        seed = first if first == "jericho" else first + (state.epoch - 1) * episodes
+        seed = first if first == "jericho" else derived_seed(first, state.epoch, "epoch")
         changes = {
             "game": configuration.game.model_copy(update={"file": stories[name], "seed": seed}),
             "agent_model": str(state.model),

@@ -8,10 +8,8 @@ from typing_extensions import Self
 
 from game_interface.core.machine.saved_state import SavedState
 from session.errors import ConfigurationError, GameError
+from session.seeds import HIGHEST_SEED
 from session.values import Observation, Seed, StoryFacts
-
-_HIGHEST_SEED = 2**31 - 1
-"""The interpreter takes a C int. It would truncate a higher seed, possibly to 0, which means "no seed"."""
 
 
 class Game(Protocol):
@@ -79,9 +77,9 @@ def require_seed(seed: object) -> None:
     """Raise ``ConfigurationError`` unless ``seed`` is ``jericho`` or an integer from 1 to 2147483647."""
     if seed == "jericho":
         return
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 1 <= seed <= _HIGHEST_SEED:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 1 <= seed <= HIGHEST_SEED:
         raise ConfigurationError(
-            f"The seed must be a whole number from 1 to {_HIGHEST_SEED}, or 'jericho', not {seed!r}."
+            f"The seed must be a whole number from 1 to {HIGHEST_SEED}, or 'jericho', not {seed!r}."
         )
 
 

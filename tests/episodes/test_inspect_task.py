@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from inspect_ai.log import EvalLog, read_eval_log
 
+from session.seeds import derived_seed
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says
 from tests.fixtures.troubled_server import answer_to
 from zorkgpt import api
@@ -106,8 +107,9 @@ def test_the_command_plays_a_run_an_epoch_and_its_log_links_journals_that_replay
     assert all(form["strict"] and "$ref" not in json.dumps(form) for form in forms)
     assert {"AgentAnswer", "ReadingAgentAnswer"} & {form["name"] for form in forms}
     spent = 0
-    for sample, seeds in zip(log.samples or [], ((7, 8), (9, 10)), strict=True):
+    for sample, first in zip(log.samples or [], (7, derived_seed(7, 2, "epoch")), strict=True):
         run = journal(sample)
+        seeds = (first, derived_seed(first, 2, "episode"))
         assert (run.summary.state, run.manifest.seeds) == ("done", seeds)
         assert run.summary.model == "openai/gpt-4.1-mini (Inspect)"
         assert run.summary.folder.is_relative_to(tmp_path / "inspect")

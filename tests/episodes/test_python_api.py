@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import zorkgpt.api
 from session.errors import ConfigurationError
 from session.events import ModelAnswered, Proposed
+from session.seeds import derived_seed
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
@@ -102,7 +103,7 @@ def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of
     given: dict[str, Any] = {"player": "random", "episodes": 2, "max_turns": 5, "out": "out"}
     rows = zorkgpt.api.ablate(["full", "no-routes"], pairs=1, **given)
     assert [(row["arm"], row["pair"], row["episode"], row["seed"]) for row in rows] == [
-        *(("full", 1, 1, 1), ("full", 1, 2, 2), ("no-routes", 1, 1, 1), ("no-routes", 1, 2, 2))
+        (arm, 1, number, derived_seed(1, number, "episode")) for arm in ("full", "no-routes") for number in (1, 2)
     ]
     for row in rows:
         run = read_run(str(row["run"]))
@@ -112,7 +113,9 @@ def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of
     typed = "ablate --arms full,no-routes --player random --pairs 2 --episodes 2 --max-turns 5 --out out"
     assert "4 runs of 2 episodes, 2 done" in CliRunner().invoke(app, typed.split()).output
     more = zorkgpt.api.ablate("full,no-routes", pairs=2, **given)
-    assert (more[:4], [row["seed"] for row in more[4:]]) == (rows, [3, 4, 3, 4])
+    first = derived_seed(1, 2, "pair")
+    seeds = [first, derived_seed(first, 2, "episode")]
+    assert (more[:4], [row["seed"] for row in more[4:]]) == (rows, seeds * 2)
     with pytest.raises(ConfigurationError, match="out contains another ablation"):
         zorkgpt.api.ablate("full,no-map", pairs=2, **given)
 

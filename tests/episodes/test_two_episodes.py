@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
+from session.seeds import derived_seed
 from tests.fixtures.whole_run import play_run, resume_run
 from tests.unit.managers.memory_parts import learnt
 from zorkgpt.llm.language_model import Prompt, Role
@@ -136,7 +137,7 @@ def play(script: Script, story: Path, folder: Path, way: Way) -> Player:
         "critic": {"mode": "llm"},
     }
     if way == "two runs":
-        for seed in (script.seed, script.seed + 1):
+        for seed in (script.seed, derived_seed(script.seed, 2, "episode")):
             assert play_run(story, model, folder, seed=seed, **options).end == "done"
         return player
     run = play_run(story, model, folder, seed=script.seed, episodes=2, **options)

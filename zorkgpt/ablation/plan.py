@@ -21,6 +21,7 @@ from session.errors import ConfigurationError, StoreError, StoryError, reported_
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration, Sampling
 from session.options import options_of
+from session.seeds import derived_seed
 from session.text import counted
 from session.values import ROLES
 
@@ -150,13 +151,13 @@ class AblationPlan:
         for pair, (story, file) in product(range(1, self.pairs + 1), self.stories.items()):
             below = f"{story}/" if len(self.stories) > 1 else ""
             for arm, configuration in self.arms.items():
-                offset = (pair - 1) * self.episodes
-                game = configuration.game.model_copy(update={"seed": first_seed(configuration) + offset})
+                seed = derived_seed(first_seed(configuration), pair, "pair")
+                game = configuration.game.model_copy(update={"seed": seed})
                 update: dict[str, object] = {"game": game}
                 for name in (f"{role}_sampling" for role in ROLES):
                     sampling: Sampling = getattr(configuration, name)
                     if sampling.seed is not None:
-                        update[name] = sampling.model_copy(update={"seed": sampling.seed + offset})
+                        update[name] = sampling.model_copy(update={"seed": derived_seed(sampling.seed, pair, "pair")})
                 seeded = _playing(configuration.model_copy(update=update), file)
                 folder = f"{below}{arm_folder(arm)}/{pair}"
                 yield Task(story, arm, pair, folder, seeded, self.episodes, self.open_parts)

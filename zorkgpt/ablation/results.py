@@ -247,14 +247,13 @@ def _paragraphs(results: Results) -> Iterator[str]:
             ),
         )
     yield "Runs:"
-    heading = ("story", "arm", "pair", "seeds", "scores at the ends of the episodes", "SHA-256 of the journal")
+    heading = ("story", "arm", "pair", "first seed", "scores at the ends of the episodes", "SHA-256 of the journal")
     yield _markdown(heading, map(_run_row, results.runs))
 
 
 def _run_row(run: RunMeasures) -> Sequence[str]:
-    seeds = f"{run.episodes[0].seed} to {run.episodes[-1].seed}"
     scores = " ".join("-" if each.score is None else str(each.score) for each in run.episodes)
-    return (run.story, run.arm, str(run.pair), seeds, scores, run.journal_sha256)
+    return (run.story, run.arm, str(run.pair), str(run.seed), scores, run.journal_sha256)
 
 
 def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

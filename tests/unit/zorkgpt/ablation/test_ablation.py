@@ -17,6 +17,7 @@ import pytest
 from orchestration.opening import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from session.game_configuration import GameConfiguration
+from session.seeds import derived_seed
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation, RunProcess, order_for, play_locally
 from zorkgpt.ablation.measures import RunMeasures, finished_run
@@ -97,7 +98,7 @@ def test_with_more_pairs_those_that_are_done_are_told_of_and_the_new_ones_alone_
     runs = more.runs()
     assert [(run.arm, run.pair, run.seed) for run in runs] == [
         *first,
-        *(("full", 2, 1 + EPISODES), ("no-memory", 2, 1 + EPISODES)),
+        *((arm, 2, derived_seed(1, 2, "pair")) for arm in ("full", "no-memory")),
     ]
     assert [run.journal_sha256 for run in runs[:2]] == [run.journal_sha256 for run in played.runs()]
 

@@ -14,6 +14,7 @@ from session.errors import ConfigurationError, StoreError
 from session.events import Event, ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from session.options import options_of
+from session.seeds import derived_seed
 from tests.fixtures.command_line import environment, ran
 from tests.fixtures.memory_reader import open_reader
 from zorkgpt.ablation.plan import (
@@ -49,7 +50,8 @@ def test_the_runs_of_a_pair_have_the_same_seeds_and_models_start_from_their_arms
     seeds = [
         (task.folder, task.configuration.game.seed, task.configuration.role("agent").sampling.seed) for task in tasks
     ]
-    assert seeds == [("full/1", 7, 7), ("seeded/1", 7, 100), ("full/2", 10, 10), ("seeded/2", 10, 103)]
+    second, models = derived_seed(7, 2, "pair"), derived_seed(100, 2, "pair")
+    assert seeds == [("full/1", 7, 7), ("seeded/1", 7, 100), ("full/2", second, second), ("seeded/2", second, models)]
 
 
 def test_every_arm_plays_each_story_from_the_same_seeds_in_a_folder_of_its_own(own_story: Path, tmp_path: Path) -> None:
