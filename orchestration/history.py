@@ -97,6 +97,8 @@ def open_resumed_run(
             raise StoreError(
                 f"run {manifest.run_id} has ended; only a run that was interrupted or paused can be resumed"
             )
+        if parts.model is not None and forked_from is None:
+            parts.model.try_out(False)
         checkpoint = _checkpoint_in(folder, lines)
         done = checkpoint.seq or min(1, len(lines))
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
@@ -195,7 +197,7 @@ def open_fork(
     _require_story(manifest, parts)
     recorded = _up_to(lines, branch)
     if parts.model is not None:
-        parts.model.try_out()
+        parts.model.try_out(True)
     begun_with = GameConfiguration.model_validate(manifest.configuration)
     before_model = changed(configuration, {name: attrgetter(name)(begun_with) for name in HANDED_OVER})
     new = manifest.model_copy(

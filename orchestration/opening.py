@@ -51,12 +51,17 @@ if TYPE_CHECKING:  # a run without a model needs neither client nor engine
 
 @contextmanager
 def choose_model(
-    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+    configuration: GameConfiguration,
+    progress: Progress | None = None,
+    stop: Flag | None = None,
+    *,
+    plays: bool = True,
 ) -> Iterator[ChosenModel]:
     """Open the configured models; embedded ones run until the end of the block.
 
     progress: reports the download of a model file
     stop: ends a wait between two attempts, and cancels a request
+    plays: the agent's model is called; otherwise the models learn from another player
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
     from zorkgpt.llm.embedded.embedded_server import (  # noqa: PLC0415
@@ -99,15 +104,15 @@ def choose_model(
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         require_prices(configuration, model.find_names())
         agent = configuration.role("agent")
+        try_out = partial(model.try_out, [role for role in ROLES if plays or role != "agent"])
         if agent.engine == "openai":
-            tried = partial(model.try_out, "agent")
-            yield ChosenModel(model, model.names(), model.servers(), waits=waits, try_out=tried)
+            yield ChosenModel(model, model.names(), model.servers(), waits=waits, try_out=try_out)
         else:
             is_brief = configuration.prompt_budgets.agent <= LONGEST_BRIEF_PROMPT
             why = "prompts for a small model" if is_brief else "full prompts"
             if agent.model is None:
                 why = "no server or key is configured"
-            yield ChosenModel(model, embedded[agent.model].model, EMBEDDED, why, waits)
+            yield ChosenModel(model, embedded[agent.model].model, EMBEDDED, why, waits, try_out)
 
 
 def _require_server(options: RoleOptions) -> None:
@@ -247,7 +252,7 @@ def open_parts(
             parts = replace(parts, review=review)
         model = ChosenModel(NoModel())
         if player != "person-alone":
-            model = stack.enter_context(choose_model(configuration, progress, stop))
+            model = stack.enter_context(choose_model(configuration, progress, stop, plays=player == "model"))
         person = Person(read_command, parts.vocabulary) if read_command and is_person else None
         yield replace(parts, model=model, player=person)
 

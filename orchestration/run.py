@@ -111,7 +111,7 @@ def open_run(
 ) -> Iterator[Run]:
     """Create a run folder and assemble the run; every event goes to the journal, then to ``show``.
 
-    The agent's model is tested before the run begins. If it cannot begin, no folder is left behind, and no episode
+    Each model is tested before the run begins. If it cannot begin, no folder is left behind, and no episode
     number is used.
     """
     workdir = configuration.zork_game_workdir
@@ -127,7 +127,7 @@ def open_run(
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
         if parts.model is not None:
-            parts.model.try_out()
+            parts.model.try_out(True)
         inputs = Inputs(show, journal)
         run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal, asked=asked))
         begin(configuration, parts, manifest, inputs, journal.folder)

@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -27,11 +28,13 @@ from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, Role
 from zorkgpt.llm.embedded.embedded_server import prove_loadable
 from zorkgpt.llm.embedded.model_store import ModelStore
-from zorkgpt.llm.openai.model_server import served_models
+from zorkgpt.llm.openai.faults import RequestFailed
+from zorkgpt.llm.openai.model_server import first_for_chat, is_listed, served_models
 
 OLDEST_PYTHON = (3, 10)
 _NAMES_SHOWN = 5
 _NAME_A_MODEL = "name one with --model or agent_model"
+_NO_LIST = frozenset({HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 _Server = tuple[str | None, SecretStr | None]
 """The base URL and the key of a model server; without a base URL it is the client's default."""
 
@@ -135,19 +138,24 @@ def _served(
     try:
         names = served_models(base_url, api_key, keys)
     except (ConfigurationError, LanguageModelUnavailable) as error:
+        failure = error.__cause__
+        has_no_list = isinstance(failure, RequestFailed) and failure.status in _NO_LIST
+        if has_no_list and None not in models:
+            words = f"{error}; it lists no models, so none is checked"
+            yield Finding("Server", well=False, words=words, needed=False)
+            return
         mend = "start the server, or set the right llm.base_url and llm.api_key"
-        yield Finding("Server", well=False, words=str(error), mend=mend)
+        is_servers = isinstance(error, LanguageModelUnavailable)
+        yield Finding("Server", well=False, words=str(error), mend=mend if is_servers else "")
         return
     yield Finding("Server", well=True, words=f"{base_url or 'the default one'} answers")
     for model, roles in models.items():
         if model is None:
-            words, is_listed, mend = next(iter(names), "the server lists none"), bool(names), _NAME_A_MODEL
-        else:  # the server may list names with a vendor before them or a tag behind
-            is_listed = any(
-                name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names
-            )
-            words, mend = model, f"name one that the server lists: {', '.join(names[:_NAMES_SHOWN])}"
-        yield Finding("Model", is_listed, f"{words} for {', '.join(roles)}", mend)
+            words, well, mend = first_for_chat(names) or "the server lists none", bool(names), _NAME_A_MODEL
+        else:
+            well, mend = is_listed(model, names), f"name one that the server lists: {', '.join(names[:_NAMES_SHOWN])}"
+            words = model
+        yield Finding("Model", well, f"{words} for {', '.join(roles)}", mend)
 
 
 def _embedded(models: Mapping[str | None, Sequence[Role]], store: ModelStore) -> Iterator[Finding]:

@@ -144,7 +144,7 @@ class InspectModel:
 
         def request(_deadline: float) -> Completion[Answer]:
             is_plain = not exchange.repair and not dialect.schema_in_prompt
-            messages = _MESSAGES.validate_python(exchange.messages(schema_in_prompt=dialect.schema_in_prompt))
+            messages = _MESSAGES.validate_python(exchange.messages(dialect))
             fields = exchange.sampling.model_dump(include={*model.GenerateConfig.model_fields})
             config = model.GenerateConfig.model_validate({**fields, "response_schema": form})
             exchange.requests += 1

@@ -409,7 +409,9 @@ def _parts(configuration: GameConfiguration, agent: Agent | None, opened: Sequen
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
         loop = stack.enter_context(closing(asyncio.new_event_loop()))
-        learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
+        learning = None
+        if configuration.agent_model is not None:
+            learning = stack.enter_context(choose_model(configuration, plays=False))
 
         def choose(context: TurnContext) -> str | Action | Remember:
             chosen = agent(Situation(context, opened[-1]))

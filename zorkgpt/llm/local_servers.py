@@ -33,9 +33,12 @@ def unused_server(configuration: GameConfiguration, addresses: Mapping[str, str]
         url = urlsplit(address)
         with suppress(OSError, LanguageModelUnavailable):
             socket.create_connection((url.hostname or "", url.port or 0), CONNECT_SECONDS).close()
-            from zorkgpt.llm.openai.model_server import served_models  # noqa: PLC0415 - slow, and rarely needed
+            from zorkgpt.llm.openai.model_server import (  # noqa: PLC0415 - slow, and rarely needed
+                first_for_chat,
+                served_models,
+            )
 
-            for model in served_models(address, None, seconds=LISTING_SECONDS):
+            if model := first_for_chat(served_models(address, None, seconds=LISTING_SECONDS)):
                 shown = cut_at(one_line(model), _LONGEST_NAME)
                 command = f"{program()} run --base-url {address}"
                 return f"A server at the usual address of {name} has {shown}: {command} plays with it."

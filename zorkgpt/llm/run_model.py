@@ -41,7 +41,8 @@ class ChosenModel:
 
     name, server: of the models, "" for none; the server is a URL, ``EMBEDDED``, or what calls the models
     reason: for the choice, in words; "" if the user made it
-    try_out: checks that the agent's model can be used; raises ``LanguageModelUnavailable``
+    try_out: checks that each model can be used, and waits for the agent's if it is down and the argument is true;
+        raises ``LanguageModelUnavailable``
     """
 
     model: LanguageModel
@@ -49,7 +50,7 @@ class ChosenModel:
     server: str = ""
     reason: str = ""
     waits: Waits = field(default_factory=Waits)
-    try_out: Callable[[], None] = lambda: None
+    try_out: Callable[[bool], None] = lambda _waits: None
 
 
 @dataclass(frozen=True, slots=True)

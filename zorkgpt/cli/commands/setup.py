@@ -132,7 +132,8 @@ def doctor(
     overrides = {"game.file": game, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
     fit = True
     for finding in examine(common_options.resolve(overrides), Path.cwd(), ModelStore()):
-        mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
+        mark = "✓" if finding.well else "✗"
+        mend = f": {finding.mend}" if finding.mend and not finding.well else ""
         print_folded(f"{mark} {finding.subject:<11} {finding.words}{mend}", indent=14)
         fit = fit and (finding.well or not finding.needed)
     if not fit:

@@ -22,6 +22,7 @@ from session.errors import LanguageModelUnavailable
 from session.model_files import chosen_file, hub_folder, model_folder, repository_and_file
 from session.text import one_line
 from zorkgpt.llm.embedded.model_store import Progress, claimed
+from zorkgpt.llm.environment import certificates, require_usable_proxies
 
 _BLOCK = 1 << 20
 
@@ -32,10 +33,12 @@ def pull(model: str, report: Progress) -> Path:
     A file gets its name when it is whole and has the SHA-256 that the hub lists. A download that breaks off continues
     at the next call.
 
-    Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` for a wrong name or a file
-    that cannot be stored.
+    Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` for a wrong name, a file that
+    cannot be stored, or an unusable proxy.
     """
     repository, _ = repository_and_file(model)
+    require_usable_proxies()
+    certificates()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it would report each attempt in several lines
     with claimed(model_folder(), report):
         try:

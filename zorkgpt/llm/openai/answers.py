@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated
 
 from pydantic import AliasChoices, AliasPath, BaseModel, Field, JsonValue, ValidationError, WrapValidator
+from pydantic_core import from_json
 
 from session.errors import ResponseInvalid, problems_in
 from zorkgpt.llm.language_model import AS_WRITTEN, Answer, TokenUsage
-from zorkgpt.llm.openai.faults import ReplyUnreadable, RequestFailed, is_transient, server_message
+from zorkgpt.llm.openai.faults import ReplyUnreadable, failure_in, has_content, require_no_web_page, server_message
 from zorkgpt.llm.openai.loose_json import loose_objects, without_strings
 
 _MOST_TOKENS = 10**9  # in any request
@@ -20,11 +23,19 @@ _MOST_BYTES = 8
 """The most bytes on the wire for one character of an answer, with JSON escapes and syntax."""
 _FIELDS = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """Field names of an event. A comment has an empty name; ``error`` is an extension of llama.cpp."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a carriage return at the end may be the half of a pair
+_KEEP_ALIVE = re.compile(rb"ping|(?:keep|still)[-_ ]?alive|heart[-_ ]?beat", re.IGNORECASE)
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Reasons in which an answer ends at a token limit."""
+_REASONING = ("reasoning_content", "reasoning", "thinking", "thoughts", "thinking_blocks", "reasoning_details")
+_MOST_NESTED = 8
 _MOST_TRIED = 100
 """The most objects of one answer that are validated, last ones first, and the most braces from the beginning and from
 the end that are tried as starts of objects. The time for each try may grow with the length of the text."""
 _MOST_PROBLEMS = 100
 _FENCE = "```"
+_NO_STREAM = "the server's response is not an event stream"
 _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may start an object."""
 _MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
@@ -49,29 +60,33 @@ def _or_missing(value: object, validate: Callable[[object], object]) -> object:
         return None
 
 
-def _in_message(name: str) -> AliasChoices:
-    return AliasChoices(AliasPath("choices", 0, "delta", name), AliasPath("choices", 0, "message", name))
-
-
 _Count = Annotated[Annotated[int, Field(ge=0, le=_MOST_TOKENS)] | None, WrapValidator(_or_missing)]
 """A number of tokens; an impossible one counts as missing and does not make the answer fail."""
+_Name = Annotated[str | None, WrapValidator(_or_missing)]
+_Fields = Annotated[dict[str, JsonValue] | None, WrapValidator(_or_missing)]
+
+
+def _in_usage(*names: str) -> AliasChoices:
+    return AliasChoices(*(AliasPath("usage", name) for name in names))
 
 
 class _ChatChunk(BaseModel):
     """One event of a streamed completion, or a whole completion, of which only the first choice is read.
 
+    A field of an unexpected shape counts as missing.
+
     prompt_n, predicted_n, cache_n: llama.cpp's own token counts, sent even without ``usage``
     """
 
-    model: str | None = None
+    model: _Name = None
     error: JsonValue = None
-    content: str | None = Field(None, validation_alias=_in_message("content"))
-    refusal: str | None = Field(None, validation_alias=_in_message("refusal"))
-    reasoning: str | None = Field(None, validation_alias=_in_message("reasoning"))
-    reasoning_content: str | None = Field(None, validation_alias=_in_message("reasoning_content"))
-    finish_reason: str | None = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
-    prompt_tokens: _Count = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
-    completion_tokens: _Count = Field(None, validation_alias=AliasPath("usage", "completion_tokens"))
+    choice: _Fields = Field(None, validation_alias=AliasPath("choices", 0))
+    message: _Fields = Field(
+        None, validation_alias=AliasChoices(AliasPath("choices", 0, "delta"), AliasPath("choices", 0, "message"))
+    )
+    finish_reason: _Name = Field(None, validation_alias=AliasPath("choices", 0, "finish_reason"))
+    prompt_tokens: _Count = Field(None, validation_alias=_in_usage("prompt_tokens", "input_tokens"))
+    completion_tokens: _Count = Field(None, validation_alias=_in_usage("completion_tokens", "output_tokens"))
     cached_tokens: _Count = Field(None, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens"))
     prompt_n: _Count = Field(None, validation_alias=AliasPath("timings", "prompt_n"))
     predicted_n: _Count = Field(None, validation_alias=AliasPath("timings", "predicted_n"))
@@ -86,12 +101,50 @@ class _ChatChunk(BaseModel):
             return TokenUsage(cached + (self.prompt_n or 0), self.predicted_n or 0, cached)
         return None
 
+    def texts(self) -> tuple[str, str]:
+        """Return the answer and the reasoning in this event."""
+        choice, message = self.choice or {}, self.message or {}
+        text, thoughts = _texts(message.get("content") or choice.get("text"))
+        refusal = "".join(_texts(message.get("refusal")))
+        own = next(filter(None, ("".join(_texts(message.get(name))) for name in _REASONING)), "")
+        return text + refusal, own or thoughts
+
+    def tool_calls(self) -> Iterator[tuple[object, str]]:
+        """Yield the index and the arguments of each tool call, in JSON or a piece of it."""
+        message = self.message or {}
+        calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+        for position, call in enumerate(calls if isinstance(calls, list) else [calls]):
+            function = call.get("function") if isinstance(call, dict) else None
+            arguments = function.get("arguments") if isinstance(function, dict) else None
+            if isinstance(call, dict) and arguments is not None:
+                written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+                yield str(call.get("index", position)), written
+
+
+def _texts(content: JsonValue, depth: int = _MOST_NESTED) -> tuple[str, str]:
+    """Return the text and the reasoning in a content: a string, a list of parts, or the answer as an object."""
+    if isinstance(content, str):
+        return content, ""
+    if isinstance(content, list) and depth:
+        found = [_texts(part, depth - 1) for part in content]
+        return "".join(text for text, _ in found), "".join(thoughts for _, thoughts in found)
+    if not isinstance(content, dict) or not depth:
+        return "", ""
+    kind = content.get("type")
+    if not isinstance(kind, str) and "text" not in content:
+        return json.dumps(content), ""
+    names = ("text", "thinking", "reasoning", "refusal", "summary", "content")
+    text = "".join(_texts(next((content[name] for name in names if content.get(name)), None), depth - 1))
+    is_thought = bool(content.get("thought")) or re.search("think|reason", str(kind)) is not None
+    return ("", text) if is_thought else (text, "")
+
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """The result of one request.
 
-    text: the model's text, unchanged; a refusal counts as text
+    text: the model's text, unchanged; a refusal counts as text, and so do the arguments of the only tool call of a
+        reply without other text
     reasoning: the server's own field; tags in ``text`` are not read
     cut: the server stopped the answer at a token limit
     usage: zeros if the server does not count tokens
@@ -104,8 +157,8 @@ class ChatReply:
     cut: bool
 
 
-def read_reply(received: Iterable[bytes], longest: int, model: str, *, is_stream: bool) -> ChatReply:
-    """Return the reply in the bytes of a response: server-sent events, or one chat completion.
+def read_reply(received: Iterable[bytes], longest: int, model: str) -> ChatReply:
+    """Return the reply in the bytes of a response: server-sent events or one chat completion, whatever its label is.
 
     longest: the most characters that the reply may have, reasoning included
     model: its name, if the server does not give one
@@ -115,63 +168,123 @@ def read_reply(received: Iterable[bytes], longest: int, model: str, *, is_stream
     """
     text: list[str] = []
     reasoning: list[str] = []
+    calls: dict[object, str] = {}
     usage, finish_reason, length = TokenUsage(), "", 0
-    for payload in _events(received, longest) if is_stream else [_whole(received, longest)]:
+    for value in _values(received, longest):
         try:
-            chunk = _ChatChunk.model_validate_json(payload)
+            chunk = _ChatChunk.model_validate(value)
         except ValidationError as error:
             raise ReplyUnreadable("the server's response is not a chat completion") from error
-        if chunk.error is not None:
-            code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
-            status = code if isinstance(code, int) else None
-            message = f"within the answer: {server_message(chunk.error) or 'an error without a message'}"
-            raise RequestFailed(message, status=status, transient=status is None or is_transient(status))
-        text.append((chunk.content or "") + (chunk.refusal or ""))
-        reasoning.append(chunk.reasoning_content or chunk.reasoning or "")
-        length += len(text[-1]) + len(reasoning[-1])
+        problem = chunk.error if has_content(chunk.error) else (chunk.choice or {}).get("error")
+        if has_content(problem) or not (chunk.choice or not server_message(value)):
+            raise failure_in(value if problem is chunk.error or not chunk.choice else problem)
+        for index, written in chunk.tool_calls():
+            calls[index] = calls.get(index, "") + written
+            length += len(written)
+        for kept, piece in zip((text, reasoning), chunk.texts(), strict=True):
+            kept.append(piece)
+            length += len(piece)
         if length > longest:
             raise _too_long(longest)
         model = chunk.model or model
         usage = chunk.usage() or usage
         finish_reason = chunk.finish_reason or finish_reason
-    return ChatReply("".join(text), "".join(reasoning).strip(), model, usage, cut=finish_reason == "length")
+    whole = "".join(text)
+    if not whole.strip() and len(calls) == 1:
+        (whole,) = calls.values()
+    return ChatReply(whole, "".join(reasoning).strip(), model, usage, cut=finish_reason.lower() in _CUT)
 
 
-def _events(received: Iterable[bytes], longest: int) -> Iterator[bytes]:
-    """Yield the payload of each server-sent event, up to ``[DONE]``.
+def _values(received: Iterable[bytes], longest: int) -> Iterator[JsonValue]:
+    """Yield each JSON value of a response; its first byte shows whether it is an event stream."""
+    pieces, start = iter(received), b""
+    for piece in pieces:
+        start += piece
+        if len(start.strip()) >= len(_BYTE_ORDER_MARK):
+            break
+        if len(start) > _MOST_BYTES * longest:
+            raise _too_long(longest)
+    start = start.removeprefix(_BYTE_ORDER_MARK)
+    require_no_web_page(start)
+    body = chain([start], pieces)
+    if not start.lstrip().startswith((b"{", b"[")):
+        yield from _events(body, longest)
+        return
+    whole = bytearray()
+    for piece in body:
+        whole += piece
+        if len(whole) > _MOST_BYTES * longest:
+            raise _too_long(longest)
+    yield from _read_values([bytes(whole)])
 
-    Comments, which keep a connection alive, are left out (WHATWG HTML §9.2.6). A line that must contain more than
-    ``longest`` characters is not read to its end. The decoder of the ``openai`` package has no such limit, and returns
-    no event at all for a response that is not a stream.
+
+def _events(received: Iterable[bytes], longest: int) -> Iterator[JsonValue]:
+    """Yield the JSON values of all server-sent events, up to ``[DONE]`` (WHATWG HTML §9.2.6).
+
+    An event that must contain more than ``longest`` characters is not read to its end. The decoders of ``httpx2`` and
+    of the ``openai`` package drop llama.cpp's errors and an event without a blank line after it, and return no event
+    at all for a response that is not a stream.
     """
-    for line in _lines(received, longest):
-        field_name, _, value = line.rstrip(b"\r").partition(b":")
-        if field_name not in _FIELDS:
-            raise ReplyUnreadable("the server's response is not an event stream")
-        payload = value.strip() if field_name in {b"data", b"error"} else b""
-        if payload == b"[DONE]":
-            return
-        if payload:
-            yield payload
+    data: list[bytes] = []
+    name, size = b"", 0
+    is_stream: bool | None = None
+    for line in chain(_lines(received, longest), [b""]):
+        if not line:
+            yield from _dispatched(name, data)
+            if data and _is_done(data[-1]):
+                return
+            data, name, size = [], b"", 0
+            continue
+        field_name, _, value = line.partition(b":")
+        is_stream = is_stream or field_name in _FIELDS
+        size += len(line) if field_name else 0
+        if size > _MOST_BYTES * longest:
+            raise _too_long(longest) if is_stream else ReplyUnreadable(_NO_STREAM)
+        if field_name in {b"data", b"error"}:
+            data.append(value.removeprefix(b" "))
+        if field_name in {b"event", b"error"}:
+            name = value.strip().lower() if field_name == b"event" else field_name
+    if is_stream is False:
+        raise ReplyUnreadable(_NO_STREAM)
+
+
+def _dispatched(name: bytes, data: list[bytes]) -> Iterator[JsonValue]:
+    if name == b"error" and data:
+        written = b"\n".join(data)
+        try:
+            yield {"error": from_json(written)}
+        except ValueError:
+            yield {"error": written.decode("utf-8", "replace").strip()}
+    elif not _KEEP_ALIVE.fullmatch(name):
+        yield from _read_values(data)
 
 
 def _lines(received: Iterable[bytes], longest: int) -> Iterator[bytes]:
     pending = b""
     for chunk in received:
-        *lines, pending = (pending + chunk).split(b"\n")
+        *lines, pending = _LINE_END.split(pending + chunk)
         yield from lines
         if len(pending) > _MOST_BYTES * longest:
             raise _too_long(longest)
-    yield pending
+    yield from pending.splitlines()
 
 
-def _whole(received: Iterable[bytes], longest: int) -> bytes:
-    whole = bytearray()
-    for chunk in received:
-        whole += chunk
-        if len(whole) > _MOST_BYTES * longest:
-            raise _too_long(longest)
-    return bytes(whole)
+def _is_done(data: bytes) -> bool:
+    return data.strip(b' \t"[]').lower() == b"done"
+
+
+def _read_values(data: list[bytes]) -> Iterator[JsonValue]:
+    """Yield the JSON values in the lines of an event: one, or one a line if the server leaves out blank lines."""
+    if data and _is_done(data[-1]):
+        data = data[:-1]
+    whole = b"\n".join(data)
+    for pieces in ([whole], whole.splitlines()):
+        with suppress(ValueError):
+            values = [from_json(piece) for piece in pieces if piece.strip()]
+            for value in values:
+                yield from value if isinstance(value, list) else [value]
+            return
+    raise ReplyUnreadable("the server's response is not a chat completion")
 
 
 def _too_long(longest: int) -> ResponseInvalid:

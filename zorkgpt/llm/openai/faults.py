@@ -6,18 +6,20 @@ LanguageModelUnavailable
   ServerRefuses     the user can fix it (key, model, URL); also a ConfigurationError
 ResponseInvalid
   ReplyUnreadable   the response has no format that a model server uses
+  SampleFailed      the server reports that the model's answer does not fit; another one may
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
+from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 
 if TYPE_CHECKING:
     import openai
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
 _TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 _SERVERS_OWN = 500
 _MOST_NESTED = 8
+_MESSAGES = ("error", "message", "detail", "msg", "errors", "error_message", "error_msg", "base_resp", "status_msg")
+_CODES = ("code", "status_code", "status", "http_code")
+_FAILED_SAMPLE = re.compile(
+    r"json_validate_failed|failed_generation|tool_use_failed|output_parse_failed"
+    r"|failed to (?:validate|generate) json\b(?! schema)|model (?:generated|produced|returned|output) (?:an? )?invalid"
+    r"|(?:generated|model output|model's output)\b.* (?:is not valid|is invalid|does not match|did not match)",
+    re.IGNORECASE,
+)
+BASE_URL_MEND = "base URLs usually end in /v1"
 _LONGEST = 100_000  # characters; far fewer are shown
 
 
@@ -34,6 +45,10 @@ class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
 
 class ReplyUnreadable(ResponseInvalid):
     """The response is not a chat completion, or not a list of models."""
+
+
+class SampleFailed(ResponseInvalid):
+    """The server did not return the model's answer because it does not fit its schema; another sample may."""
 
 
 class RequestFailed(LanguageModelUnavailable):
@@ -77,9 +92,36 @@ def from_status(error: openai.APIStatusError) -> RequestFailed:
     )
 
 
+def failure_in(body: object) -> LanguageModelError:
+    """Return the failure for an error that a server sends within an answer."""
+    message = f"within the answer: {server_message(body) or 'an error without a message'}"
+    status = _status_in(body)
+    # LM Studio answers so, with status 200, under a wrong base URL.
+    may_pass = is_transient(status) if status else "unexpected endpoint" not in message.lower()
+    return failed_sample(body, message) or RequestFailed(message, status=status, transient=may_pass)
+
+
+def failed_sample(body: object, message: str) -> SampleFailed | None:
+    """Return the failure if an error is about what the model wrote, not about the request."""
+    return SampleFailed(message) if _FAILED_SAMPLE.search(str(body)[:_LONGEST]) else None
+
+
+def require_no_web_page(body: bytes) -> None:
+    """Raise ``RequestFailed`` if a response begins like a web page. Labels are wrong too often to decide that."""
+    if body.lstrip().startswith(b"<"):
+        raise RequestFailed(f"the response is a web page, not a model's answer; {BASE_URL_MEND}", transient=False)
+
+
 def is_transient(status: int) -> bool:
     """Return whether the same request may get another status later."""
     return (status >= _SERVERS_OWN and status != HTTPStatus.NOT_IMPLEMENTED) or status in _TRANSIENT
+
+
+def has_content(error: object, depth: int = _MOST_NESTED) -> bool:
+    """Return whether an error has any value; some servers add an empty one to each answer."""
+    if depth and isinstance(error, Mapping | list):
+        return any(has_content(each, depth - 1) for each in (error.values() if isinstance(error, Mapping) else error))
+    return bool(error)
 
 
 def server_message(body: object, depth: int = _MOST_NESTED) -> str:
@@ -95,9 +137,19 @@ def server_message(body: object, depth: int = _MOST_NESTED) -> str:
     elif depth and isinstance(body, Mapping):
         location = body.get("loc")
         place = ".".join(map(str, location)) + ": " if isinstance(location, list) else ""
-        found = (body[key] for key in ("error", "message", "detail", "msg") if body.get(key))
-        text = place + server_message(next(found, ""), depth - 1)
+        found = (server_message(body[key], depth - 1) for key in _MESSAGES if body.get(key))
+        text = place + next(filter(None, found), "")
     return " ".join(text[:_LONGEST].split())
+
+
+def _status_in(body: object, depth: int = _MOST_NESTED) -> int | None:
+    """Return the HTTP status in an error's body, a number or its digits, if there is one."""
+    if not depth or not isinstance(body, Mapping):
+        return None
+    for code in (body.get(key) for key in _CODES):
+        if re.fullmatch("[45][0-9][0-9]", str(code)):
+            return int(str(code))
+    return next(filter(None, (_status_in(body.get(key), depth - 1) for key in _MESSAGES)), None)
 
 
 def _seconds(retry_after: str | None) -> float | None:

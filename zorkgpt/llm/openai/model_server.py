@@ -6,7 +6,7 @@ import re
 import time
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -20,18 +20,30 @@ from weakref import WeakSet
 
 import httpx2
 import openai
-from pydantic import BaseModel, JsonValue, SecretStr
+from pydantic import JsonValue, SecretStr
+from pydantic_core import from_json
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
 from session.resolved_configuration import is_loopback
+from zorkgpt.llm.environment import certificates, connection_mend, require_usable_proxies
 from zorkgpt.llm.openai.answers import ChatReply, read_reply
-from zorkgpt.llm.openai.faults import AnswerCutOff, ReplyUnreadable, RequestFailed, ServerRefuses, from_status
+from zorkgpt.llm.openai.faults import (
+    BASE_URL_MEND,
+    AnswerCutOff,
+    ReplyUnreadable,
+    RequestFailed,
+    ServerRefuses,
+    failed_sample,
+    failure_in,
+    from_status,
+    require_no_web_page,
+    server_message,
+)
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
-BASE_URL_MEND = "base URLs usually end in /v1"
 _NO_KEY = "none"  # the client requires a key, and would otherwise send another server's from the environment
 _CONNECT_SECONDS = 10.0
 _LISTING_SECONDS = 10.0
@@ -47,12 +59,17 @@ _SHORTEST_UNIQUE = 8
 _Result = TypeVar("_Result")
 
 
-class _Model(BaseModel):
-    id: str
+_NOT_FOR_CHAT = re.compile(r"embed|rerank|whisper|moderation", re.IGNORECASE)
 
 
-class _ModelList(BaseModel):
-    data: list[_Model]
+def first_for_chat(names: Sequence[str]) -> str | None:
+    """Return the first of a server's models, without those that are named as models for another purpose, if any."""
+    return min(names, key=lambda name: _NOT_FOR_CHAT.search(name) is not None, default=None)
+
+
+def is_listed(model: str, names: Iterable[str]) -> bool:
+    """Return whether a server lists the model, perhaps with a vendor before its name or a tag behind it."""
+    return any(name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names)
 
 
 class ModelServer:
@@ -87,8 +104,12 @@ class ModelServer:
         self._stop = stop or Flag()
         self._worker: Thread | None = None
         self._sockets: WeakSet[socket] = WeakSet()
+        self._scheme, self._is_local = url.scheme, is_loopback(url.hostname)
+        if not self._is_local:
+            require_usable_proxies()
         connections = openai.DefaultHttpxClient(
-            trust_env=not is_loopback(url.hostname),
+            trust_env=not self._is_local,
+            verify=certificates() if url.scheme == "https" or not self._is_local else True,
             headers={"Accept-Encoding": "identity"},
             event_hooks={"request": [self._watch], "response": [_stay_with_host, _bound_body]},
         )
@@ -96,16 +117,22 @@ class ModelServer:
             base_url=url.geturl(), api_key=api_key or _NO_KEY, max_retries=0, http_client=connections
         )
 
+    def address_mend(self) -> str:
+        """Return what is unusual about the base URL, "" if nothing is."""
+        base, endpoint, _ = self.address.partition("/chat/completions")
+        if endpoint:
+            return f"the base URL ends before {endpoint}: {base}"
+        return "" if re.search(r"/v\d\w*(?:/|$)", self.address) else BASE_URL_MEND
+
     def model_names(self, seconds: float = _LISTING_SECONDS) -> list[str]:
         """Return the models that the server lists, in its order. Raises ``LanguageModelError``, also after the time."""
 
-        def request() -> list[_Model]:
+        def request() -> list[str]:
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds})
-            _content_type(listed.headers)
-            return _ModelList.model_validate_json(listed.content).data
+            return _listed_names(listed.content)
 
-        models = self._within(self._clock() + seconds, request, "list of models")
-        return [self._secrets.hidden_in_name(model.id) for model in models]
+        names = self._within(self._clock() + seconds, request, "list of models")
+        return [self._secrets.hidden_in_name(name) for name in names]
 
     def ask(
         self,
@@ -135,8 +162,7 @@ class ModelServer:
         def request() -> ChatReply:
             body = dict(fields)
             with chat.create(model=model, messages=messages, extra_body=body, timeout=timeout) as response:
-                is_stream = streams and "json" not in _content_type(response.headers)
-                return read_reply(response.iter_bytes(), longest, model, is_stream=is_stream)
+                return read_reply(response.iter_bytes(), longest, model)
 
         reply = self._within(deadline, request, "chat completion")
         hidden, name = self._secrets.hidden, self._secrets.hidden_in_name(reply.model)
@@ -159,7 +185,7 @@ class ModelServer:
             try:
                 future.set_result(request())
             except (LanguageModelError, openai.OpenAIError, httpx2.RequestError, ValueError) as error:
-                failure = _translated(error, expected)
+                failure = self._translated(error, expected)
                 failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
                 failure.__cause__ = None
                 future.set_exception(failure)
@@ -183,6 +209,33 @@ class ModelServer:
                     with suppress(OSError):  # closed already
                         each.shutdown(SHUT_RDWR)
         return future.result(timeout=0)
+
+    def _translated(self, error: Exception, expected: str) -> LanguageModelError:
+        """Return the client's error during a request for ``expected`` as one of ours."""
+        cause = error.__cause__ or error
+        failure: LanguageModelError
+        match error:
+            case LanguageModelError():
+                failure = error
+            case openai.APIStatusError():
+                failure = from_status(error)
+                failure = failed_sample(error.body, str(failure)) or failure
+            case openai.APITimeoutError() | httpx2.TimeoutException():
+                has_connected = not isinstance(cause, httpx2.ConnectTimeout)
+                failure = RequestFailed("the server stopped sending" if has_connected else "the connection timed out")
+            case openai.APIConnectionError() if isinstance(cause, LanguageModelError):
+                failure = cause
+            case openai.APIConnectionError():
+                is_trusted = "CERTIFICATE_VERIFY_FAILED" not in str(cause)
+                mend = ""
+                if isinstance(cause, httpx2.ConnectError | httpx2.ProxyError):
+                    mend = connection_mend("" if self._is_local else self._scheme, str(cause))
+                failure = RequestFailed(f"no connection ({cause}){mend}", transient=is_trusted)
+            case httpx2.RequestError():
+                failure = AnswerCutOff(f"the connection broke within the answer ({error})")
+            case _:
+                failure = ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}")
+        return failure
 
     def _watch(self, request: httpx2.Request) -> None:
         """Note each new connection for a request. It is closed if the thread of the request was given up."""
@@ -289,36 +342,21 @@ def _bound_body(response: httpx2.Response) -> None:
     response.stream = _Body(response.stream, most, is_compressed=encoding != "identity")
 
 
-def _content_type(headers: Mapping[str, str]) -> str:
-    """Return the content type of a response. Raises ``RequestFailed`` for that of a web page."""
-    kind = headers.get("content-type", "")
-    if "html" in kind:
-        raise RequestFailed(f"the response is a web page, not a model's answer; {BASE_URL_MEND}", transient=False)
-    return kind
+def _listed_names(body: bytes) -> list[str]:
+    """Return the names in a list of models: an object with a list, or the list alone. Entries without one are left out.
 
-
-def _translated(error: Exception, expected: str) -> LanguageModelError:
-    """Return the client's error during a request for ``expected`` as one of ours."""
-    cause = error.__cause__ or error
-    failure: LanguageModelError
-    match error:
-        case LanguageModelError():
-            failure = error
-        case openai.APIStatusError():
-            failure = from_status(error)
-        case openai.APITimeoutError() | httpx2.TimeoutException():
-            has_connected = not isinstance(cause, httpx2.ConnectTimeout)
-            failure = RequestFailed("the server stopped sending" if has_connected else "the connection timed out")
-        case openai.APIConnectionError() if isinstance(cause, LanguageModelError):
-            failure = cause
-        case openai.APIConnectionError():
-            hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
-            failure = RequestFailed(f"no connection ({cause}){hint}")
-        case httpx2.RequestError():
-            failure = AnswerCutOff(f"the connection broke within the answer ({error})")
-        case _:
-            failure = ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}")
-    return failure
+    Raises ``RequestFailed``, ``ReplyUnreadable``, or ``ValueError`` if it is not JSON.
+    """
+    require_no_web_page(body)
+    models = from_json(body.removeprefix(b"\xef\xbb\xbf"))
+    if isinstance(models, dict):
+        if "data" not in models and server_message(models):
+            raise failure_in(models)
+        models = (models["data"] or []) if "data" in models else models.get("models") or None
+    if not isinstance(models, list):
+        raise ReplyUnreadable("the server's response cannot be read: it is not a list of models")
+    names = [model.get("id") if isinstance(model, dict) else model for model in models]
+    return [name for name in names if isinstance(name, str) and name.strip()]
 
 
 class Secrets:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
@@ -20,7 +21,7 @@ from session.game_configuration import LanguageModelOptions, RoleOptions
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
-from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed, ServerRefuses
+from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
 from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, ServedModel
 
@@ -95,21 +96,29 @@ class OpenAIModel:
                 raise _explained(error, role, model) from error.__cause__
         return names
 
-    def try_out(self, role: Role) -> None:
-        """Make sure that the model that plays ``role`` can be used; wait for one that is down, as for an answer.
+    def try_out(self, roles: Iterable[Role], waits: bool) -> None:
+        """Make sure that each distinct model of the roles can be used, with one short request to its server.
 
-        A model of another role is tested once if options add fields to its requests, and need not be up.
-        Raises ``LanguageModelUnavailable`` as ``complete`` does.
+        waits: the agent's model is waited for if it is down, as for an answer; no other one needs to be up
+
+        An embedded model is not tried. Raises ``LanguageModelUnavailable`` as ``complete`` does.
         """
-        self._retry(role, partial(self._models[role].try_out, self._settings[role]))
-        for other, settings in self._settings.items():
-            if other != role and settings.asked_for:
-                try:
-                    self._models[other].try_out(settings, self._clock() + settings.limits.timeout)
-                except ServerRefuses as error:
-                    raise _explained(error, other, self._models[other]) from error.__cause__
-                except RequestFailed as failure:
-                    _LOG.info("%s: %s", self._models[other].label, failure)
+        tried = set()
+        for role in roles:
+            model, settings = self._models[role], self._settings[role]
+            fields = json.dumps([settings.extra_body[name] for name in settings.asked_for])
+            if settings.engine == "embedded" or (model, fields) in tried:
+                continue
+            tried.add((model, fields))
+            if role == "agent" and waits:
+                self._retry(role, partial(model.try_out, settings))
+                continue
+            try:
+                model.try_out(settings, self._clock() + settings.limits.timeout)
+            except LanguageModelError as error:
+                if not (isinstance(error, RequestFailed) and error.transient):
+                    raise _explained(error, role, model) from error.__cause__
+                _LOG.warning("%s: %s: %s; it is tried again when it is needed", role, model.label, error)
 
     def names(self) -> str:
         """Return the distinct models in the order of the roles, separated by commas, without a request."""

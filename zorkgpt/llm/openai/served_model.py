@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain, pairwise
@@ -19,13 +20,14 @@ from session.game_configuration import RoleOptions, Sampling
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import AnswerIncomplete, ChatReply, SchemaIgnored, joined, read_answer, split_reasoning
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
-from zorkgpt.llm.openai.model_server import BASE_URL_MEND, ModelServer
+from zorkgpt.llm.openai.model_server import ModelServer, first_for_chat, is_listed
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionContentPartTextParam, ChatCompletionMessageParam
 
 _LOG = logging.getLogger(__name__)
 TRIAL: Final[list[ChatCompletionMessageParam]] = [{"role": "user", "content": "Reply with OK."}]
+_NO_LIST = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 _TRIAL_LENGTH = 1000  # characters of the reply that are read: enough for an error
 _NAMES_SHOWN = 8
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
@@ -35,16 +37,26 @@ _KEPT = 20_000  # characters of an answer that cannot be used
 _SURROGATE = re.compile("[\ud800-\udfff]")
 REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of a server that does not understand the form of a request."""
+_OTHER_REFUSALS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.INTERNAL_SERVER_ERROR})
+"""Statuses of servers that do not understand it if they also have the words for it."""
 _SAMPLING = frozenset(Sampling.model_fields)  # a role's own sampling may hold more, which is not for servers
 _SIGNS_OF_NO_SCHEMA = 2
 CACHE_MARKS = "cache_control"
 _CACHED: Final = {"type": "ephemeral"}
+SYSTEM_ROLE = "the system role"
 _HINTS = {
+    SYSTEM_ROLE: re.compile(r"\broles?\b|\b(?:system|developer)[ _]?(?:message|prompt|instruction)s?\b", re.IGNORECASE),
     # The stream first: an answer that is held to its schema is worth more than one that streams.
     "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
     "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
     CACHE_MARKS: re.compile(r"\bmessages\b|\bcontent\b.*\b(?:string|str|list|array|sequence|type)\b", re.IGNORECASE),
 }
+_UNSUPPORTED = re.compile(
+    r"\bunsupported\b|\bun(?:known|recogni[sz]ed)\b|\bextra inputs\b"
+    r"|(?:\bnot|n't|\bno|\bonly)\b.*\b(?:support|allow|permit|accept|recogni[sz]e|enable)",
+    re.IGNORECASE,
+)
+"""A refusal of a field or role with a status that usually has other reasons."""
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
 _ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
 _CONSTRAINTS = frozenset(
@@ -97,10 +109,9 @@ class Dialect:
         self._words_helped += needed_words and not is_plain
         self.schema_in_prompt |= not self._is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
 
-    @property
-    def takes_cache_marks(self) -> bool:
-        """Whether the server has not refused to have parts of a prompt marked for its cache."""
-        return CACHE_MARKS not in self._refused
+    def takes(self, name: str) -> bool:
+        """Return whether the server has not refused this part of a request, such as the marks for its cache."""
+        return name not in self._refused
 
     def learn(self, name: str) -> None:
         """Leave out or reword a field that the server refused from now on."""
@@ -118,11 +129,14 @@ class Dialect:
 def refused_field(failure: RequestFailed, sent: Collection[str]) -> str | None:
     """Return the field among those that were sent that the server refused, if any."""
     words = str(failure)
-    if failure.status not in REFUSALS or _TOO_LONG.search(words):
+    is_refusal = failure.status in REFUSALS
+    may_be_refusal = failure.status in _OTHER_REFUSALS and _UNSUPPORTED.search(words)
+    if not (is_refusal or may_be_refusal) or _TOO_LONG.search(words):
         return None
     blamed = (name for name in sent if name == failure.parameter)
     named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
-    hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
+    hints = _HINTS if is_refusal else {SYSTEM_ROLE: _HINTS[SYSTEM_ROLE]}
+    hinted = (name for name, hint in hints.items() if name in sent and hint.search(words))
     unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
     return next(chain(blamed, named, hinted, unnamed), None)
 
@@ -206,15 +220,22 @@ class Exchange(Generic[Answer]):
     schema_ignored: bool = False
     unusable: list[str] = field(default_factory=list)
 
-    def messages(self, *, schema_in_prompt: bool, takes_marks: bool = True) -> list[ChatCompletionMessageParam]:
-        """Return the messages of the next request."""
-        user = f"{self.prompt.user}\n\n{schema_instruction(self.schema)}" if schema_in_prompt else self.prompt.user
+    def messages(self, dialect: Dialect) -> list[ChatCompletionMessageParam]:
+        """Return the messages of the next request. Without a system role the instructions begin the user's message."""
+        user = self.prompt.user
+        if dialect.schema_in_prompt:
+            user = f"{user}\n\n{schema_instruction(self.schema)}"
         system, user = _sendable(self.prompt.system), _sendable(user)
-        if self.marks is None or not takes_marks:
+        has_system = dialect.takes(SYSTEM_ROLE)
+        if self.marks is None or not dialect.takes(CACHE_MARKS):
+            if not has_system:
+                return [{"role": "user", "content": f"{system}\n\n{user}"}, *self.repair]
             return [{"role": "system", "content": system}, {"role": "user", "content": user}, *self.repair]
         starts = (0, *self.marks)
         parts = [_text(user[start:end], marked=True) for start, end in pairwise(starts)]
         parts.append(_text(user[starts[-1] :], marked=False))
+        if not has_system:
+            return [{"role": "user", "content": [_text(f"{system}\n\n", marked=True), *parts]}, *self.repair]
         return [
             {"role": "system", "content": [_text(system, marked=True)]},
             {"role": "user", "content": parts},
@@ -240,7 +261,8 @@ class Exchange(Generic[Answer]):
             self.usage.completion + reply.usage.completion,
             self.usage.cached + reply.usage.cached,
         )
-        split = split_reasoning(reply.text)
+        # A server may send everything as reasoning; an object at its end is then the answer.
+        split = split_reasoning(reply.text if reply.text.strip() else f"<think>{reply.reasoning}")
         try:
             value = read_answer(split, self.schema)
         except ResponseInvalid as problem:
@@ -262,7 +284,7 @@ class Exchange(Generic[Answer]):
             raise AnswerUnfit(f"the answer does not fit its schema: {problem}; it begins with {start!r}") from problem
         return Completion(
             value=value,
-            reasoning=joined([reply.reasoning, split.reasoning]),
+            reasoning=joined([reply.reasoning, *([split.reasoning] if reply.text.strip() else [])]),
             text=reply.text,
             model=reply.model,
             usage=self.usage,
@@ -285,7 +307,7 @@ class Exchange(Generic[Answer]):
 
 
 class ServedModel:
-    """A model by its name, or the first one that its server lists."""
+    """A model by its name, or the first one that its server lists for chat."""
 
     def __init__(self, server: ModelServer, name: str | None, clock: Callable[[], float]) -> None:
         self.server = server
@@ -305,17 +327,17 @@ class ServedModel:
         return self._name or "the first model"
 
     def find_name(self) -> str:
-        """Return the model's name. If none is configured, the server's first model is requested once."""
+        """Return the model's name. If none is configured, the server's list is requested once."""
         if not self._name:
             try:
                 names = self.server.model_names()
             except RequestFailed as failure:
-                if failure.status != HTTPStatus.NOT_FOUND:
+                if failure.status not in _NO_LIST:
                     raise
                 names = []
-            if not names:
-                raise ServerRefuses("the server lists no models, so the role's model has to be named")
-            self._name = names[0]
+            self._name = first_for_chat(names)
+        if not self._name:
+            raise ServerRefuses("the server lists no models, so the role's model has to be named")
         return self._name
 
     def answer(self, exchange: Exchange[Answer], settings: RoleOptions, deadline: float) -> Completion[Answer]:
@@ -324,36 +346,17 @@ class ServedModel:
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
         is_plain = not exchange.repair and not self._dialect.schema_in_prompt
-        while True:
+
+        reply = None
+        while reply is None:
             fields = self._dialect.fields(exchange.sampling, exchange.schema, settings)
-            takes_marks = self._dialect.takes_cache_marks
-            name = self.find_name()
+            parts = [*fields, SYSTEM_ROLE, *([] if exchange.marks is None else [CACHE_MARKS])]
             exchange.requests += 1
             try:
-                reply = self.server.ask(
-                    name,
-                    exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt, takes_marks=takes_marks),
-                    fields,
-                    longest=settings.limits.max_answer_length,
-                    stall=settings.limits.stall_timeout,
-                    deadline=min(deadline, self._clock() + settings.limits.timeout),
-                )
-                break
+                reply = self._ask(exchange.messages(self._dialect), fields, parts, settings, deadline)
             except ResponseInvalid:
                 exchange.draw_anew()
                 raise
-            except RequestFailed as failure:
-                marks = [] if exchange.marks is None or not takes_marks else [CACHE_MARKS]
-                refused = refused_field(failure, [*fields, *marks])
-                if refused is None:
-                    raise
-                _require_not_asked_for(refused, settings, failure)
-                self._dialect.learn(refused)
-                if refused not in self._warned_of:
-                    self._warned_of.add(refused)
-                    _LOG.warning(
-                        "%s refuses %s as sent, so it is changed or left out: %s", self.label, refused, failure
-                    )
         completion = exchange.read(reply)
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
         return completion
@@ -364,47 +367,72 @@ class ServedModel:
         Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key, name or option, a spent quota, and a
         server that is down.
         """
-        fields: dict[str, JsonValue] = {"stream": True}
-        fields |= {name: settings.extra_body[name] for name in settings.asked_for}
+        asked_for = {name: settings.extra_body[name] for name in settings.asked_for}
+
+        reply = None
         try:
-            self.server.ask(
+            while reply is None:
+                wanted: dict[str, JsonValue] = {"stream": True, **asked_for}
+                fields = {name: value for name, value in wanted.items() if self._dialect.takes(name)}
+                reply = self._ask(TRIAL, fields, [*fields], settings, deadline, longest=_TRIAL_LENGTH)
+        except ResponseInvalid as problem:
+            _LOG.info("%s: the reply to the trial request: %s", self.label, problem)
+
+    def _ask(
+        self,
+        messages: list[ChatCompletionMessageParam],
+        fields: dict[str, JsonValue],
+        parts: Collection[str],
+        settings: RoleOptions,
+        deadline: float,
+        longest: int | None = None,
+    ) -> ChatReply | None:
+        """Send a request and return the reply; ``None`` if a part of the request is refused, which is then changed."""
+        try:
+            return self.server.ask(
                 self.find_name(),
-                TRIAL,
+                messages,
                 fields,
-                longest=_TRIAL_LENGTH,
+                longest=longest or settings.limits.max_answer_length,
                 stall=settings.limits.stall_timeout,
                 deadline=min(deadline, self._clock() + settings.limits.timeout),
             )
-        except ResponseInvalid as problem:
-            _LOG.info("%s: the reply to the trial request: %s", self.label, problem)
         except RequestFailed as failure:
-            _require_not_asked_for(refused_field(failure, settings.asked_for), settings, failure)
-            if failure.status not in REFUSALS:  # a refused form of request is changed when the run needs an answer
+            refused = refused_field(failure, [part for part in parts if self._dialect.takes(part)])
+            if refused is None:
                 raise
+            if refused in settings.asked_for:
+                raise ServerRefuses(
+                    f"the server rejects {refused!r} ({settings.asked_for[refused]}): {failure}"
+                ) from failure
+            self._dialect.learn(refused)
+            if refused not in self._warned_of:
+                self._warned_of.add(refused)
+                _LOG.warning("%s refuses %s as sent, so it is changed or left out: %s", self.label, refused, failure)
+            return None
 
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
         """Return the failure as an error in one line that begins with ``place`` and explains how to fix it."""
-        if failure.status == HTTPStatus.UNAUTHORIZED:
+        line, status = f"{place}: {failure}", failure.status
+        if status == HTTPStatus.UNAUTHORIZED:
             what = "the key is refused" if self.server.has_key else "the server requires a key"
-            return ServerRefuses(f"{place}: 401: {what}; {_KEY_MEND}")
-        if failure.status == HTTPStatus.FORBIDDEN:
-            return ServerRefuses(f"{place}: {failure}; the key may not use this model")
-        if failure.status == HTTPStatus.NOT_FOUND:
-            try:
+            return ServerRefuses(f"{line}; {what}; {_KEY_MEND}")
+        if status == HTTPStatus.FORBIDDEN:
+            return ServerRefuses(f"{line}; the key may not use this model")
+        is_missing = status in {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+        if is_missing or (status in REFUSALS and "model" in str(failure).lower()):
+            names: list[str] | None = None
+            with suppress(LanguageModelError):
                 names = self.server.model_names()
-            except LanguageModelError:
-                names = []
-            if not names:
-                return ServerRefuses(f"{place}: 404: nothing is served there; {BASE_URL_MEND}")
-            listed = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
-            return ServerRefuses(f"{place}: 404: the server has no such model; it has: {listed}")
-        return LanguageModelUnavailable(f"{place}: {failure}")
-
-
-def _require_not_asked_for(refused: str | None, settings: RoleOptions, failure: RequestFailed) -> None:
-    """Raise ``ServerRefuses`` if the user has set the field that the server refuses."""
-    if refused is not None and refused in settings.asked_for:
-        raise ServerRefuses(f"the server rejects {refused!r} ({settings.asked_for[refused]}): {failure}") from failure
+            if names and self._name and not is_listed(self._name, names):
+                listed = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
+                line += f"; the server has no such model; it has: {listed}"
+            elif names is None and is_missing:
+                line += "; it lists no models either: check the base URL"
+        mend = self.server.address_mend()
+        if mend and (is_missing or status is None) and mend not in line:
+            line += f"; {mend}"
+        return ServerRefuses(line) if is_missing else LanguageModelUnavailable(line)
 
 
 def _text(text: str, *, marked: bool) -> ChatCompletionContentPartTextParam:

@@ -231,6 +231,49 @@ class TestRefusedParameter:
         assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
 
 
+NO_SYSTEM: dict[str, Step] = {
+    "vLLM": Says(400, {"object": "error", "message": "System role not supported", "code": 400}),
+    "llama.cpp": says_error(500, "Value is not callable: null: System role not supported"),
+    "o1": says_error(400, "Unsupported value: 'messages[0].role' does not support 'system'", param="messages[0].role"),
+    "Google": Says(400, [{"error": {"message": "Developer instruction is not enabled for models/gemma-3-27b-it"}}]),
+    "LiteLLM": says_error(400, "This model doesn't support system messages. Try again without one."),
+    "Mistral": says_error(400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+    "pydantic": Says(422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "Input should be 'user'"}]}),
+    "gateway": says_error(404, "No endpoints found that support the system role"),
+    "stream": Streams((), more_events=('data: {"error": {"message": "Unknown role: system", "code": 400}}\n\n',)),
+}
+
+
+class TestServerWithoutSystemRole:
+    """A server whose template knows no system role."""
+
+    @pytest.mark.parametrize("refusal", NO_SYSTEM.values(), ids=NO_SYSTEM.keys())
+    def test_gets_the_instructions_at_the_head_of_the_users_message_from_then_on(
+        self, refusal: Step, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        asked = outcome(refusal, GOOD, times=2)
+        first, *later = (body["messages"] for body in asked.bodies)
+        assert [message["role"] for message in first] == ["system", "user"]
+        assert later == [[{"role": "user", "content": "You play.\n\nA dark room."}]] * 2
+        assert asked.slept == []
+        [warning] = caplog.messages
+        assert "refuses the system role" in warning
+
+    def test_keeps_the_marks_for_its_cache(self) -> None:
+        with MisbehavingServer(NO_SYSTEM["vLLM"], GOOD) as server:
+            settings = RoleOptions("named", server.base_url, limits=BRIEF, marks_cache=True)
+            with OpenAIModel({"agent": settings}) as model:
+                ask(model)
+        (message,) = server.asked[1].body["messages"]
+        first = message["content"][0]
+        assert (first["text"], "cache_control" in first) == ("You play.\n\n", True)
+
+    @pytest.mark.parametrize("words", ["internal error", "unexpected end of stream", "the system is not available"])
+    def test_is_no_server_that_fails_for_another_reason(self, words: str) -> None:
+        first, second = outcome(says_error(500, words), GOOD).bodies
+        assert first == second
+
+
 class TestUnnamedModel:
     """A role without a model's name."""
 
@@ -243,7 +286,29 @@ class TestUnnamedModel:
         assert [asked.body["model"] for asked in server.asked] == ["first", "first"]
         assert server.listings == 1
 
-    @pytest.mark.parametrize("listing", [says_error(404), Says(200, {"data": []})])
+    @pytest.mark.parametrize(
+        "listing",
+        [
+            Says(200, [{"id": "first"}, {"id": "second"}]),
+            Says(200, {"data": [{"name": "x"}, {"id": None}, 5, {"id": ""}, {"id": "first"}]}),
+            Says(200, {"models": ["first"]}),
+            Says(200, {"data": [{"id": "text-embedding-nomic-embed-text-v1.5"}, {"id": "first"}]}),
+            Says(200, {"data": [{"id": "first"}]}, {"Content-Type": "text/html"}),
+        ],
+    )
+    def test_is_found_in_a_list_that_is_not_perfect(self, listing: Says) -> None:
+        with MisbehavingServer(GOOD) as server, model_on(server, model=None) as model:
+            server.listing = listing
+            ask(model)
+        assert server.asked[0].body["model"] == "first"
+
+    def test_is_the_first_one_if_all_are_named_for_another_purpose(self) -> None:
+        (body,) = outcome(GOOD, model=None, models=("embed-a", "embed-b")).bodies
+        assert body["model"] == "embed-a"
+
+    @pytest.mark.parametrize(
+        "listing", [says_error(404), Says(405), Says(200, {"data": []}), Says(200, {"data": None}), Says(200, [])]
+    )
     def test_has_to_be_named_where_the_server_lists_none(self, listing: Says) -> None:
         failed = failure(GOOD, kind=LanguageModelUnavailable, listing=listing, model=None)
         assert isinstance(failed.error, ConfigurationError)

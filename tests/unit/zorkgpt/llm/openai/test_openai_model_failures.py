@@ -31,6 +31,7 @@ from tests.fixtures.misbehaving_server import (
     says_error,
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
+from zorkgpt.llm.language_model import ROLES, Role
 from zorkgpt.llm.openai.faults import from_status, server_message
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 
@@ -142,11 +143,11 @@ def test_what_cannot_pass_is_said_at_once(fault: Step, line: str) -> None:
 @pytest.mark.parametrize(
     ("status", "api_key", "listing", "line"),
     [
-        (401, "sk-secret", None, "401: the key is refused; set llm.api_key"),
-        (401, None, None, "401: the server requires a key; set llm.api_key"),
+        (401, "sk-secret", None, "401: not you, [key]; the key is refused; set llm.api_key"),
+        (401, None, None, "401: not you, sk-secret; the server requires a key; set llm.api_key"),
         (403, "sk-secret", None, "403: not you, [key]; the key may not use this model"),
-        (404, None, None, "404: the server has no such model; it has: alpha, beta"),
-        (404, None, says_error(404), "404: nothing is served there; base URLs usually end in /v1"),
+        (404, None, None, "404: not you, sk-secret; the server has no such model; it has: alpha, beta"),
+        (404, None, says_error(404), "404: not you, sk-secret; it lists no models either: check the base URL"),
     ],
 )
 def test_what_the_user_can_mend_is_a_configuration_error_that_names_the_mend(
@@ -165,6 +166,79 @@ def test_a_long_complaint_is_cut_and_no_key_with_it() -> None:
     failed = failure(says_error(400, "x" * 390 + "sk-secret" + "x" * 1000), api_key="sk-secret")
     assert "sk-" not in failed.line
     assert len(failed.line) < 500
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "line"),
+    [
+        (
+            404,
+            {"error": {"message": "No endpoints match your data policy", "code": 404}},
+            "404: No endpoints match your",
+        ),
+        (404, {"detail": "no adapter is loaded"}, "404: no adapter is loaded"),
+        (400, {"error": {"message": "the model is overdue"}}, "400: the model is overdue"),
+    ],
+)
+def test_a_model_that_the_server_lists_is_not_called_missing(status: int, body: object, line: str) -> None:
+    for listed in ("named", "vendor/named", "named:latest"):
+        failed = failure(Says(status, body), models=("other", listed))
+        assert line in failed.line
+        assert "no such model" not in failed.line
+
+
+@pytest.mark.parametrize("words", ["named is not a valid model ID", "Invalid model name passed in model=named"])
+def test_an_unknown_model_is_answered_by_what_the_server_has_whatever_the_status(words: str) -> None:
+    for status in (400, 404, 422):
+        assert f"{status}: {words}; the server has no such model; it has: alpha" in (
+            failure(says_error(status, words), models=("alpha",)).line
+        )
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "; base URLs usually end in /v1"),
+        ("/api", "; base URLs usually end in /v1"),
+        ("/v1/chat/completions", "/v1"),
+        ("/v1/chat/completions/", "/v1"),
+        ("/v1", ""),
+        ("/v1beta/openai", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "step",
+    [Says(404, {"detail": "Not Found"}), Says(405), Says(200, {"error": "Unexpected endpoint or method. (POST /)"})],
+    ids=["404", "405", "LM Studio's 200"],
+)
+def test_an_unusual_address_gets_a_word_about_it(path: str, words: str, step: Step) -> None:
+    with MisbehavingServer(step, models=("named",)) as server:
+        base_url = server.base_url.removesuffix("/v1")
+        settings = RoleOptions("named", f"{base_url}{path}", limits=BRIEF)
+        with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable) as caught:
+            ask(model)
+    if "completions" in path:
+        words = f"; the base URL ends before /chat/completions: {base_url}{words}"
+    assert str(caught.value).endswith(words)
+    assert "base URL" in str(caught.value) or not words
+    assert len(server.asked) == 1
+
+
+FAILED_SAMPLES = {
+    "Groq": says_error(400, "Failed to validate JSON. See 'failed_generation'.", code="json_validate_failed"),
+    "another wording": says_error(400, "Generated JSON does not match the expected schema.", failed_generation="{"),
+    "a tool": says_error(400, "Failed to call a function.", code="tool_use_failed"),
+    "500": says_error(500, "The model produced invalid content."),
+    "within a stream": Streams((), more_events=('event: error\ndata: {"code": "json_validate_failed"}\n\n',)),
+}
+
+
+@pytest.mark.parametrize("fault", FAILED_SAMPLES.values(), ids=FAILED_SAMPLES.keys())
+def test_a_sample_that_failed_at_the_server_is_asked_for_again_with_another_seed(fault: Step) -> None:
+    asked = outcome(fault, GOOD, sampling=Sampling(seed=5))
+    assert [body["seed"] for body in asked.bodies] == [5, 6]
+    assert ["response_format" in body for body in asked.bodies] == [True, True]
+    assert len(failure(fault, kind=ResponseInvalid).bodies) == BRIEF.max_attempts
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -442,26 +516,79 @@ def test_a_role_without_a_model_is_named() -> None:
         model.complete("agent", PROMPT, Move)
 
 
-class DownAtFirst:
-    """The first trial request comes too early."""
+class AtFirst:
+    """A step for the first trial request alone."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
 
     def play(self, handler: Handler) -> None:
         handler.server.trial = Streams(("OK",))
-        says_error(503, "the model is being loaded").play(handler)
+        self._step.play(handler)
 
 
 def test_a_model_that_is_down_when_it_is_tried_out_is_waited_for() -> None:
     patience = Patience()
     with MisbehavingServer(GOOD) as server, model_on(server, patience) as model:
-        server.trial = DownAtFirst()
-        model.try_out("agent")
+        server.trial = AtFirst(says_error(503, "the model is being loaded"))
+        model.try_out(["agent"], waits=True)
     assert len(patience.slept) == 1
+
+
+REFUSED_TRIALS = {
+    "OpenRouter": says_error(400, "named is not a valid model ID", code=400),
+    "Ollama": says_error(400, '"nomic-embed-text" does not support chat'),
+    "LiteLLM": Says(400, {"detail": {"error": "Invalid model name passed in model=named"}}),
+    "no words": Says(422),
+    "no money": says_error(402, "no credits"),
+    "within the answer": Says(200, {"error": {"message": "no such model", "code": 400}}),
+    "unknown": says_error(404, "no such model"),
+}
+
+
+@pytest.mark.parametrize("reply", REFUSED_TRIALS.values(), ids=REFUSED_TRIALS.keys())
+@pytest.mark.parametrize("role", ROLES)
+def test_a_model_of_any_role_that_is_refused_when_it_is_tried_out_is_an_error_that_names_the_role(
+    role: Role, reply: Step
+) -> None:
+    with MisbehavingServer(GOOD) as server, MisbehavingServer(GOOD) as other:
+        other.trial = reply
+        settings = dict.fromkeys(ROLES, RoleOptions("named", server.base_url, limits=BRIEF))
+        settings[role] = RoleOptions("named", other.base_url, limits=BRIEF)
+        with OpenAIModel(settings) as model, pytest.raises(LanguageModelUnavailable, match=f"^{role}: named at "):
+            model.try_out(ROLES, waits=True)
+
+
+def test_each_distinct_model_is_tried_out_once_and_only_the_agents_is_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Counts:
+        def play(self, handler: Handler) -> None:
+            trials.append(handler.path)
+            (says_error(503, "loading") if down else Streams(("OK",))).play(handler)
+
+    trials: list[str] = []
+    patience, down = Patience(), False
+    with MisbehavingServer(GOOD) as server:
+        server.trial = Counts()
+        one, other = (RoleOptions(name, server.base_url, limits=BRIEF) for name in ("one", "other"))
+        embedded = RoleOptions("one", server.base_url, engine="embedded")
+        settings = {"agent": one, "critic": one, "info_ext": other, "analysis": other, "memory": embedded}
+        with OpenAIModel(settings, sleep=patience.sleep, clock=patience.clock) as model:  # type: ignore[arg-type]
+            model.try_out(ROLES, waits=True)
+            assert len(trials) == 2
+            down = True
+            model.try_out(ROLES, waits=False)
+            assert (len(trials), patience.slept) == (4, [])
+            assert "info_ext: other at" in caplog.text
+            with pytest.raises(LanguageModelUnavailable, match=r"agent: one at .*loading"):
+                model.try_out(ROLES, waits=True)
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        says_error(400, "unknown field stream"),
+        AtFirst(says_error(400, "unknown field stream")),
         Streams(("no JSON",)),
         Floods('data: {"choices": [{"delta": {"content": "OK"}}]}\n\n'),
         Says(200, "oops"),
@@ -471,7 +598,7 @@ def test_a_model_that_is_down_when_it_is_tried_out_is_waited_for() -> None:
 def test_a_model_that_replies_at_all_can_be_used(reply: Step) -> None:
     with MisbehavingServer(GOOD) as server, model_on(server) as model:
         server.trial = reply
-        model.try_out("agent")
+        model.try_out(["agent"], waits=True)
         assert ask(model).value.action == "light lamp"
 
 
@@ -488,6 +615,9 @@ def test_a_model_that_replies_at_all_can_be_used(reply: Step) -> None:
         ({}, ""),
         ({"error": {"code": 5}}, ""),
         ({"error": [1, None]}, ";"),
+        ({"error": {"message": "", "type": ""}, "message": "a"}, "a"),
+        ({"base_resp": {"status_code": 1004, "status_msg": "a"}}, "a"),
+        ({"errors": ["a", {"message": "b"}]}, "a; b"),
     ],
 )
 def test_a_servers_words_are_found_in_its_error(body: object, words: str) -> None:
