@@ -7,7 +7,7 @@ import logging
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
@@ -96,21 +96,24 @@ class OpenAIModel:
                 raise _explained(error, role, model) from error.__cause__
         return names
 
-    def try_out(self, roles: Iterable[Role], waits: bool) -> None:
+    def try_out(self, roles: Collection[Role], waits: bool) -> None:
         """Make sure that each distinct model of the roles can be used, with one short request to its server.
+
+        A request has the fields that options add, if there are any.
 
         waits: the agent's model is waited for if it is down, as for an answer; no other one needs to be up
 
         An embedded model is not tried. Raises ``LanguageModelUnavailable`` as ``complete`` does.
         """
-        tried = set()
-        for role in roles:
+        tried: dict[ServedModel, list[str]] = {}
+        for role in sorted(roles, key=lambda role: not self._settings[role].asked_for):
             model, settings = self._models[role], self._settings[role]
             fields = json.dumps([settings.extra_body[name] for name in settings.asked_for])
-            if settings.engine == "embedded" or (model, fields) in tried:
+            before = tried.setdefault(model, [])
+            if settings.engine == "embedded" or fields in before or (before and not settings.asked_for):
                 continue
-            tried.add((model, fields))
-            if role == "agent" and waits:
+            before.append(fields)
+            if waits and model is self._models.get("agent") and "agent" in roles:
                 self._retry(role, partial(model.try_out, settings))
                 continue
             try:
