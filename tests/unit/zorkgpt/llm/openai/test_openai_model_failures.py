@@ -31,7 +31,7 @@ from tests.fixtures.misbehaving_server import (
     says_error,
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
-from zorkgpt.llm.language_model import ROLES, Role
+from zorkgpt.llm.language_model import Role
 from zorkgpt.llm.openai.faults import from_status, server_message
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 
