@@ -454,7 +454,6 @@ class TestUnfitAnswer:
         ("wrong", "problem"),
         [
             ('{"reasoning": "dark"}', "action: Field required"),
-            ("{'reasoning': 'dark', 'action': 'wait'}", "no JSON object"),
             ("I light the lamp.", "no JSON object"),
             ('{"reasoning": "' + "x" * 201 + '", "action": "wait"}', "at most 200 characters"),
         ],
