@@ -97,6 +97,7 @@ class SimpleMemoryManager(BaseManager):
         self._store = open_memories(self.memory_file)
         self._document: MemoriesDocument | None = None  # whose memories are in the cache
         self._followed: dict[int, list[Memory]] = {}
+        self._reported: list[MarkdownProblem] = []
         self._is_failing = False  # the last access to the file failed
         self._ledger = NewsLedger(
             config.zork_game_workdir / NEWS_FILE,
@@ -345,17 +346,21 @@ class SimpleMemoryManager(BaseManager):
         super().reset(game_state)
 
     def followed(self) -> None:
-        """Update the cache after the store has read the file, and log parts that cannot be parsed."""
+        """Update the cache after the store has read the file, and report parts that cannot be parsed, once."""
         if self._store.document is self._document:
             return
         self._follow()
-        for problem in self.problems():
-            self.log_warning(
-                "not understood in the file of memories",
-                file=str(self.memory_file),
-                line=problem.line,
-                problem=problem.message,
-            )
+        problems = self.problems()
+        for problem in problems:
+            if problem not in self._reported:
+                self.log_error(
+                    "not understood in the file of memories",
+                    error=f"{self.memory_file}:{problem.line}: {problem.message}",
+                    file=str(self.memory_file),
+                    line=problem.line,
+                    problem=problem.message,
+                )
+        self._reported = problems
 
     @override
     def present(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -51,6 +52,7 @@ from session.files.run_folders import (
     claimed,
     fork_folder,
     latest_checkpoint,
+    put_last,
 )
 from session.files.shared_files import require_no_link
 from session.game_configuration import BudgetOptions, GameConfiguration
@@ -63,6 +65,8 @@ from session.resolved_configuration import (
 from session.text import counted
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall
+
+_LOG = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -104,6 +108,9 @@ def open_resumed_run(
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
         stack.callback(journal.close)
         keep_budgets(folder, configuration.budgets)
+        put_last(folder)
+        for mended in shared_files(configuration).mend_from(checkpoint.copies):
+            _LOG.warning("%s was lost, as in a power cut; it is written again from the run's checkpoint", mended)
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
         inputs = Inputs(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(

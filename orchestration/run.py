@@ -36,6 +36,7 @@ from session.files.run_folders import (
     digests_at_start,
     give_back_episode_numbers,
     make_checkpoint,
+    put_last,
     remove_unused,
     take_episode_numbers,
 )
@@ -131,6 +132,7 @@ def open_run(
         inputs = Inputs(show, journal)
         run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal, asked=asked))
         begin(configuration, parts, manifest, inputs, journal.folder)
+        put_last(journal.folder)
         stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
         undoing.pop_all()
         yield run
@@ -166,6 +168,8 @@ def assemble(
 
     def checkpoint() -> None:
         if journal is not None and not inputs.is_repeating:
+            for store in learning.stores():
+                store.let_go()
             journal.sync()
             files.force_to_disk()
             make_checkpoint(folder, journal.seq, journal.sum, files)

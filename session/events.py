@@ -170,11 +170,13 @@ class FileEdited:
     file: its name in the work folder
     text: its content now; "" if it is gone
     lacks: how many of the run's last changes are missing, since an older version was edited
+    is_unwritten: whether the file does not have this text yet, since a version was edited that the run had replaced
     """
 
     file: str
     text: str
     lacks: int = 0
+    is_unwritten: bool = False
     kind: Literal["file_edited"] = "file_edited"
 
 

@@ -5,9 +5,14 @@ See docs/specification.md, Files that people edit, and Atomic writes; ADR 31 exp
 
 from __future__ import annotations
 
+import os
+import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -19,7 +24,18 @@ from session.errors import StoreError, first_problem, reported_as
 from session.events import FileEdited, FileWritten
 from session.files.inputs import Inputs
 from session.files.markdown import BYTE_ORDER_MARK
-from session.files.shared_files import locked, read_shared, write_atomically
+from session.files.shared_files import (
+    QUIET,
+    backup_of,
+    history_of,
+    is_lost,
+    last_version,
+    locked,
+    read_shared,
+    short_digest,
+    versions_until,
+    write_atomically,
+)
 
 T = TypeVar("T")
 
@@ -36,6 +52,11 @@ class Rendered(Protocol):
 
 
 D = TypeVar("D", bound=Rendered)
+
+_LONGEST_WAIT = 4.0  # seconds, less than others wait for the lock
+_POLL = 0.05  # seconds
+_WATCHED = 8
+_WATCH_TIME = 60.0  # seconds
 
 
 Edit: TypeAlias = Callable[[D], D]
@@ -60,6 +81,7 @@ class SharedStore(ABC):
         self.inputs: Inputs | None = None
         self.is_due = False
         self._signature: tuple[int, ...] | None = None
+        self._left: tuple[int, ...] | None = None  # the signature after the last own write
 
     @property
     def holds(self) -> bool:
@@ -115,8 +137,35 @@ class SharedStore(ABC):
 
     def _replace(self, content: bytes) -> None:
         """Write ``content``; ``NAME.backup`` keeps the version before."""
-        write_atomically(self.path, content, durable=not self.holds, backup=backup_of(self.path))
-        self._signature = self._stat()
+        history = history_of(self.path)
+        is_noted = self.holds or history.exists()
+        write_atomically(
+            self.path,
+            content,
+            durable=not self.holds,
+            backup=backup_of(self.path),
+            history=history if is_noted else None,
+        )
+        self._signature = self._left = self._stat()
+
+    def _settle(self) -> None:
+        """Wait while others write the file in place, at most some seconds; see ``QUIET``."""
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while self._is_being_written() and time.monotonic() < deadline:
+            time.sleep(_POLL)
+
+    def _is_being_written(self) -> bool:
+        """Return whether a person or a program other than this one has just changed the file."""
+        signature = self._stat()
+        if signature is None or signature == self._left or not _is_recent(signature[0]):
+            return False
+        if not self.holds:  # no run comes back to it: only a file that became shorter is waited for
+            backup = backup_of(self.path)
+            return backup.exists() and signature[1] < backup.stat().st_size
+        return last_version(self.path) != short_digest(read_shared(self.path))
+
+    def let_go(self) -> None:
+        """Forget the replaced versions, before a checkpoint."""
 
 
 class DocumentStore(SharedStore, Generic[D]):
@@ -137,9 +186,14 @@ class DocumentStore(SharedStore, Generic[D]):
         self.document = self._saved = parse("")
         self._content: bytes | None = None
         self._unsaved: list[Edit[D]] = []
-        # While turns are repeated: the digest of each version of the file since they began, oldest first (``None`` for
-        # no file), and the run's edits that made it out of the version before; none if others edited it.
-        self._versions: list[tuple[str | None, tuple[Edit[D], ...]]] | None = None
+        # In a run: the digest of each version of the file since it began, or since its checkpoint, oldest first
+        # (``None`` for no file), and the run's edits that made it out of the version before; none if others edited it.
+        self._versions: list[tuple[str | None, tuple[Edit[D], ...]]] = []
+        self._is_reconciled = True  # the file was compared with these versions
+        self._is_unwritten = False  # the file does not have the content that others gave it, but this:
+        self._on_disk: bytes | None = None
+        self._replaced: list[_Replaced] = []
+        weakref.finalize(self, _close, self._replaced)
         self.refresh()
 
     @property
@@ -158,8 +212,8 @@ class DocumentStore(SharedStore, Generic[D]):
         if inputs.is_repeating:
             self._content = base or None
             self._saved = self.document = self._parse(self._decoded(base or b""))
-            self._versions = [(_sha256(self._content), ())]
-            self._signature = NEVER_LOOKED
+            self._is_reconciled, self._signature = False, NEVER_LOOKED
+        self._versions, self._left = [(_sha256(self._content), ())], self._stat()
 
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
@@ -170,9 +224,13 @@ class DocumentStore(SharedStore, Generic[D]):
 
     @override
     def look(self) -> None:
-        is_first = self._versions is not None and not self._is_repeating
+        is_first = not self._is_reconciled and not self._is_repeating
         with locked(self.path) if is_first else nullcontext():
             self._look()
+
+    @override
+    def let_go(self) -> None:
+        _close(self._replaced)
 
     def defer(self, edit: Edit[D]) -> bool:
         """Make an edit that is written with the next one that is applied; return false if it had nothing to do."""
@@ -213,22 +271,24 @@ class DocumentStore(SharedStore, Generic[D]):
     def prepare(self, locks: ExitStack) -> None:
         if not self._is_repeating:
             locks.enter_context(locked(self.path))
+            self._settle()
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
         self._look()
-        if self._unsaved:
+        if self._unsaved or self._is_unwritten:
             self._record_write(_sha256(self._content), self.digest)
 
     @override
     def write(self) -> None:
-        if self._unsaved:
+        if self._unsaved or self._is_unwritten:
             content = self._rendered()
-            if self._versions is None:
+            if self._is_reconciled:
+                self._watch()
                 self._replace(content)
-            else:
+            if self.holds:
                 self._versions.append((_sha256(content or None), tuple(self._unsaved)))
             self._content, self._saved, self._unsaved = content or None, self.document, []
-        self.is_due = False
-        if self._versions is not None and not self._is_repeating:
+        self.is_due = self._is_unwritten = False
+        if not self._is_reconciled and not self._is_repeating:
             self.look()
 
     def _look(self) -> None:
@@ -237,61 +297,114 @@ class DocumentStore(SharedStore, Generic[D]):
             return
         self._saved = self._parse(edited.text)
         self._content = edited.text.encode() or None
-        if self._versions is not None:
+        self._is_unwritten = edited.is_unwritten
+        self.is_due = self.is_due or edited.is_unwritten
+        if self.holds:
             if edited.lacks:
                 lost = [edit for _, edits in self._versions[-edited.lacks :] for edit in edits]
                 self._unsaved, self.is_due = [*lost, *self._unsaved], True
             self._versions.append((_sha256(self._content), ()))
-        if not self._is_repeating:
-            self._versions = None
+        self._is_reconciled = self._is_reconciled or not self._is_repeating
         self._replay()
 
     def _found_edit(self) -> FileEdited | None:
         """Return what others wrote since the file was last read or written, ``None`` if they did not.
 
-        The first time after a repetition, a write that did not reach the disk is made again.
+        The first time after a repetition, a write that did not reach the disk is made again. A file that has just
+        been changed and ends within a line is read later, or before it is written: its writer may not have finished.
         """
         signature = self._stat()
         if signature == self._signature:
-            return None
+            return self._late_edit()
         content = read_shared(self.path) or None
-        if content == self._content:
-            self._versions, self._signature = None, signature
+        is_known = content == (self._on_disk if self._is_unwritten else self._content)
+        is_young = self.holds and self._signature and signature and _is_recent(signature[0])
+        if is_young and not is_known and not (content or b"").endswith(b"\n"):
             return None
+        if is_known:
+            self._is_reconciled, self._signature = True, signature
+            return self._late_edit()
         lacks = 0
-        if self._versions is not None:
-            reached = self._version_reached([digest for digest, _ in self._versions], content)
+        if not self._is_reconciled:
+            reached = self._version_reached(content)
             lacks = len(self._versions) - 1 - reached
             if lacks and self._versions[reached][0] == _sha256(content):
                 self._replace(self._content or b"")
-                self._versions = None
+                self._is_reconciled = True
                 return None
-        edited = FileEdited(self.path.name, self._decoded(content or b""), lacks)
-        self._signature = signature
-        return edited
+        text = self._decoded(content or b"")
+        if self._is_unwritten:
+            text = _merged(self._decoded(self._on_disk or b""), text, self._decoded(self._content or b""))
+        self._parse(text)  # what cannot be read is not recorded
+        self._signature, self._on_disk = signature, content
+        return FileEdited(self.path.name, text, lacks, self._is_unwritten)
 
-    def _version_reached(self, digests: list[str | None], content: bytes | None) -> int:
-        """Return the index of the version from which ``content`` comes: the later ones did not reach the disk.
+    def _version_reached(self, content: bytes | None) -> int:
+        """Return the index of the version that the file had before others edited it, if they did (ADR 31).
 
-        Content that is an earlier version is one whose successors were lost, unless the backup is the last version but
-        one and older: then the last write did reach the disk, and a person has undone it. Any other content is edited
-        from the version after that of the backup.
+        The writes after it did not reach the disk. The backup is the version that the last write replaced; which
+        version that write left is noted in the history, since other runs and commands write the file, too.
         """
-        index_of = {digest: index for index, digest in enumerate(digests)}
-        latest = len(digests) - 1
-        backup = backup_of(self.path)
+        index_of = {digest: index for index, (digest, _) in enumerate(self._versions)}
+        index_of_short = {digest[:16] if digest else "-": index for digest, index in index_of.items()}
+        latest, backup = len(self._versions) - 1, backup_of(self.path)
         before = read_shared(backup)
-        kept = None if before is None else index_of.get(_sha256(before))
-        found = index_of.get(_sha256(content))
-        if found is None:
-            return latest if kept is None else min(kept + 1, latest)
-        status = self._stat()
-        is_newer = kept is not None and (status is None or status[0] > backup.stat().st_mtime_ns)
-        return latest if is_newer and kept == latest - 1 else found
+        noted = versions_until(self.path, short_digest(before))
+        is_linked = before is not None and self.path.exists() and self.path.samefile(backup)
+        if is_linked:  # a kill between the link and the write
+            return index_of.get(_sha256(content), index_of_short.get(last_version(self.path), latest))
+        for digest in reversed(noted):
+            if digest in index_of_short:
+                return index_of_short[digest]
+        kept = index_of.get(_sha256(before)) if before is not None and not noted else None
+        return 0 if kept is None else min(kept + 1, latest)
+
+    def _watch(self) -> None:
+        """Keep the file that is about to be replaced open: a person may still be writing it."""
+        signature, now = self._signature, time.monotonic()
+        if not self.holds or not signature:
+            return
+        while self._replaced and (len(self._replaced) >= _WATCHED or now - self._replaced[0].at > _WATCH_TIME):
+            os.close(self._replaced.pop(0).descriptor)
+        content = self._on_disk if self._is_unwritten else self._content
+        with suppress(OSError):
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+            self._replaced.append(_Replaced(descriptor, (signature[0], signature[1]), content or b"", now))
+
+    @override
+    def _is_being_written(self) -> bool:
+        changed = [each.signature() for each in self._replaced if each.has_changed]
+        if any(_is_recent(time_ns) for time_ns, _ in changed) or super()._is_being_written():
+            return True
+        return self.holds and self.path.exists() and self._is_cut(read_shared(self.path))
+
+    def _is_cut(self, content: bytes | None) -> bool:
+        """Return whether the file became shorter and ends within a line, as while a person writes it."""
+        known = self._on_disk if self._is_unwritten else self._content
+        is_shorter = self._is_reconciled and len(content or b"") < len(known or b"")
+        return is_shorter and not (content or b"").endswith(b"\n")
+
+    def _late_edit(self) -> FileEdited | None:
+        """Return the content with what a person has written into a version that was replaced meanwhile."""
+        for replaced in [each for each in self._replaced if each.has_changed]:
+            if _is_recent(replaced.signature()[0]):
+                continue
+            self._replaced.remove(replaced)
+            with reported_as(f"{self.path} cannot be read"), os.fdopen(replaced.descriptor, "rb") as file:
+                theirs = self._decoded(file.read())
+            known = self._decoded(self._content or b"")
+            text = _merged(self._decoded(replaced.content), theirs, known)
+            if text != known:
+                self._parse(text)
+                if not self._is_unwritten:
+                    self._on_disk = self._content
+                return FileEdited(self.path.name, text, is_unwritten=True)
+        return None
 
     def _save(self) -> list[Edit[D]]:
         """Write the unsaved edits, outside a run, and return those that had something to do."""
         with locked(self.path):
+            self._settle()
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
             self._look()
             self._replay()
@@ -309,6 +422,11 @@ class DocumentStore(SharedStore, Generic[D]):
         return (self._content or b"") if self.document is self._saved else self.document.render().encode()
 
     def _decoded(self, content: bytes) -> str:
+        if content and is_lost(content):
+            raise StoreError(
+                f"{self.path} contains zeros instead of text, as a power cut may leave it; "
+                f"resume the run that was played, or copy {backup_of(self.path).name} over it"
+            )
         try:
             return content.decode()
         except UnicodeDecodeError as error:
@@ -333,9 +451,54 @@ def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) ->
         ) from error
 
 
-def backup_of(path: Path) -> Path:
-    """Return the path at which the version before the last write of a shared file is kept."""
-    return path.with_name(f"{path.name}.backup")
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A version of a file that was replaced, still open.
+
+    known, content: its time of change (ns), its size (bytes) and its content then
+    at: seconds of the monotonic clock
+    """
+
+    descriptor: int
+    known: tuple[int, int]
+    content: bytes
+    at: float
+
+    def signature(self) -> tuple[int, int]:
+        """Return its time of change and size now."""
+        status = os.fstat(self.descriptor)
+        return status.st_mtime_ns, status.st_size
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it was written since it was replaced."""
+        return self.signature() != self.known
+
+
+def _close(replaced: list[_Replaced]) -> None:
+    while replaced:
+        os.close(replaced.pop().descriptor)
+
+
+def _merged(base: str, theirs: str, ours: str) -> str:
+    """Return our text with the lines that they added to or removed from the base."""
+    before, after, lines = (text.splitlines(keepends=True) for text in (base, theirs, ours))
+    place = {
+        old + number: new + number
+        for old, new, length in SequenceMatcher(None, before, lines, autojunk=False).get_matching_blocks()
+        for number in range(length)
+    }
+    for kind, first, last, start, end in reversed(SequenceMatcher(None, before, after, autojunk=False).get_opcodes()):
+        if kind != "equal":
+            at = next((place[old] + 1 for old in range(first - 1, -1, -1) if old in place), 0)
+            for old in sorted((old for old in range(first, last) if old in place), reverse=True):
+                del lines[place[old]]
+            lines[at:at] = after[start:end]
+    return "".join(lines)
+
+
+def _is_recent(time_ns: int) -> bool:
+    return abs(time.time_ns() - time_ns) < QUIET * 1e9
 
 
 def _sha256(content: bytes | None) -> str | None:

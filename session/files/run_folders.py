@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,12 +15,16 @@ from pathlib import Path
 from shutil import rmtree
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
 from session.files.journal import has_turn, last_moment, way_to
 from session.files.shared_files import (
+    QUIET,
+    backup_of,
     force_to_disk,
+    history_of,
+    is_lost,
     is_plain_name,
     locked,
     make_folder,
@@ -42,6 +47,7 @@ EPISODES = "episodes.json"
 AT_START = "start"
 AT_END = "end"
 CHECKPOINTS = "checkpoints"
+ORDER = "order.json"
 _LINE = "line.json"
 _CHECKPOINT = re.compile(r"\d{12}")
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
@@ -125,13 +131,58 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
     raise StoreError(f"there is no run {run} in {workdir}; there is {', '.join(closest)}{more}")
 
 
-def latest_runs(folders: Iterable[Path]) -> list[Path]:
-    """Return the runs of these story folders, forks left out, the one that was played last first.
+class RunOrder(BaseModel):
+    """The place of a run among those of a work folder, by counts and not by the clock, which may be wrong.
 
-    Runs that have no turn come last, unless a process is playing them. Raises ``StoreError``.
+    begun, resumed: greater than those of all runs that were begun or resumed before; 0 in runs of earlier versions
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    begun: int = Field(default=0, ge=0, lt=10**9)
+    resumed: int = Field(default=0, ge=0, lt=10**9)
+
+
+def order_of(run: Path) -> RunOrder:
+    """Return the place of the run of that folder, zeros if it is not recorded."""
+    try:
+        return RunOrder.model_validate_json(read_shared(run / ORDER) or b"{}")
+    except (StoreError, ValidationError):
+        return RunOrder()
+
+
+def put_last(run: Path) -> None:
+    """Record that the run of that folder is the latest of its work folder now. Raises ``StoreError``."""
+    own = run.absolute().parent.parent
+    workdir = own.parent.parent if own.parent.name == FORKS else own
+    places = {workdir, workdir.parent, *_stories_in(workdir), *_stories_in(workdir.parent)}
+    orders = []
+    for place in places:
+        with suppress(StoreError):
+            orders += [order_of(each) for each in run_folders([place]) if each != run.absolute()]
+    last = 1 + max((max(each.begun, each.resumed) for each in orders), default=0)
+    begun = order_of(run).begun or last
+    write_atomically(run / ORDER, RunOrder(begun=begun, resumed=last).model_dump_json().encode() + b"\n")
+
+
+def _stories_in(folder: Path) -> list[Path]:
+    with suppress(StoreError):
+        return [path for path in _folders_in(folder) if (path / STORY_FILE).is_file()]
+    return []
+
+
+def latest_runs(folders: Iterable[Path]) -> list[Path]:
+    """Return the runs of these story folders, forks left out, the one that was begun or resumed last first.
+
+    Runs that have no turn come last, unless a process is playing them; the clock decides among runs of earlier
+    versions. Raises ``StoreError``.
     """
     runs = [run for folder in folders for run in _own_folders(folder / RUNS) if (run / MANIFEST).is_file()]
-    return sorted(runs, key=lambda run: (has_turn(run) or is_claimed(run), last_moment(run), run.name), reverse=True)
+
+    def key(run: Path) -> tuple[bool, int, str, str]:
+        return has_turn(run) or is_claimed(run), order_of(run).resumed, last_moment(run), run.name
+
+    return sorted(runs, key=key, reverse=True)
 
 
 def fork_folder(workdir: Path, run_id: str) -> Path:
@@ -153,15 +204,16 @@ def require_run_folder(folder: Path) -> None:
 
 
 def run_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return all runs and forks of these story folders, newest first, in any state.
+    """Return all runs and forks of these story folders, the one that was begun last first, in any state.
 
-    Of those begun in the same second, the one that was played last comes first. Raises ``StoreError``.
+    The clock decides among runs of earlier versions. Raises ``StoreError``.
     """
     found: list[Path] = []
     for folder in folders:
         forks = [fork / RUNS for fork in _own_folders(folder / FORKS) if not fork.name.startswith(".")]
         found += [run for runs in (folder / RUNS, *forks) for run in _own_folders(runs)]
-    return sorted(found, key=lambda run: (run.name[:RUN_ID_SECONDS], last_moment(run)), reverse=True)
+    found.sort(key=lambda run: (order_of(run).begun, run.name[:RUN_ID_SECONDS], last_moment(run)), reverse=True)
+    return found
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -344,6 +396,29 @@ class SharedFiles:
                     file.unlink(missing_ok=True)
             else:
                 write_atomically(file, content, durable=False, mode=permissions(copy))
+
+    def mend_from(self, copies: Path) -> list[Path]:
+        """Replace the files whose content a power cut has lost by their copies, and return those that had content.
+
+        The write is noted like any other, so that the later versions are written again (ADR 31).
+        """
+        mended = []
+        for file, copy in self._with_copies(copies):
+            with locked(file):
+                content, latest = read_shared(file), permissions(file)
+                deadline = time.monotonic() + 2 * QUIET  # a person may be writing the file
+                while content == b"" and time.monotonic() < deadline:
+                    time.sleep(QUIET / 10)
+                    content = read_shared(file)
+                if content is None or not is_lost(content):
+                    continue
+                kept = read_shared(copy) or b""
+                write_atomically(file, kept, mode=latest, backup=backup_of(file), history=history_of(file))
+                if not kept:
+                    file.unlink()
+                if kept or content:
+                    mended.append(file)
+        return mended
 
     def read(self, copies: Path) -> dict[str, bytes]:
         """Return the content of each copy in the folder ``copies``, by the name of its file; b"" for no file."""

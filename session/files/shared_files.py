@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 from pwd import getpwuid
@@ -24,24 +25,36 @@ LARGEST = 16 * 1024 * 1024
 """In bytes: a hundred times what years of play leave in a file."""
 LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
 LOCK_POLL = 0.005  # seconds
+QUIET = 1.0
+"""Seconds after which a file that others write in place counts as complete."""
 RESERVED = frozenset({"runs", "forks", "story.json", "episodes.json", "current_state.json"})
 """Files and folders that every work folder may have besides the files of managers."""
-RESERVED_ENDINGS = (".lock", ".backup")
+RESERVED_ENDINGS = (".lock", ".backup", ".history")
 ROOT_USER = 0
 
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\.(.+)\.([0-9a-f]{8})\.tmp")
+_LONGEST_HISTORY = 1024 * 1024
+"""In bytes: some 24,000 writes."""
+_LOST = b"\0" * 16
 _YOUNG = 10.0
 """Seconds: a younger file may belong to a process that has not locked it yet."""
 
 
 def write_atomically(
-    path: Path | str, content: bytes, *, durable: bool = True, mode: int | None = None, backup: Path | None = None
+    path: Path | str,
+    content: bytes,
+    *,
+    durable: bool = True,
+    mode: int | None = None,
+    backup: Path | None = None,
+    history: Path | None = None,
 ) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
     durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
     mode: the file's permissions; by default those that it had, or those of any new file
     backup: where the file that is replaced is kept, in place of the one before it
+    history: the file that notes the digests of both versions, for :func:`versions_until`
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which :func:`remove_leftovers` removes. Of a symbolic link
     the file behind it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
@@ -52,12 +65,15 @@ def write_atomically(
             with temporary.open("xb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: see remove_leftovers
                 _write(file, content, target, durable=durable, mode=mode)
+                if history is not None:
+                    before = target.read_bytes() if target.exists() else None
+                    _note(history, temporary, f"{short_digest(before)} {short_digest(content)}")
                 if backup is not None and target.exists():
                     _keep(target, backup)
                 temporary.replace(target)
         finally:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+            with suppress(OSError, StoreError):
+                _discard(temporary)
         if durable:
             _force(target.parent)
 
@@ -82,13 +98,82 @@ def _write(file: BinaryIO, content: bytes, replaced: Path, *, durable: bool, mod
 
 
 def _keep(path: Path, backup: Path) -> None:
-    """Let a file that is about to be replaced stay under the name ``backup``."""
-    backup.unlink(missing_ok=True)
+    """Let a file that is about to be replaced stay under the name ``backup``, atomically."""
+    link = backup.with_name(f".{backup.name}.new")
+    link.unlink(missing_ok=True)
     try:
-        backup.hardlink_to(path)
+        link.hardlink_to(path)
     except OSError:  # not every file system has links
-        shutil.copyfile(path, backup)
-        shutil.copymode(path, backup)
+        shutil.copyfile(path, link)
+        shutil.copymode(path, link)
+    try:
+        link.replace(backup)
+    finally:
+        link.unlink(missing_ok=True)  # a rename does nothing if both are links to the same file
+
+
+def backup_of(path: Path) -> Path:
+    """Return the path at which the version before the last write of a shared file is kept."""
+    return path.with_name(f"{path.name}.backup")
+
+
+def history_of(path: Path) -> Path:
+    """Return the path of the file that lists the writes of a shared file, see :func:`versions_until`."""
+    return path.with_name(f"{path.name}.history")
+
+
+def short_digest(content: bytes | None) -> str:
+    """Return the first 16 hex digits of a version's SHA-256, "-" for no file and an empty one."""
+    return sha256(content).hexdigest()[:16] if content else "-"
+
+
+def _note(history: Path, temporary: Path, versions: str = "") -> None:
+    """Append the token of a temporary file, with the versions before and after if it is about to be put in place."""
+    token = temporary.name.split(".")[-2]
+    with open_to_append(history) as file:
+        append_whole(file, f"{token} {versions}".rstrip().encode() + b"\n")
+        is_long = file.tell() > _LONGEST_HISTORY
+    if is_long:
+        lines = read_whole(history).splitlines(keepends=True)
+        write_atomically(history, b"".join(lines[len(lines) // 2 :]), durable=False)
+
+
+def _discard(temporary: Path) -> None:
+    """Remove a temporary file that was not put in place, if it still exists, and note that."""
+    name = _TEMPORARY.fullmatch(temporary.name)
+    if name and temporary.exists():
+        history = history_of(temporary.with_name(name[1]))
+        if history.exists():
+            _note(history, temporary)
+        temporary.unlink()
+
+
+def last_version(path: Path) -> str:
+    """Return the version that the last noted write left in place; "" if none is noted. Raises ``StoreError``."""
+    return next(reversed(versions_until(path, "")), "")
+
+
+def versions_until(path: Path, before: str) -> list[str]:
+    """Return the versions of a shared file that the noted writes found and left, oldest first (:func:`short_digest`).
+
+    before: the version that the last write replaced, as its backup has it, since later writes were undone by a power
+    cut; "" for all writes
+    A write whose temporary file still exists or was removed did not happen: it counts with what it found. Empty if no
+    write of that version is noted. Raises ``StoreError``.
+    """
+    lines = [line.split() for line in (read_shared(history_of(path)) or b"").decode("ascii", "replace").splitlines()]
+    undone = {line[0] for line in lines if len(line) == 1}
+    last = max((at for at, line in enumerate(lines) if before in ("", *line[1:2])), default=-1)
+    versions: list[str] = []
+    for token, *found in lines[: last + 1]:
+        is_undone = token in undone or path.with_name(f".{path.name}.{token}.tmp").exists()
+        versions += found[:1] if is_undone else found
+    return versions
+
+
+def is_lost(content: bytes) -> bool:
+    """Return whether a power cut may have lost the content of a file: it is empty, or has zeros in place of text."""
+    return not content or _LOST in content
 
 
 def _force(path: Path) -> None:
@@ -116,8 +201,8 @@ def remove_leftovers(folder: Path) -> None:
         if _TEMPORARY.fullmatch(path.name):
             with suppress(OSError, StoreError), open_ordinary(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if time.time() - path.stat().st_mtime > _YOUNG:
-                    path.unlink()
+                if abs(time.time() - path.stat().st_mtime) > _YOUNG:
+                    _discard(path)
 
 
 def permissions(path: Path) -> int | None:

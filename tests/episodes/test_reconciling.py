@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 from managers.memory.document import Revision, open_memories, parse_memories
-from session.events import FileEdited, RunEnded
+from managers.memory.synthesis import VisitSynthesis
+from session.events import FileEdited, ModelAnswered, RunEnded
 from session.memory import Memory
-from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed, killed_before_writing, play
+from tests.fixtures.doomed_run import (
+    STORY,
+    effects_of_a_run,
+    go_on,
+    killed,
+    killed_around_writing,
+    killed_before_writing,
+    play,
+)
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
 
@@ -135,6 +144,97 @@ def test_another_run_that_learns_in_the_same_folder_loses_nothing_of_either(tmp_
     ended(tmp_path)
     assert any(isinstance(event, FileEdited) for event in journal_of(tmp_path))
     assert {*own, *theirs} <= {*titles_in(tmp_path)}
+
+
+def answered(folder: Path) -> set[str]:
+    """The titles of the persistent memories that the model has answered before the run was stopped."""
+    answers = [event.answer for event in journal_of(folder) if isinstance(event, ModelAnswered)]
+    memories = [VisitSynthesis.model_validate(answer).memories for answer in answers if "memories" in answer]
+    given = [memory for each in memories for memory in each if memory.persistence != "ephemeral"]
+    return {memory.memory_title or "" for memory in given}
+
+
+def edit_in_place(folder: Path) -> None:
+    path = folder / "Memories.md"
+    with path.open("a") as file:
+        file.write("\n## Location 32: Somewhere\n\n**[NOTE - PERMANENT] By hand**\nA person wrote this.\n")
+
+
+def edit_as_editors_do(folder: Path) -> None:
+    """Write a new file and rename it."""
+    path, new = folder / "Memories.md", folder / "Memories.md.new"
+    new.write_text(path.read_text() if path.exists() else "# Location Memories\n")
+    new.replace(path)
+    edit_in_place(folder)
+
+
+def add_twice(folder: Path) -> None:
+    """Two commands of the program write the file, so that the backup is of neither."""
+    add(folder)
+    memory = Memory("NOTE", "By another command", 0, "", None, "A person wrote this, too.", "permanent")
+    assert open_memories(folder / "Memories.md").apply(Revision(33, "Elsewhere", memory).apply_to)
+
+
+EDITS = [add, add_twice, edit_in_place, edit_as_editors_do]
+AIMED = 51
+
+
+@pytest.mark.parametrize(
+    "kill_at",
+    [12, 13, 14, *(pytest.param(at, marks=pytest.mark.slow) for at in range(1, AIMED + 1) if at not in (12, 13, 14))],
+)
+def test_an_edit_after_a_kill_around_any_write_of_the_memories_loses_none_of_them(
+    tmp_path: Path, whole: Path, kill_at: int
+) -> None:
+    assert killed_around_writing(tmp_path / "Memories.md", kill_at)
+    if not (tmp_path / "runs").exists() or not list((tmp_path / "runs").glob("*/journal.jsonl")):
+        return
+    known = answered(tmp_path) & {*titles_in(whole)}
+    EDITS[kill_at % len(EDITS)](tmp_path)
+    go_on(tmp_path)
+    ended(tmp_path)
+    found = titles_in(tmp_path)
+    assert {"By hand", *known} <= {*found}
+    kept = parse_memories((tmp_path / "Memories.md").read_text()).memories()
+    assert all(len(memories) == len({memory.title for memory in memories}) for memories in kept.values())
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_after_a_power_cut_loses_no_memory_of_the_open_episode(
+    tmp_path_factory: pytest.TempPathFactory, whole: Path, effects: int, edit: Callable[[Path], None]
+) -> None:
+    folder, disk = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("disk")
+    assert killed(folder, kill_at=int(effects * LATE), disk=disk)
+    known = answered(folder) & {*titles_in(whole)}
+    before = {*titles_in(folder)} if (folder / "Memories.md").exists() else set()
+    assert known - before
+    edit(folder)
+    go_on(folder)
+    ended(folder)
+    assert {"By hand", *known} <= {*titles_in(folder)}
+
+
+LOST = [
+    pytest.param(b"", id="empty"),
+    pytest.param(b"\0" * 4096, id="zeros"),
+    pytest.param(None, id="half of it zeros"),
+]
+
+
+@pytest.mark.parametrize("content", LOST)
+def test_files_that_a_power_cut_has_emptied_are_written_again_from_checkpoint_and_journal(
+    tmp_path: Path, whole: Path, effects: int, content: bytes | None
+) -> None:
+    assert killed(tmp_path, kill_at=int(effects * 0.9))
+    shared = [path for path in tmp_path.iterdir() if path.name in {*SHARED, "knowledgebase.md", "memory_news.txt"}]
+    assert len(shared) >= len(SHARED)
+    for path in shared:
+        text = path.read_bytes()
+        path.write_bytes(text[: len(text) // 2] + b"\0" * (len(text) // 2 + 64) if content is None else content)
+    go_on(tmp_path)
+    ended(tmp_path)
+    assert journal_of(tmp_path) == journal_of(whole)
+    assert files_of(tmp_path) == files_of(whole)
 
 
 @pytest.fixture(scope="module")

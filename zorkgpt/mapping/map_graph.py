@@ -35,8 +35,7 @@ from pydantic_core import to_json
 from typing_extensions import Self
 
 from session.errors import StoreError
-from session.files.document_store import backup_of
-from session.files.shared_files import read_shared, write_atomically
+from session.files.shared_files import backup_of, read_shared, write_atomically
 from session.values import Location
 
 _BACK = {

@@ -17,9 +17,9 @@ from typing_extensions import override
 
 from session.errors import reported_as
 from session.events import FileEdited
-from session.files.document_store import SharedStore, backup_of
+from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
-from session.files.shared_files import locked, read_shared
+from session.files.shared_files import backup_of, locked, read_shared
 from zorkgpt.mapping.map_graph import MapGraph, NoMap
 
 

@@ -154,8 +154,9 @@ def diff(
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print what a run added, superseded and invalidated."""
+    """Print what a run added, superseded and invalidated, and what others changed meanwhile."""
     from managers.memory.document import open_memories
+    from managers.memory.taught import changes_of
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 
     folder, configuration = common_options.run_and_configuration(workdir, run, story)
@@ -163,13 +164,15 @@ def diff(
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what the run learned is unknown")
     now = folder.parent.parent / configuration.simple_memory.memory_file
-    after = open_memories(end if end.exists() else now).document
-    found = after.changes_since(open_memories(start).document)
+    file = end if end.exists() else now
+    after, (own, others) = open_memories(file).document, changes_of(folder, file, now.name)
     print_line(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
-    if found:
-        _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in found))
-    else:
+    _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in own))
+    if not own:
         typer.echo("No memory has changed.")
+    if others:
+        print_line("What people and other runs changed meanwhile:")
+        _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in others))
 
 
 def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument], Path]:

@@ -80,12 +80,13 @@ def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
     """Yield the latest memories that the run has learnt, the newest first."""
     from managers.memory.document import open_memories
     from managers.memory.prompt import last_turn
+    from managers.memory.taught import changes_of
     from session.files.run_folders import MEMORIES_AT_START
 
     if not (run / MEMORIES_AT_START).is_file():
         return
     document = open_memories(memory_file).document
-    changes = document.changes_since(open_memories(run / MEMORIES_AT_START).document)
+    changes, _ = changes_of(run, memory_file, memory_file.name)
     added = [change for change in changes if change.kind == "added"]
     added.sort(key=lambda change: (change.memory.episode, last_turn(change.memory)), reverse=True)
     names = document.names()

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
+import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -19,6 +25,7 @@ from session.errors import StoreError
 from session.events import Event, FileEdited, FileWritten
 from session.files.document_store import DocumentStore, Edit
 from session.files.journal import read_journal
+from session.files.shared_files import QUIET, short_digest
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
 from tests.fixtures.held_stores import HeldStores
@@ -322,6 +329,26 @@ def resumed(folder: Path, *lines: str, begun: str = "vats\n") -> Session:
     return Session(folder, begun).play(*lines)
 
 
+def killed_while_it_writes(folder: Path, *lines: str) -> None:
+    """A run that is killed in a process of its own, right before its last line would get into the file."""
+    context = get_context("forkserver")
+    process = context.Process(target=_play_and_die, args=(folder, lines))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def _play_and_die(folder: Path, lines: Sequence[str]) -> None:
+    session = Session(folder).play(*lines[:-1])
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and str(arguments[1]) == str(session.path):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    session.play(lines[-1])
+
+
 def in_the_past(path: Path) -> None:
     """The file was written an hour ago."""
     status = path.stat()
@@ -386,6 +413,62 @@ class TestAPersonEdits:
         edits = [event for event in again.recorded if isinstance(event, FileEdited)]
         assert [edit.lacks for edit in edits] == [2]
 
+    @pytest.mark.parametrize("backup", [None, "older\n"], ids=["no backup", "a backup of the time before"])
+    @pytest.mark.parametrize("is_noted", [True, False], ids=["with its history", "without its history"])
+    def test_an_edit_after_a_power_cut_that_lost_the_whole_episode_loses_none_of_it(
+        self, tmp_path: Path, backup: str | None, is_noted: bool
+    ) -> None:
+        Session(tmp_path).play("mordant", "alum", "woad")
+        history = tmp_path / f"{FILE}.history"
+        for name in (f"{FILE}.backup", *(() if is_noted else (history.name,))):
+            (tmp_path / name).unlink()
+        if is_noted:
+            before, after = short_digest(backup.encode() if backup else None), short_digest(b"vats\n")
+            history.write_text(f"0123abcd {before} {after}\n")
+        if backup:
+            (tmp_path / f"{FILE}.backup").write_text(backup)
+        (tmp_path / FILE).write_text("by hand\nvats\n")
+        again = resumed(tmp_path, "mordant", "alum", "woad")
+        again.held.commit()
+        assert again.text == "by hand\nvats\nmordant\nalum\nwoad\n"
+
+    @pytest.mark.parametrize("older", [b"vats\n", b"vats\nmordant\n"], ids=["the first version", "the last but one"])
+    def test_an_older_version_that_they_restore_with_its_time_is_respected(self, tmp_path: Path, older: bytes) -> None:
+        session = Session(tmp_path).play("mordant", "alum")
+        session.path.unlink()
+        session.path.write_bytes(older)
+        in_the_past(session.path)
+        again = resumed(tmp_path, "mordant", "alum", "woad")
+        assert again.text == older.decode() + "woad\n"
+
+    @pytest.mark.parametrize("lost", [0, 1], ids=["after the last write", "before the last write"])
+    @pytest.mark.parametrize("by_hand", [0, 1, 2], ids=["only by commands", "by hand, too", "by hand before that, too"])
+    def test_commands_that_write_the_file_meanwhile_hide_no_lost_write(
+        self, tmp_path: Path, lost: int, by_hand: int
+    ) -> None:
+        """The run was killed after or before its last write; then two commands of the program write the file."""
+        lines = ["mordant", "alum", *(["woad"] if lost else [])]
+        if lost:
+            killed_while_it_writes(tmp_path, *lines)
+        else:
+            Session(tmp_path).play(*lines)
+        for number in (1, 2):
+            if number == by_hand:
+                text = (tmp_path / FILE).read_text()
+                (tmp_path / FILE).write_text(f"by hand\n{text}")
+            DocumentStore(tmp_path / FILE, Lines).apply(another(f"command {number}"))
+        again = resumed(tmp_path, *lines)
+        again.held.commit()
+        expected = ["vats", *lines, "command 1", "command 2", *(["by hand"] if by_hand else [])]
+        assert sorted(again.text.splitlines()) == sorted(expected)
+
+    def test_what_they_delete_after_two_commands_have_written_stays_deleted(self, tmp_path: Path) -> None:
+        Session(tmp_path).play("mordant", "alum")
+        for number in (1, 2):
+            DocumentStore(tmp_path / FILE, Lines).apply(another(f"command {number}"))
+        (tmp_path / FILE).write_text("vats\nmordant\ncommand 1\ncommand 2\n")
+        assert resumed(tmp_path, "mordant", "alum").text == "vats\nmordant\ncommand 1\ncommand 2\n"
+
     def test_an_edit_while_the_run_was_played_is_made_again_at_its_place(self, tmp_path: Path) -> None:
         session = Session(tmp_path).play("mordant")
         session.path.write_text("by hand\n")
@@ -395,6 +478,49 @@ class TestAPersonEdits:
         again = resumed(tmp_path, "mordant", "alum")
         assert again.store.document.text == ""
         assert [type(event) for event in again.recorded] == [FileWritten, FileEdited, FileWritten, FileEdited]
+
+
+SLOW = [(0.0, 0.3), (0.4, 0.0), (0.9, 1.4)]
+"""Seconds that a slow writer waits after it has emptied the file, and after half of it."""
+
+
+def write_slowly(path: Path, note: str, empty: float, half: float) -> None:
+    """Write a note into the file as some programs for copies do: in place, with pauses."""
+    with path.open("r+b") as file:
+        whole = file.read() + f"{note}\n".encode()
+        file.seek(0)
+        file.truncate()
+        time.sleep(empty)
+        file.write(whole[: len(whole) // 2])
+        file.flush()
+        time.sleep(half)
+        file.write(whole[len(whole) // 2 :])
+
+
+@pytest.mark.parametrize("notes", [3, pytest.param(25, marks=pytest.mark.slow)])
+def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_runs_lines(
+    tmp_path: Path, notes: int
+) -> None:
+    chance = random.Random(notes)
+    session, played = Session(tmp_path), 0
+    with ThreadPoolExecutor() as pool:
+        for number in range(notes):
+            pauses = SLOW[number] if notes <= len(SLOW) else (chance.uniform(0, 1.2), chance.uniform(0, 1.8))
+            writing = pool.submit(write_slowly, session.path, f"note {number}", *pauses)
+            while not writing.done():
+                session.play(f"line {played}")
+                played += 1
+                time.sleep(0.15)
+            writing.result()
+        time.sleep(QUIET)
+        session.play("the last")
+        session.held.commit()
+    lines = session.text.splitlines()
+    expected = [f"note {number}" for number in range(notes)] + [f"line {number}" for number in range(played)]
+    assert sorted(lines) == sorted(["vats", *expected, "the last"])
+    again = Session(tmp_path).play(*(f"line {number}" for number in range(played)), "the last")
+    again.held.commit()
+    assert again.text == session.text
 
 
 def test_while_turns_are_repeated_the_file_is_neither_read_nor_written(tmp_path: Path) -> None:

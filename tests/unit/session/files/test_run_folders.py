@@ -26,7 +26,9 @@ from session.files.run_folders import (
     fork_folder,
     is_claimed,
     latest_checkpoint,
+    latest_runs,
     make_checkpoint,
+    put_last,
     run_folders,
     take_episode_numbers,
 )
@@ -156,6 +158,46 @@ def test_without_a_name_it_is_the_newest_that_has_a_manifest_and_a_turn_or_a_pla
         assert find_run(folder).name == LATER_RUN
     rmtree(folder / "runs" / RUN)
     assert find_run(folder).name == LATER_RUN
+
+
+def begun(workdir: Path, run: str) -> Path:
+    """A run with a turn that began now, whatever time its clock shows."""
+    journal = Journal.create(workdir / "runs", manifest(run))
+    journal.append(turn_played(1.0))
+    journal.close()
+    put_last(journal.folder)
+    return journal.folder
+
+
+AHEAD, NOW, SET_BACK = "20991231-235959-0001", "20260131-184500-0002", "20000101-000000-0003"
+
+
+def test_the_latest_run_is_the_one_that_was_begun_or_resumed_last_whatever_the_clock_says(tmp_path: Path) -> None:
+    runs = [begun(tmp_path, run) for run in (AHEAD, NOW, SET_BACK)]
+    assert find_run(tmp_path) == runs[2]
+    assert run_folders([tmp_path]) == latest_runs([tmp_path]) == runs[::-1]
+    put_last(runs[1])
+    assert latest_runs([tmp_path]) == [runs[1], runs[2], runs[0]]
+    assert run_folders([tmp_path]) == runs[::-1]  # in the order in which they began
+
+
+def test_runs_of_two_stories_and_forks_have_one_order(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for folder in (tmp_path, other):
+        folder.mkdir(exist_ok=True)
+        (folder / "story.json").write_text('{"name": "dye", "sha256": "00"}')
+    fork = fork_folder(tmp_path, NOW)
+    runs = [begun(tmp_path, AHEAD), begun(fork, NOW), begun(other, SET_BACK), begun(tmp_path, "19991231-000000-0004")]
+    assert run_folders([tmp_path, other]) == runs[::-1]
+    put_last(runs[2])
+    assert find_run(tmp_path) == runs[2]
+
+
+@pytest.mark.parametrize("content", ["", "\0" * 64, "[]", '{"begun": -1}', '{"begun": 1' + "0" * 5000 + "}"])
+def test_a_run_whose_order_is_not_recorded_comes_before_those_of_this_version(tmp_path: Path, content: str) -> None:
+    earlier, later = begun(tmp_path, AHEAD), begun(tmp_path, NOW)
+    (earlier / "order.json").write_text(content)
+    assert run_folders([tmp_path]) == latest_runs([tmp_path]) == [later, earlier]
 
 
 def test_the_manifest_and_the_copies_are_known_by_their_digests(tmp_path: Path) -> None:

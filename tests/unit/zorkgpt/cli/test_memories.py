@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
-from managers.memory.document import parse_memories
+from managers.memory.document import Revision, open_memories, parse_memories
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
+from session.events import FileEdited, FileWritten
+from session.files.journal import Journal
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
+from tests.unit.zorkgpt.report.dye_runs import manifest
 from zorkgpt.cli.commands import memories
 from zorkgpt.mapping.map_graph import MapGraph
 
@@ -241,6 +246,30 @@ def test_diff_ends_where_the_run_ended_and_needs_the_runs_memories(run_folder: P
     (run_folder / MEMORIES_AT_START).unlink()
     assert MEMORIES_AT_START in _error(StoreError, "diff", run_folder.name)
     assert run_folder.name in _error(StoreError, "diff", "20260131-184500-1a2c")
+
+
+@pytest.mark.parametrize("is_recorded", [True, False], ids=["seen by the run", "since the run's last write"])
+def test_diff_does_not_count_what_others_changed_as_what_the_run_taught(run_folder: Path, is_recorded: bool) -> None:
+    rmtree(run_folder)
+    memories_file = run_folder.parents[1] / "Memories.md"
+    journal = Journal.create(run_folder.parent, manifest(run_folder.name, first_episode=3))
+    (run_folder / AT_START).mkdir()
+    (run_folder / MEMORIES_AT_START).write_text(FILE)
+    learnt = Memory("NOTE", "Dye last", 3, "7", None, "It holds.", "permanent")
+    open_memories(memories_file).apply(Revision(31, "Blue Vats", learnt).apply_to)
+    written = memories_file.read_bytes()
+    journal.append(FileWritten("Memories.md", "", sha256(written).hexdigest()))
+    _run("add", "31", "By hand", "A person wrote this.")
+    _run("invalidate", "drying loft", "rung is ROTTEN", "--reason", "mended")
+    if is_recorded:
+        journal.append(FileEdited("Memories.md", memories_file.read_text()))
+    journal.close()
+    own, _, others = _run("diff", run_folder.name).partition("What people and other runs changed meanwhile:\n")
+    assert "added [NOTE - PERMANENT] Dye last" in own
+    assert "By hand" not in own
+    assert "Rung" not in own
+    assert "added [NOTE - PERMANENT] By hand" in others
+    assert "invalidated [NOTE - PERMANENT - SUPERSEDED] Rung is rotten" in others
 
 
 def _run(*arguments: str) -> str:
