@@ -138,7 +138,8 @@ class Journal:
             folder.mkdir(mode=0o700, parents=True)
         journal = cls(folder)
         (folder / JOURNAL_FILE).chmod(0o600)  # it may say where keys are sent
-        force_to_disk(folder / JOURNAL_FILE)
+        for made in (folder / JOURNAL_FILE, folder, runs):
+            force_to_disk(made)
         write_atomically(folder / "manifest.json", content, mode=0o600)  # last: with it the folder is a run
         return journal
 
