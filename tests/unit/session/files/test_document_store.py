@@ -28,7 +28,7 @@ from session.files.journal import read_journal
 from session.files.shared_files import QUIET, short_digest
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
-from tests.fixtures.held_stores import HeldStores
+from tests.fixtures.held_stores import HeldStores, held
 from tests.unit.managers.memory_parts import manager_in, memory, titles
 
 
@@ -123,6 +123,23 @@ class TestFailures:
         with capture_logs() as logs:
             manager_in(tmp_path)
         assert [(entry["file"], entry["line"]) for entry in logs] == [(str(path), 3)]
+
+    def test_a_malformed_header_that_is_written_during_a_run_is_reported_once_when_it_is_read(
+        self, tmp_path: Path
+    ) -> None:
+        path, manager = tmp_path / "Memories.md", manager_in(tmp_path)
+        run = held(tmp_path, manager)
+        with capture_logs() as logs:
+            path.write_text("# Location Memories\n\n## Location 31: Blue Vats\n\n**[] Nothing**\nIt is wet.\n")
+            for number in range(3):
+                run.look()
+                manager.followed()
+                manager.add_memory(31, "Blue Vats", memory(f"Vat {number}"))
+                run.commit()
+                manager.followed()
+        errors = [entry["error"] for entry in logs if entry["log_level"] == "error"]
+        assert len(errors) == 1
+        assert errors[0].startswith(f"{path}:5: ")
 
     def test_a_file_that_ceases_to_be_utf8_is_not_overwritten_and_memories_wait(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
