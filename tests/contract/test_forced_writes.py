@@ -1,6 +1,6 @@
 """What must be on the disk, or locked, before the next step is taken: each is red if the call is dropped.
 
-Source: docs/specification.md, Atomic writes, and ADR 31.
+Sources: docs/specification.md, Atomic writes; ADR 31.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def test_the_names_of_a_new_run_are_on_the_disk_before_its_manifest(
     forced = {call.path for call in before if call.kind == "force"}
     run = find_run(recording.folder)
     assert {run / "journal.jsonl", run, run.parent, run.parent.parent} <= forced
+    assert not {run, run.parent} & manifest.unforced
 
 
 def test_a_checkpoint_counts_when_all_that_it_needs_is_on_the_disk_and_older_ones_go_after_that(
