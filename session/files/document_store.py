@@ -11,7 +11,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
 from pathlib import Path
@@ -386,12 +386,16 @@ class DocumentStore(SharedStore, Generic[D]):
 
     def _late_edit(self) -> FileEdited | None:
         """Return the content with what a person has written into a version that was replaced meanwhile."""
-        for replaced in [each for each in self._replaced if each.has_changed]:
-            if _is_recent(replaced.signature()[0]):
+        for at, replaced in enumerate(self._replaced):
+            signature = replaced.signature()
+            if signature == replaced.known or _is_recent(signature[0]):
                 continue
-            self._replaced.remove(replaced)
-            with reported_as(f"{self.path} cannot be read"), os.fdopen(replaced.descriptor, "rb") as file:
-                theirs = self._decoded(file.read())
+            content = os.pread(replaced.descriptor, signature[1], 0)
+            is_cut = len(content) < len(replaced.content) and not content.endswith(b"\n")
+            if is_cut and _is_recent(signature[0], _LONGEST_WAIT):
+                continue
+            self._replaced[at] = replace(replaced, known=signature, content=content)  # the rest may still come
+            theirs = self._decoded(content)
             known = self._decoded(self._content or b"")
             text = _merged(self._decoded(replaced.content), theirs, known)
             if text != known:
@@ -497,8 +501,8 @@ def _merged(base: str, theirs: str, ours: str) -> str:
     return "".join(lines)
 
 
-def _is_recent(time_ns: int) -> bool:
-    return abs(time.time_ns() - time_ns) < QUIET * 1e9
+def _is_recent(time_ns: int, seconds: float = QUIET) -> bool:
+    return abs(time.time_ns() - time_ns) < seconds * 1e9
 
 
 def _sha256(content: bytes | None) -> str | None:
