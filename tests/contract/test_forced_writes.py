@@ -5,19 +5,22 @@ Sources: docs/specification.md, Atomic writes; ADR 31.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from managers.memory.document import Revision, open_memories
+from managers.memory.outcome import MOST_REMEMBERED, NewsLedger
 from managers.simple_memory_manager import NEWS_FILE
 from session.events import Event, TurnPlayed
-from session.files.run_folders import find_run, take_episode_numbers
+from session.files.run_folders import find_run, give_back_episode_numbers, take_episode_numbers
 from session.memory import Memory
 from tests.fixtures.doomed_run import LEARNING, STORY, USAGE, decided_by_prompt, go_on, killed
 from tests.fixtures.recorded_files import RecordedFiles, recorded_files
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.mapping.map_store import MapStore
 
 SHARED = ("Memories.md", "map_state.json", "routes.json", "lexicon.json", "episode_summaries.jsonl", "knowledgebase.md")
 AT_ONCE = ("manifest.json", "line.json", "order.json", "budgets.json", "story.json", "episodes.json")
@@ -146,3 +149,21 @@ def test_what_a_resumed_run_writes_again_is_locked(tmp_path: Path) -> None:
     changes = [call for call in recording.of("rename", *SHARED) if call.path.parent == tmp_path]
     assert len(changes) > len(SHARED)
     assert all(call.path.with_name(f"{call.path.name}.lock") in call.locks for call in changes)
+    assert all(find_run(tmp_path) / "run.lock" in call.locks for call in changes)
+
+
+def locked_at_rename(folder: Path, name: str, act: Callable[[], object]) -> bool:
+    with recorded_files(folder) as recording:
+        act()
+    calls = recording.of("rename", name)
+    return bool(calls) and all(call.path.with_name(f"{name}.lock") in call.locks for call in calls)
+
+
+def test_files_that_are_written_outside_a_run_are_locked(tmp_path: Path) -> None:
+    first = take_episode_numbers(tmp_path, 2)
+    assert locked_at_rename(tmp_path, "episodes.json", lambda: give_back_episode_numbers(tmp_path, first, 2))
+    store = MapStore(tmp_path / "map_state.json", print)
+    store.demand()
+    assert locked_at_rename(tmp_path, "map_state.json", store.commit)
+    (tmp_path / NEWS_FILE).write_text("".join(f"{number:016x}\n" for number in range(2 * MOST_REMEMBERED + 1)))
+    assert locked_at_rename(tmp_path, NEWS_FILE, lambda: NewsLedger(tmp_path / NEWS_FILE, print))
