@@ -6,13 +6,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import structlog
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, TypedDict, Unpack
 
-from managers.questions import Ending, conclude
+from managers.questions import Question, ask_each
 from session.commands import Vocabulary
 from session.context import PromptSection
 from session.events import EpisodeEnd
@@ -142,20 +142,31 @@ class BaseManager(ABC):
     def learn(self, record: TurnRecord) -> object:
         """Learn from a turn. ``game_state`` already contains it."""
 
-    def ending(self, end: EpisodeEnd) -> Ending:
-        """Learn from an episode that has ended: yield questions, and be sent the answers."""
-        del end
-        yield from ()
+    def finish(self, end: EpisodeEnd) -> object:
+        """Keep the facts of an episode that has ended."""
 
-    def end(self, end: EpisodeEnd = "left") -> Any:  # noqa: ANN401  what the ending returns
+    def questions(self, outlooks: Sequence[str]) -> Sequence[Question]:
+        """Return the questions about an episode that has ended.
+
+        outlooks: of all managers; see :meth:`outlook`
+        """
+        del outlooks
+        return ()
+
+    def end(self, end: EpisodeEnd = "left", outlooks: Sequence[str] = ()) -> object:
         """Learn from an episode that has ended, and ask each question by itself."""
-        return conclude(self.ending(end))
+        self.finish(end)
+        ask_each(self.questions(outlooks))
+        return None
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the manager's section of the agent's next prompt, or ``None``."""
 
     def outlook(self) -> str:
-        """Return what a plan for the next episode should take into account, a line each; "" for nothing."""
+        """Return what a plan for the next episode should take into account, a line each; "" for nothing.
+
+        It is called when every manager has finished the episode.
+        """
         return ""
 
     def commit(self) -> None:

@@ -25,7 +25,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
-from managers.questions import Ending, Question, conclude, share_at_end
+from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -37,6 +37,7 @@ from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import cut_at, one_line, text_key
 from session.values import Observation, TurnRecord
+from zorkgpt.llm.language_model import Prompt
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
@@ -54,7 +55,6 @@ class EpisodeSynthesizer(BaseManager):
 
     knowledge_manager: keeps the lessons and provides the model
     state_manager: shows how an episode ended
-    others: managers that contribute to the plan's question
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -68,14 +68,11 @@ class EpisodeSynthesizer(BaseManager):
         game_state: GameState,
         knowledge_manager: KnowledgeManager,
         state_manager: StateManager,
-        *,
-        others: Sequence[BaseManager] = (),
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.knowledge_manager = knowledge_manager
         self.state_manager = state_manager
-        self.others = others
         path = config.zork_game_workdir / SUMMARIES_FILE
         self._store: DocumentStore[Summaries] = DocumentStore(path, parse_summaries)
         self.stores = (self._store,)
@@ -88,10 +85,9 @@ class EpisodeSynthesizer(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the run's knowledge and state, and all managers listed before it."""
+        """Build the manager with the run's knowledge and state."""
         knowledge, state = parts.get(KnowledgeManager), parts.get(StateManager)
-        others = [manager for manager in parts.managers.values() if manager is not None]
-        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, others=others, **parts.shared)
+        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, **parts.shared)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -122,37 +118,43 @@ class EpisodeSynthesizer(BaseManager):
         return self._handover if self.config.knowledge.enabled else ""
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
-        """Sum the episode up, draw lessons from it, and show other programs how it ended. Returns the summary.
-
-        Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
-        """
+    def finish(self, end: EpisodeEnd) -> EpisodeSummary:
+        """Sum the episode up, and show other programs how it ended. Raises ``StoreError``."""
         self._summary = summary = summary_of(self._turns, self.game_state, end)
         self._store.apply(lambda summaries: summaries.with_summary(summary))
-        yield from self._lessons(summary)
         self.state_manager.export_current_state()
+        return summary
+
+    @override
+    def end(self, end: EpisodeEnd = "left", outlooks: Sequence[str] = ()) -> EpisodeSummary:
+        summary = self.finish(end)
+        ask_each(self.questions(outlooks))
         return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
         """Draw the lessons of the episode by a question of their own. Returns whether anything new was learnt."""
-        return self._summary is not None and bool(conclude(self._lessons(self._summary)))
+        learnt = self._counts["learnt"]
+        ask_each(self.questions(()))
+        return self._counts["learnt"] > learnt
 
-    def _lessons(self, summary: EpisodeSummary) -> Ending:
-        """Add what the episode teaches to the knowledge, and plan the next one. Returns whether anything new was
-        learnt.
+    @override
+    def questions(self, outlooks: Sequence[str]) -> Sequence[Question]:
+        """Return the question about what the episode teaches and how to plan the next one.
 
         If the model does not answer or is too small, deaths are reported in the story's own words
         (docs/specification.md, Episode synthesis).
         """
-        knowledge, budget = self.knowledge_manager, self.config.prompt_budgets.analysis
-        if not self.config.knowledge.enabled or (not summary.is_instructive and summary.turns < PLANNED_TURNS):
-            return False
+        knowledge, budget, summary = self.knowledge_manager, self.config.prompt_budgets.analysis, self._summary
+        if summary is None or not self.config.knowledge.enabled:
+            return ()
+        if not summary.is_instructive and summary.turns < PLANNED_TURNS:
+            return ()
         if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
-            return self._keep_plain_lessons(summary)
+            self._keep_plain_lessons(summary)
+            return ()
         budget = share_at_end(budget)
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
-        outlooks = (line for each in self.others for line in each.outlook().splitlines())
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
@@ -164,20 +166,22 @@ class EpisodeSynthesizer(BaseManager):
             tokens=self.tokens,
         )
         alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
-        beside = {"lines": prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
-        try:
-            answer: EpisodeAnswer = yield Question(knowledge.model, "analysis", alone, EpisodeAnswer, beside)
-        except LanguageModelError as error:
-            self._counts["failures"] += 1
-            self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
-            return self._keep_plain_lessons(summary)
-        return self._take(answer, summary, [entry for entry in shown if entry.is_ours])
+        take = partial(self._take, summary, [entry for entry in shown if entry.is_ours])
+        beside: dict[Topic, Prompt] = {"knowledge": prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
+        return (Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, "episode", beside),)
 
-    def _take(self, answer: EpisodeAnswer, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry]) -> bool:
-        """Keep what makes sense in the answer and may be known. Returns whether anything new was learnt.
+    def _take(
+        self, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry], answer: EpisodeAnswer | LanguageModelError
+    ) -> None:
+        """Keep what makes sense in the answer and may be known.
 
         numbered: the insights that the model can refer to by number, starting with 1
         """
+        if isinstance(answer, LanguageModelError):
+            self._counts["failures"] += 1
+            self.log_warning("no lessons are drawn: the model gave no answer", error=str(answer))
+            self._keep_plain_lessons(summary)
+            return
         knowledge, refused = self.knowledge_manager, []
         by_turn = {death.last.turn: death for death in summary.deaths}
         lessons: list[KnowledgeLine] = []
@@ -211,9 +215,8 @@ class EpisodeSynthesizer(BaseManager):
         if insights != known:
             knowledge.replace_insights([entry for entry in insights if entry.is_ours])
         is_changed = knowledge.insights() != known
-        self._counts.update(updates=1, refused=len(refused))
+        self._counts.update(updates=1, refused=len(refused), learnt=is_changed or deaths > 0)
         self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=refused)
-        return is_changed or deaths > 0
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -245,6 +248,6 @@ class EpisodeSynthesizer(BaseManager):
     def _earlier(self) -> list[EpisodeSummary]:
         return self._store.document.before(self.game_state.episode)
 
-    def _keep_plain_lessons(self, summary: EpisodeSummary) -> bool:
+    def _keep_plain_lessons(self, summary: EpisodeSummary) -> None:
         lessons = [lesson_of(death, summary.episode) for death in summary.deaths]
-        return self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons) > 0 if lessons else False
+        self._counts["learnt"] += self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus,
 from managers.knowledge.analysis import (
     BriefKnowledge,
     KnowledgeAnswer,
+    KnowledgePrompt,
     LearntTurn,
     Played,
     ask_what_can_go,
@@ -35,7 +36,7 @@ from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdi
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
-from managers.questions import Ending, Question, conclude, share_at_end
+from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
@@ -186,25 +187,33 @@ class KnowledgeManager(BaseManager):
             return False
         if self.memory_manager is not None and not is_trivial(self._turns):
             self.memory_manager.consider()
-        return bool(conclude(self._update()))
+        changes = self._counts["changes"]
+        ask_each(self._update())
+        return self._counts["changes"] > changes
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
-        """Update the knowledge at the end of an episode, and return whether it changed.
+    def questions(self, outlooks: Sequence[str]) -> Sequence[Question]:
+        return self._update(is_at_end=True)
 
-        Lines that were learnt in this episode, from turns that are all ephemeral by now, go to the archive. A line of
-        an older file, whose episodes may have the same numbers, stays.
+    @override
+    def end(self, end: EpisodeEnd = "left", outlooks: Sequence[str] = ()) -> bool:
+        """Update the knowledge at the end of an episode, and return whether it changed."""
+        changes = self._counts["changes"]
+        super().end(end, outlooks)
+        return self._counts["changes"] > changes
+
+    def _archive_ephemeral(self) -> None:
+        """Archive the lines that were learnt in this episode, from turns that are all ephemeral by now.
+
+        A line of an older file, whose episodes may have the same numbers, stays.
         """
-        is_updated = yield from self._update(is_at_end=True)
         episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
         learnt = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learnt)
         gone = tuple(entry for entry in learnt if is_ephemeral(entry.line, episode, ephemeral))
-        is_changed = bool(gone) and self._revise(KnowledgeEdit(removed=gone))
-        if is_changed:
+        if gone and self._revise(KnowledgeEdit(removed=gone)):
             self._counts["ephemeral"] += len(gone)
             self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
             self._shown = self._most_useful()
-        return is_updated or is_changed
 
     def admits(self, line: KnowledgeLine, shown: Collection[int] | None = None) -> bool:
         """Return whether the line may be added. A refusal is counted and logged.
@@ -275,12 +284,17 @@ class KnowledgeManager(BaseManager):
             },
         }
 
-    def _update(self, *, is_at_end: bool = False) -> Ending:
-        """Ask what the turns since the last update taught, and return whether the knowledge changed."""
+    def _update(self, *, is_at_end: bool = False) -> Sequence[Question]:
+        """Return the question what the turns since the last update taught.
+
+        A small model only chooses the turn that is most worth knowing.
+        """
         self.asked_turn = self.game_state.turn_count
         if is_trivial(self._turns):
             self._counts["trivial"] += bool(self._turns)
-            return False
+            if is_at_end:
+                self._archive_ephemeral()
+            return ()
         self._refresh()
         episode, memories = self.game_state.episode, self.memory_manager
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
@@ -291,15 +305,44 @@ class KnowledgeManager(BaseManager):
             persistent=memories_of(episode, memories.memory_cache, names) if memories else (),
             ephemeral_turns=self._ephemeral_turns(),
         )
-        try:
-            edit = yield from self._ask(played, is_at_end=is_at_end)
-        except LanguageModelError as error:
-            self._report_failure(error)
-            return False
-        self._turns, is_changed = (), False
-        if edit is None:
+        budget, tokens = self.config.prompt_budgets.analysis, self.tokens
+        if not is_for_a_small_model(budget, "knowledge", tokens):
+            asked = update_question(played, self._known(), share_at_end(budget) if is_at_end else budget, tokens)
+            take = partial(self._take, asked, is_at_end=is_at_end)
+            return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, "knowledge", asked.beside),)
+        asked = brief_question(played, budget, tokens)
+        take = partial(self._take, asked, is_at_end=is_at_end)
+        if len(asked.turns) <= 1:
+            take(BriefKnowledge(turn=asked.turns[0]) if asked.turns else None)
+            return ()
+        turns: Any = Literal[asked.turns]
+        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
+        return (Question(self.model, "analysis", asked.prompt, schema, take),)
+
+    def _take(
+        self,
+        asked: KnowledgePrompt,
+        answer: KnowledgeAnswer | BriefKnowledge | LanguageModelError | None,
+        *,
+        is_at_end: bool,
+    ) -> None:
+        """Learn from the answer; ``None`` if there was nothing to ask."""
+        if isinstance(answer, LanguageModelError):
+            self._report_failure(answer)
+        else:
+            self._learn_from(asked, answer)
+        if is_at_end:
+            self._archive_ephemeral()
+
+    def _learn_from(self, asked: KnowledgePrompt, answer: KnowledgeAnswer | BriefKnowledge | None) -> None:
+        if isinstance(answer, BriefKnowledge):
+            record = next(each.record for each in self._turns if each.record.turn == answer.turn)
+            answer = KnowledgeAnswer(lines=[line_in_brief(record)])
+        self._turns = ()
+        if answer is None:
             self._counts["trivial"] += 1
         else:
+            edit = edit_of(answer, asked.known, self.game_state.episode, partial(self.admits, shown=asked.turns))
             is_changed = self._revise(edit)
             self._counts.update(updates=1, taken=len(edit.added) if is_changed else 0)
             self.log_info(
@@ -309,29 +352,6 @@ class KnowledgeManager(BaseManager):
             )
         self._consolidate()
         self._shown = self._most_useful()
-        return is_changed
-
-    def _ask(self, played: Played, *, is_at_end: bool) -> Generator[Question, Any, KnowledgeEdit | None]:
-        """Return what the model would change after these turns; ``None`` if there is nothing to ask.
-
-        A small model only chooses the turn that is most worth knowing. Raises ``LanguageModelError``.
-        """
-        budget, tokens = self.config.prompt_budgets.analysis, self.tokens
-        if is_for_a_small_model(budget, "knowledge", tokens):
-            asked = brief_question(played, budget, tokens)
-            if not asked.turns:
-                return None
-            chosen = asked.turns[0]
-            if len(asked.turns) > 1:
-                turns: Any = Literal[asked.turns]
-                schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
-                chosen = (yield Question(self.model, "analysis", asked.prompt, schema)).turn
-            record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
-            answer = KnowledgeAnswer(lines=[line_in_brief(record)])
-        else:
-            asked = update_question(played, self._known(), share_at_end(budget) if is_at_end else budget, tokens)
-            answer = yield Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, asked.beside)
-        return edit_of(answer, asked.known, played.episode, partial(self.admits, shown=asked.turns))
 
     def _consolidate(self) -> None:
         """Have the model merge and cut the program's lines if the knowledge is too long."""
@@ -369,7 +389,9 @@ class KnowledgeManager(BaseManager):
         if edit.removed:
             until = f"Ep{self.game_state.episode}, T{self.game_state.turn_count}"
             self._archive.apply(lambda archive: archive.with_removed(edit.removed, until))
-        return self._knowledge.apply(edit.apply_to)
+        is_changed = self._knowledge.apply(edit.apply_to)
+        self._counts["changes"] += is_changed
+        return is_changed
 
     def _ephemeral_turns(self) -> frozenset[int]:
         return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)

@@ -16,7 +16,6 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.memory.outcome import SUBSTANTIAL
 from managers.prompting import CHARACTERS_PER_TOKEN, as_many_as_fit
-from managers.questions import Ending
 from session.commands import Command, Vocabulary, is_speech, passes_time, read_command, words_of
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
@@ -359,9 +358,8 @@ class LexiconManager(BaseManager):
             self._shown = working_forms(self.lexicon)
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
+    def finish(self, end: EpisodeEnd) -> None:
         self.show_all()
-        yield from ()
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

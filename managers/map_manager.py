@@ -7,7 +7,6 @@ import re
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.questions import Ending
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
@@ -80,9 +79,8 @@ class MapManager(BaseManager):
             graph.correct_exits(here.num, named, {*self._bearings_in(record.before.text, here)}.difference(named))
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
+    def finish(self, end: EpisodeEnd) -> None:
         self._store.demand()
-        yield from ()
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

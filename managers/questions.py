@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, create_model
 
@@ -14,6 +14,9 @@ from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
 from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
+SHARED_FIELDS: Final = frozenset({"reasoning"})
+
+Topic = Literal["knowledge", "episode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +24,26 @@ class Question:
     """A question to a model.
 
     model: the model that answers if the question is asked alone
-    schema: of the answer. Its fields have other names than those of the other questions at an episode's end
-    beside: by a field of another question's answer, the prompt in a call with it, without what its prompt contains
+    schema: of the answer. Questions with a field of the same name are not asked together, except ``reasoning``
+    answered: is called with the answer, or with the error if there is none; may return questions that follow from it
+    topic: what it is about, if the prompts of other questions depend on that
+    beside: the prompt in a call with the question about another topic, without what its prompt contains
     """
 
     model: LanguageModel
     role: Role
     prompt: Prompt
     schema: type[BaseModel]
-    beside: Mapping[str, Prompt] = field(default_factory=dict)
+    answered: Callable[[Any], Sequence[Question] | None]
+    topic: Topic | None = None
+    beside: Mapping[Topic, Prompt] = field(default_factory=dict)
 
-    def ask(self) -> BaseModel:
-        """Return the model's answer. Raises ``LanguageModelError``."""
-        return self.model.complete(self.role, self.prompt, self.schema).value
-
-
-Ending = Generator[Question, Any, Any]
-"""What a manager learns at an episode's end. It yields questions and is sent the answers; a ``LanguageModelError`` is
-thrown where the question was yielded."""
+    def ask(self) -> BaseModel | LanguageModelError:
+        """Return the model's answer, or why there is none."""
+        try:
+            return self.model.complete(self.role, self.prompt, self.schema).value
+        except LanguageModelError as error:
+            return error
 
 
 class LastLessons(BaseModel):
@@ -52,47 +57,30 @@ def share_at_end(budget: int) -> int:
     return max(int(SHARE_AT_END * budget), min(budget, LEAST_AT_END))
 
 
-def conclude(ending: Ending, answer: object = None) -> Any:  # noqa: ANN401  what the ending returns
-    """Run an ending to its end, ask each of its questions by itself, and return its result.
-
-    answer: the answer to the question that it has already yielded; an error is thrown
-    """
-    try:
-        question = ending.throw(answer) if isinstance(answer, LanguageModelError) else ending.send(answer)
-        while True:
-            try:
-                answer = question.ask()
-            except LanguageModelError as error:
-                question = ending.throw(error)
-            else:
-                question = ending.send(answer)
-    except StopIteration as end:
-        return end.value
+def ask_each(questions: Iterable[Question]) -> None:
+    """Ask each of the questions by itself, and those that follow from it."""
+    for question in questions:
+        ask_each(question.answered(question.ask()) or ())
 
 
-def conclude_together(endings: Sequence[Ending], budget: int, tokens: TokenCounter) -> None:
-    """Run endings to their ends; their first questions are asked in one call of the role ``analysis``.
+def ask_together(questions: Sequence[Question], budget: int, tokens: TokenCounter) -> None:
+    """Ask the questions in one call of the role ``analysis``, and those that follow from them by themselves.
 
     A question for a small model, which would not fit into ``budget`` tokens with another one, is asked by itself. So
-    is each question if the common answer is invalid.
+    is one with a field that another one has, and each question if the common answer is invalid.
     """
-    waiting = [(ending, question) for ending in endings if (question := next(ending, None)) is not None]
     room = tokens.characters(budget)
     together: list[Question] = []
-    for _, question in waiting:
-        if sum(each.prompt.length for each in (*together, question)) <= room:
+    fields: set[str] = set()
+    for question in questions:
+        own = question.schema.model_fields.keys() - SHARED_FIELDS
+        if own.isdisjoint(fields) and sum(each.prompt.length for each in (*together, question)) <= room:
             together.append(question)
-    answers: dict[int, BaseModel | LanguageModelError] = {}
-    if len(together) > 1:
-        answers = _answers_of_one_call(together)
-    for ending, question in waiting:
-        found = answers.get(id(question))
-        if found is None:
-            try:
-                found = question.ask()
-            except LanguageModelError as error:
-                found = error
-        conclude(ending, found)
+            fields.update(own)
+    answers = _answers_of_one_call(together) if len(together) > 1 else {}
+    for question in questions:
+        answer = answers.get(id(question)) or question.ask()
+        ask_each(question.answered(answer) or ())
 
 
 def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel | LanguageModelError]:
@@ -103,7 +91,8 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     }
     schema = create_model(LastLessons.__name__, __base__=LastLessons, __doc__=LastLessons.__doc__, **fields)
     schema.tasks = questions
-    prompts = [next((q.beside[name] for name in fields if name in q.beside), q.prompt) for q in questions]
+    topics = [each.topic for each in questions if each.topic]
+    prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))
     prompt = Prompt(
         "\n\n".join([fill_prompt("episode_end"), *(f"=== TASK {n} ===\n{each.system}" for n, each in numbered)]),

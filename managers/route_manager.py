@@ -13,7 +13,6 @@ from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
-from managers.questions import Ending
 from managers.routes.document import (
     FollowedRoute,
     Learnt,
@@ -236,7 +235,7 @@ class RouteManager(BaseManager):
             self._go_on(way, record, news)
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
+    def finish(self, end: EpisodeEnd) -> None:
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
@@ -253,7 +252,6 @@ class RouteManager(BaseManager):
             )
             self._store.apply(learnt.apply_to)
         self._store.demand()
-        yield from ()
 
     def untried(self) -> list[KnownRoute]:
         """Return the routes that were never tried out, those to the highest scores first."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, replace
-from typing import Any
+from functools import partial
 
 from typing_extensions import Self, Unpack, override
 
@@ -14,6 +14,7 @@ from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
+    BriefMemory,
     brief_question,
     last_turn,
     location_text,
@@ -25,7 +26,7 @@ from managers.memory.prompt import (
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
 from managers.prompting import is_for_a_small_model
-from managers.questions import Ending, Question, conclude
+from managers.questions import Question, ask_each
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
@@ -99,6 +100,7 @@ class SimpleMemoryManager(BaseManager):
         self._followed: dict[int, list[Memory]] = {}
         self._reported: list[MarkdownProblem] = []
         self._is_failing = False  # the last access to the file failed
+        self._is_over = False  # the episode has ended
         self._ledger = NewsLedger(
             config.zork_game_workdir / NEWS_FILE,
             lambda error: self.log_warning(
@@ -286,7 +288,7 @@ class SimpleMemoryManager(BaseManager):
         first_visit = z_machine_context.get("first_visit", False)
         outcome = ActionOutcome(record, location, self.movements, first_visit=first_visit)
         if self._is_news(outcome):
-            conclude(self._synthesise((outcome,)))
+            ask_each(self._questions_about((outcome,)))
 
     def remember(self, answer: VisitMemory, now: Observation) -> None:
         """Learn from an answer of the player at the beginning of a turn, by the rules for a model's answer.
@@ -318,20 +320,23 @@ class SimpleMemoryManager(BaseManager):
 
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
-        conclude(self._synthesise(self._taken_news()))
-
-    def _taken_news(self) -> tuple[ActionOutcome, ...]:
-        news = tuple(self._visit.news)
-        self._visit.news.clear()
-        return news
+        ask_each(self.questions())
 
     @override
-    def ending(self, end: EpisodeEnd) -> Ending:
-        """Learn from the last visit of the episode. The next commit writes all memories."""
-        yield from self._synthesise(self._taken_news())
+    def finish(self, end: EpisodeEnd) -> None:
+        """Have the next commit write all memories."""
+        self._is_over = True
         self._store.demand()
         if not self._store.holds:
             self.commit()
+
+    @override
+    def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
+        """Return the question about the pending news of the current visit."""
+        del outlooks
+        news = tuple(self._visit.news)
+        self._visit.news.clear()
+        return self._questions_about(news)
 
     def reset_episode(self) -> None:
         """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
@@ -342,7 +347,7 @@ class SimpleMemoryManager(BaseManager):
         self.end("left")
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
-        self._visit = VisitTracker()
+        self._visit, self._is_over = VisitTracker(), False
         super().reset(game_state)
 
     def followed(self) -> None:
@@ -397,17 +402,17 @@ class SimpleMemoryManager(BaseManager):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
         return is_news(outcome, memories)
 
-    def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> Ending:
-        """Have the model choose what to remember of these outcomes, and store it.
+    def _questions_about(self, outcomes: tuple[ActionOutcome, ...]) -> Sequence[Question]:
+        """Return the question what to remember of these outcomes.
 
-        If it does not answer, they remain news. It is not called about a single command that the parser did not
-        understand.
+        A small model only chooses among the turns, if none of them scored or killed. No model is called about a single
+        command that the parser did not understand.
         """
         model = self.llm_client
         if model is None or not any(
             len(outcomes) > 1 or each.was_understood or each.is_substantial for each in outcomes
         ):
-            return
+            return ()
         here, state = outcomes[0].location.num, self.game_state
         memories = tuple(self._at(here))
         elsewhere = {}
@@ -417,37 +422,40 @@ class SimpleMemoryManager(BaseManager):
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names
         visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
-        try:
-            answers = yield from self._ask(model, visit)
-        except LanguageModelError as error:
+        schema: type[VisitSynthesis | BriefMemory] = VisitSynthesis
+        budget, take = self.config.prompt_budgets.memory, partial(self._take, visit)
+        if not is_for_a_small_model(budget, "memory", self.tokens):
+            window = self.config.get_memory_history_window()
+            prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
+        else:
+            choice = worth_keeping(visit)
+            telling = [outcome for outcome in choice if outcome.record.score_change or outcome.record.after.died]
+            if telling or len(choice) <= 1:
+                self._keep(visit, [memory_of(outcome) for outcome in telling or choice])
+                return ()
+            prompt, schema = brief_question(choice)
+        self._counts["synthesis_calls"] += 1
+        return (Question(model, "memory", prompt, schema, take),)
+
+    def _take(self, visit: VisitNews, answer: VisitSynthesis | BriefMemory | LanguageModelError) -> None:
+        """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""
+        if isinstance(answer, VisitSynthesis):
+            self._keep(visit, answer.memories)
+        elif isinstance(answer, BriefMemory):
+            self._keep(visit, [memory_of(each) for each in worth_keeping(visit) if each.record.turn == answer.turn])
+        else:
             self._counts["synthesis_failures"] += 1
-            self.log_warning("nothing learnt from a visit", location_id=here, error=str(error))
-            return
+            here = visit.outcomes[0].location.num
+            self.log_warning("nothing learnt from a visit", location_id=here, error=str(answer))
+
+    def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
-        self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], memories)
+        persistent = [memory for memory in made if memory.persistence != "ephemeral"]
+        self._ledger.note(visit.outcomes, persistent, visit.memories)
+        if self._is_over:
+            self._store.demand()
         if not self._store.holds:
             self.commit()
-
-    def _ask(self, model: LanguageModel, visit: VisitNews) -> Generator[Question, Any, list[VisitMemory]]:
-        """Return the memories that the model makes of the visit.
-
-        A small model only chooses among the turns, if none of them scored or killed. Raises ``LanguageModelError``.
-        """
-        budget = self.config.prompt_budgets.memory
-        if not is_for_a_small_model(budget, "memory", self.tokens):
-            self._counts["synthesis_calls"] += 1
-            window = self.config.get_memory_history_window()
-            prompt = visit_prompt(visit, self.game_state, self.tokens, window=window, budget=budget)
-            answer: VisitSynthesis = yield Question(model, "memory", prompt, VisitSynthesis)
-            return answer.memories
-        outcomes = worth_keeping(visit)
-        telling = [outcome for outcome in outcomes if outcome.record.score_change or outcome.record.after.died]
-        if telling or len(outcomes) <= 1:
-            return [memory_of(outcome) for outcome in telling or outcomes]
-        self._counts["synthesis_calls"] += 1
-        prompt, schema = brief_question(outcomes)
-        chosen: int = (yield Question(model, "memory", prompt, schema)).turn
-        return [memory_of(outcome) for outcome in outcomes if outcome.record.turn == chosen]
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
         """Add the answer's memory and invalidate those that it names, even if the new memory is refused.

@@ -17,7 +17,7 @@ from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.memory.synthesis import VisitMemory
 from managers.objective_manager import ObjectiveManager
-from managers.questions import conclude_together
+from managers.questions import ask_together
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
@@ -156,9 +156,12 @@ class Learning:
 
     def end(self, end: EpisodeEnd) -> None:
         """Let every manager learn from the whole episode; the next commit writes the results."""
-        managers = self.managers
-        config, tokens = managers[0].config, managers[0].tokens
-        conclude_together([each.ending(end) for each in managers], config.prompt_budgets.analysis, tokens)
+        config, tokens = self.managers[0].config, self.managers[0].tokens
+        for manager in self.managers:
+            manager.finish(end)
+        outlooks = [line for manager in self.managers for line in manager.outlook().splitlines()]
+        questions = [question for manager in self.managers for question in manager.questions(outlooks)]
+        ask_together(questions, config.prompt_budgets.analysis, tokens)
 
     def commit(self, inputs: Inputs) -> None:
         """Write what was learned since the last commit to the shared files.

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
+from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
@@ -99,7 +100,7 @@ class KnowledgePrompt:
     prompt: Prompt
     known: tuple[KnowledgeEntry, ...] = ()
     turns: tuple[int, ...] = ()
-    beside: Mapping[str, Prompt] = field(default_factory=dict)
+    beside: Mapping[Topic, Prompt] = field(default_factory=dict)
 
 
 def is_trivial(turns: Sequence[LearntTurn]) -> bool:
@@ -170,7 +171,7 @@ def update_question(
         Prompt(system, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
         for text in (fields["knowledge"], others)
     )
-    return KnowledgePrompt(alone, numbered, shown, {"insights": beside})
+    return KnowledgePrompt(alone, numbered, shown, {"episode": beside})
 
 
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> KnowledgePrompt:

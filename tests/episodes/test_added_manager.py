@@ -6,9 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from managers.base_manager import BaseManager
+from managers.episodes import PLANNED_TURNS
 from orchestration.history import Branch
 from orchestration.learning import MANAGERS
 from session.files.run_folders import find_run
@@ -82,6 +85,28 @@ def test_a_fork_has_the_counts_up_to_its_branch_and_its_own(tmp_path: Path) -> N
     play(tmp_path)
     fork = fork_of(STORY, tmp_path, Branch(1, 3))
     assert counted(fork.folder) == 30 + TURNS
+
+
+def manager_of_the_page() -> type[BaseManager]:
+    """The manager of docs/extending.md."""
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(next(block for block in blocks if "class DeathCounter" in block), names)
+    kind: type[BaseManager] = names["DeathCounter"]
+    return kind
+
+
+def test_the_question_at_the_end_has_the_outlook_of_a_manager_that_is_listed_last(tmp_path: Path) -> None:
+    model, of_page = prompted(), manager_of_the_page()
+    MANAGERS.append(of_page)
+    try:
+        play_prompted(STORY, tmp_path, turns=PLANNED_TURNS, model=model)
+    finally:
+        MANAGERS.remove(of_page)
+    (asked,) = [call.prompt.user for call in model.calls if "=== FOR THE PLAN ===" in call.prompt.user]
+    assert "Deaths in this episode: " in asked
+    assert "Locations at which a turn began: " in asked
 
 
 def test_it_has_a_row_in_the_status(tmp_path: Path) -> None:

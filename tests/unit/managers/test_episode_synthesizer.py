@@ -168,10 +168,9 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
     game_map = MapManager(structlog.get_logger(), play.config, play.state)
     game_map.game_map.add_room(GATE.num, GATE.name)
     game_map.game_map.add_exits(GATE.num, ["east"])
-    play.manager.others = (game_map,)
     play.state.notes.append("red before blue")
     play.wait_until(20)
-    play.manager.end("turn_limit")
+    play.manager.end("turn_limit", game_map.outlook().splitlines())
     untried = "Untried exits (moves from the start): L11 Dye Works Gate: east (0)"
     latest = "Turn 20 [Dye Works Gate]: wait: Time passes."
     assert f"=== FOR THE PLAN ===\n{untried}\nNoted: red before blue\n" in play.prompt

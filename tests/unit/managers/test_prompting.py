@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,7 @@ from managers.prompting import (
     fitted_prompt,
     is_for_a_small_model,
 )
-from managers.questions import Ending, Question, conclude, conclude_together, share_at_end
+from managers.questions import Question, ask_each, ask_together, share_at_end
 from managers.state_manager import StateManager
 from session.context import PromptSection, render_sections
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
@@ -154,27 +155,21 @@ class Depth(BaseModel):
     depth: int
 
 
-def ending(results: list[object], model: ScriptedLLM, name: str, schema: type[BaseModel], role: Role) -> Ending:
-    try:
-        results.append((yield Question(model, role, Prompt(f"Name the {name}.", f"About {name}."), schema)))
-    except LanguageModelError as error:
-        results.append(str(error))
-    return name
+def asking(results: list[object], model: ScriptedLLM, name: str, schema: type[BaseModel], role: Role) -> Question:
+    def answered(answer: BaseModel | LanguageModelError) -> None:
+        results.append(str(answer) if isinstance(answer, LanguageModelError) else answer)
+
+    return Question(model, role, Prompt(f"Name the {name}.", f"About {name}."), schema, answered)
 
 
 def both(model: ScriptedLLM, *, budget: int = 1000) -> list[object]:
     results: list[object] = []
-    endings = [
-        ending(results, model, "colours", Colours, "memory"),
-        ending(results, model, "depth", Depth, "analysis"),
-        iter_of_nothing(),
+    questions = [
+        asking(results, model, "colours", Colours, "memory"),
+        asking(results, model, "depth", Depth, "analysis"),
     ]
-    conclude_together(endings, budget, TokenCounter())
+    ask_together(questions, budget, TokenCounter())
     return results
-
-
-def iter_of_nothing() -> Ending:
-    yield from ()
 
 
 def test_questions_are_asked_in_one_call_and_each_gets_its_part_of_the_answer() -> None:
@@ -201,11 +196,12 @@ def test_in_one_call_nothing_is_told_twice_that_the_question_about_knowledge_con
     play.learners = (*play.learners, summing)
     play.play(20)
     play.turn("ring bell", "The bell is cracked.")
-    conclude_together([play.manager.ending("over"), summing.ending("over")], 15_000, TokenCounter())
+    summing.finish("over")
+    ask_together([*play.manager.questions(()), *summing.questions(())], 15_000, TokenCounter())
     texts = ("Mordant first.", "Fumes kill.", "The bell is cracked.")
     assert [play.prompts[0].count(text) for text in texts] == [1, 1, 1]
     assert "=== KNOWLEDGE ===\n(as under WHAT IS KNOWN)\n" in play.prompts[0]
-    conclude_together([summing.ending("over")], 15_000, TokenCounter())
+    ask_together(summing.questions(()), 15_000, TokenCounter())
     assert [play.prompts[-1].count(text) for text in texts] == [1, 1, 1]
 
 
@@ -222,17 +218,36 @@ def test_if_the_common_answer_is_invalid_each_question_is_asked_by_itself(invali
     assert len(model.calls) == 3
 
 
-def test_if_no_model_answers_every_ending_is_told_and_nobody_is_asked_again() -> None:
+def test_if_no_model_answers_every_question_gets_the_error_and_none_is_asked_again() -> None:
     model = ScriptedLLM([LanguageModelUnavailable("down")])
     assert both(model) == ["down", "down"]
     assert len(model.calls) == 1
 
 
-def test_a_single_ending_asks_its_questions_and_returns_its_result() -> None:
+class OtherDepth(BaseModel):
+    reasoning: str = ""
+    depth: int
+
+
+def test_questions_with_a_field_of_the_same_name_are_not_asked_together() -> None:
+    """Each would get the other one's answer."""
     results: list[object] = []
-    model = ScriptedLLM([{"depth": 3}])
-    assert conclude(ending(results, model, "depth", Depth, "analysis")) == "depth"
-    assert results == [Depth(depth=3)]
+    model = ScriptedLLM([{"depth": 3}, {"depth": 4}])
+    questions = [
+        asking(results, model, "depth", Depth, "analysis"),
+        asking(results, model, "other depth", OtherDepth, "analysis"),
+    ]
+    ask_together(questions, 1000, TokenCounter())
+    assert results == [Depth(depth=3), OtherDepth(depth=4)]
+
+
+def test_a_question_that_follows_from_an_answer_is_asked_by_itself() -> None:
+    results: list[object] = []
+    model = ScriptedLLM([{"depth": 3}, {"colours": ["blue"]}])
+    follow_up = asking(results, model, "colours", Colours, "memory")
+    first = replace(asking(results, model, "depth", Depth, "analysis"), answered=lambda _answer: [follow_up])
+    ask_each([first])
+    assert results == [Colours(colours=["blue"])]
 
 
 @pytest.mark.parametrize(("budget", "share"), [(15_000, 6000), (12_000, 5000), (3000, 3000)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
 from typing import Annotated, Literal
 
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from managers.questions import Ending, Question, conclude_together
-from session.errors import LanguageModelError, ResponseInvalid
+from managers.questions import Question, ask_together
+from session.errors import ResponseInvalid
 from session.text import TokenCounter
 from tests.unit.zorkgpt.llm.asking import MOVE, Move
 from zorkgpt.llm.language_model import Prompt
@@ -306,17 +305,12 @@ def test_an_answer_with_none_of_its_own_fields_is_invalid(text: str) -> None:
 def test_a_common_answer_needs_a_field_of_each_question() -> None:
     model = ScriptedLLM([{}])
     prompt = Prompt("", "")
-    endings = [asking(Question(model, "analysis", prompt, schema)) for schema in (Finds, Numbers)]
-    conclude_together(endings, 1000, TokenCounter())
+    questions = [Question(model, "analysis", prompt, schema, lambda _answer: None) for schema in (Finds, Numbers)]
+    ask_together(questions, 1000, TokenCounter())
     schema = model.calls[0].schema
     with pytest.raises(ResponseInvalid):
         read_answer(split_reasoning('{"numbers": [1]}'), schema)
     assert read_answer(split_reasoning('{"numbers": [1], "finds": []}'), schema)
-
-
-def asking(question: Question) -> Ending:
-    with suppress(LanguageModelError):
-        yield question
 
 
 @pytest.mark.parametrize("again", ["{#", "{'a':", '{\\"', "{a:", '{"a":" ', "{'a',}", "{/*", "{'a': '"])
