@@ -327,9 +327,9 @@ class ObjectiveManager(BaseManager):
     def _label(self, location_id: int) -> str:
         """Return the id and the name of a location."""
         if location_id == self.game_state.current_room_id:
-            return f"{location_id} ({self.game_state.current_room_name_for_map})"
+            return one_line(f"{location_id} ({self.game_state.current_room_name_for_map})")
         names = self.map_manager.game_map.room_names if self.map_manager else {}
-        return f"{location_id} ({names.get(location_id, f'Location #{location_id}')})"
+        return one_line(f"{location_id} ({names.get(location_id, f'Location #{location_id}')})")
 
     def _memories(self, location_id: int) -> list[Memory]:
         """Return the memories shown at the location, including superseded ones."""

@@ -170,7 +170,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 def memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
     status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
-    title = Line(f"  - [{memory.category}] {cut_at(memory.title, LONGEST_TITLE)}{status}")
+    title = Line(f"  - [{memory.category}] {cut_at(one_line(memory.title), LONGEST_TITLE)}{status}")
     is_given_up = memory.status == MemoryStatus.SUPERSEDED
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 
@@ -226,8 +226,8 @@ def present_texts(game: GameState, objectives: Sequence[Objective]) -> dict[str,
         "objectives": "\n".join(lines),
         "turn": str(game.turn_count),
         "score": "not known" if score is None else str(score),
-        "location": "not known" if here is None else f"{game.current_room_name_for_map} (ID: {here})",
-        "inventory": ", ".join(name or "something unnamed" for name in game.current_inventory) or "nothing",
+        "location": "not known" if here is None else one_line(f"{game.current_room_name_for_map} (ID: {here})"),
+        "inventory": one_line(", ".join(name or "something unnamed" for name in game.current_inventory)) or "nothing",
     }
 
 

@@ -28,12 +28,17 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-_HEADING = re.compile("(?m)(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?=[ \t]*(?:#{1,6}[ \t]|={3,}[ \t]*[^=\\s]))")
+_LINE_START = r"(?m)(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
+_HEADING = r"#{1,6}[ \t]|={3,}[ \t]*[^=\s]"
 
 
-def quoted(text: str) -> str:
-    """Return a text of others with a bar before each line that looks like a heading of a prompt."""
-    return _HEADING.sub("| ", text)
+def quoted(text: str, structure: str = "") -> str:
+    """Return a text of others with a bar before each line that looks like a heading of a prompt.
+
+    structure: a pattern of other lines that get a bar, at their beginning
+    """
+    lines = f"{_HEADING}|{structure}" if structure else _HEADING
+    return re.sub(rf"{_LINE_START}(?=[ \t]*(?:{lines}))", "| ", text)
 
 
 def without_padding(text: str) -> str:

@@ -29,7 +29,8 @@ from session.memory import PERSISTENCES, Memory, MemoryStatus, Persistence
 from session.route import KnownRoute
 from session.text import text_key
 from session.values import Observation
-from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.map_layout import COMPASS
 from zorkgpt.mapping.navigation import shortest_route
 from zorkgpt.players.function import Action
 from zorkgpt.players.player import Remember, TurnContext
@@ -52,6 +53,14 @@ class Map:
     exits: Mapping[int, Mapping[str, int]]
     untried: Mapping[int, tuple[str, ...]]
     _graph: MapGraph = field(repr=False, compare=False)
+
+    def has_all_exits(self, location: int) -> bool:
+        """Return whether each direction of the compass, up and down has been walked or refused at a location."""
+        walked = self.exits.get(location, {})
+        return all(
+            each in walked or self._graph.last_refusal(Edge(location, each)) is not None
+            for each in (*COMPASS, "up", "down")
+        )
 
     def way(self, start: int, end: int) -> tuple[str, ...] | None:
         """Return the commands of a shortest known way; ``None`` if no way is known."""

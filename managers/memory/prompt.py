@@ -70,7 +70,7 @@ def location_text(
         if memory.status != MemoryStatus.SUPERSEDED and left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-            head = cut_middle(f"[{memory.category}] {memory.title}: ", longest)
+            head = cut_middle(f"[{memory.category}] {one_line(memory.title)}: ", longest)
             lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
     kept = as_many_as_fit(
         sorted(lines, key=lambda number: memories[number].category != "DANGER"),
@@ -321,7 +321,7 @@ def _short(text: str) -> str:
 
 
 def _head(memory: Memory) -> str:
-    return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
+    return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {one_line(memory.title)}"
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:

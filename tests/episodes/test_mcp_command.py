@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, cast
 
 import anyio
@@ -16,9 +19,9 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp_types import Implementation, TextContent, TextResourceContents
+from mcp_types import Implementation, TextContent, TextResourceContents, Tool
 
-from tests.fixtures.command_line import environment, ran
+from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.report_data import data_in
 from zorkgpt.api import read_run, replay
 
@@ -63,6 +66,7 @@ def test_two_episodes_with_a_kill_in_between_are_one_run_that_is_replayed_exactl
             assert "[Turn 2, at most 2 more, score 0 of 100]" in situation
             assert "L35 Forecourt (here)" in situation
             assert await called(client, "recall", location=32) == "- [permanent] Elvis: He sings there."
+            assert await called(client, "recall", location="forecourt") == "- [core] Yard: A door north."
             told = await called(client, "invalidate", location=32, title="elvis", reason="Nobody sings.")
             assert told == "Invalidated at location 32: elvis"
             for command in ("look", "look", "look"):
@@ -119,6 +123,7 @@ def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path:
                 assert told.startswith("error: ")
                 assert len(told) < 400
                 assert told.isprintable()
+            assert await called(client, "act", command="") == "error: An empty command does nothing."
             assert "Forecourt" in await called(client, "act", command="north")
 
     anyio.run(play)
@@ -126,3 +131,81 @@ def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path:
     assert read_run(workdir=tmp_path / "work").summary.model == "te2Jster 1 over MCP()"
     wrong = ran(tmp_path, "mcp", "--game", "no-such-story.z5")
     assert (wrong.status, wrong.out, len(wrong.lines)) == (2, b"", 1)
+
+
+def test_every_parameter_of_a_tool_is_described(tmp_path: Path) -> None:
+    async def listed() -> dict[str, Any]:
+        async with client_in(tmp_path) as client:
+            tools = (await client.list_tools()).tools
+            return {f"{tool.name} {name}": each for tool in tools for name, each in properties(tool).items()}
+
+    parameters = anyio.run(listed)
+    assert {"act command", "follow until", "recall location", "note text"} <= parameters.keys()
+    assert [name for name, schema in parameters.items() if not schema.get("description")] == []
+
+
+def properties(tool: Tool) -> dict[str, Any]:
+    """Return the JSON schemas of a tool's parameters by name."""
+    found: dict[str, Any] = tool.input_schema["properties"]
+    return found
+
+
+def test_exits_are_complete_only_when_every_direction_was_tried(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with client_in(tmp_path, "--max-turns", "30") as client:
+            assert "L32 Causeway" in (told := await called(client, "situation"))
+            assert "there may be other exits" in told.splitlines()[-1]
+            for direction in (
+                "east",
+                "west",
+                "south",
+                "northeast",
+                "northwest",
+                "southeast",
+                "southwest",
+                "up",
+                "down",
+            ):
+                await called(client, "act", command=direction)
+            await called(client, "act", command="north")
+            lines = (await called(client, "map")).splitlines()
+            assert [line.startswith("You are at ") for line in lines if "there may be other exits" in line] == [True]
+            assert len(lines) == 2
+
+    anyio.run(play)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("tools/call", {"name": "act", "arguments": {"command": "north \ud800"}}),
+        ("tools/call", {"name": "act", "arguments": {"command": "north", "reasoning": "\udc00"}}),
+        ("tools/call", {"name": "remember", "arguments": {"location": 32, "title": "\ud800t", "text": "x"}}),
+        ("tools/call", {"name": "note", "arguments": {"\ud800": "x"}}),
+        ("\udfff", {}),
+        ("initialize", {"clientInfo": {"name": "\ud83d", "version": "1"}}),
+    ],
+    ids=["command", "reasoning", "title", "name of an argument", "method", "client"],
+)
+def test_half_of_a_surrogate_pair_is_answered_with_an_error_in_one_line(
+    tmp_path: Path, method: str, parameters: dict[str, object]
+) -> None:
+    messages: list[dict[str, object]] = [
+        {"id": "half", "method": method, "params": parameters},
+        {"method": "notifications/\ud800"},
+        {"id": "\ud800", "method": "ping"},
+        {"id": 2, "method": "ping"},
+    ]
+    lines = [json.dumps({"jsonrpc": "2.0", **message}) for message in messages]
+    command = [*COMMAND, "mcp", "--workdir", "work"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=PIPE, stdout=PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("\n".join([*lines, "no JSON", ""]))
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(4)]
+        server.stdin.close()
+    assert [answer["id"] for answer in answers if "error" in answer] == ["half", None, None]
+    assert all(answer["error"]["message"].isprintable() for answer in answers if "error" in answer)
+    assert [answer["id"] for answer in answers if "result" in answer] == [2]
+    assert server.returncode == 0

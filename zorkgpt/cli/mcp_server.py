@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import ToolAnnotations
-from pydantic import ValidationError
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, ToolAnnotations
+from pydantic import Field, ValidationError
 from typing_extensions import override
 
 from session.errors import ZorkGPTError, first_problem
@@ -20,7 +23,7 @@ from session.files.journal import read_manifest
 from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
-from session.text import cut_at, one_line, text_key
+from session.text import cut_at, one_line, quoted, text_key
 from zorkgpt.cli.pages import RunPage, page_data
 from zorkgpt.cli.terminal import printable
 from zorkgpt.report.exports import as_markdown
@@ -40,8 +43,33 @@ You play a text adventure with these tools. Call `situation` first, then `act` w
 episode ends. Everything is recorded, and the map and routes are learned from what you do. Remember what would help a
 player who comes to a location again, in this episode or in a later one: your memories are shown to you there."""
 
+_OWN_LINES = (
+    r"\[Turn |> |- \[|Episode \d|Not played: |Routes to follow |Commands to choose |The run has ended|"
+    r"(?:You are at )?\d+ .*: (?:no known exits|.* to \d)"
+)
+"""The beginnings of lines of answers that are not the story's."""
+
 OpenSession = Callable[[Path | None, str, Callable[[Event], None]], Session]
 """Begins a session, or continues the run in a folder. Takes the player's name, and what is called with each event."""
+
+
+Command = Annotated[str, Field(description='what to type, such as "north" or "take lamp"')]
+Reasoning = Annotated[str, Field(description="why you play it, in a sentence or two, for the record")]
+Route = Annotated[int, Field(description="number of a route to follow from here")]
+Until = Annotated[int | None, Field(description="number of the last command to play, from 1; all by default")]
+Number = Annotated[int, Field(description="number of a location on the map")]
+NumberOrName = Annotated[int | str, Field(description="number of a location on the map, or the name of one or several")]
+Title = Annotated[str, Field(description="title of the memory, a few words; each title once per location")]
+Text = Annotated[str, Field(description="what to remember, in one or two sentences")]
+Tier = Annotated[
+    Persistence,
+    Field(
+        description='"core" for what the story shows on arrival (before your first command there), "permanent" for how '
+        'the game works, "ephemeral" for what applies to this episode only'
+    ),
+]
+Reason = Annotated[str, Field(description="what showed that the memory is false")]
+Note = Annotated[str, Field(description=f"at most {LONGEST_NOTE} characters, with the notes since your last command")]
 
 
 class ClientsRun:
@@ -66,41 +94,31 @@ class ClientsRun:
         now = self._now()
         return self._told(f"{now.prompt.rstrip()}\n") if now else self._told()
 
-    def act(self, command: str, reasoning: str = "") -> str:
-        """Play one command, such as "north" or "take lamp", and return the story's answer.
-
-        reasoning: why you play it, in a sentence or two, for the record
-        """
+    def act(self, command: Command, reasoning: Reasoning = "") -> str:
+        """Play one command, and return the story's answer."""
         return self._play(lambda session: session.act(command, reasoning=reasoning, note=self._note))
 
-    def follow(self, route: int, until: int | None = None, reasoning: str = "") -> str:
-        """Play the commands of a route that begins here, until one of them has another result than before.
-
-        until: the number of the last command to play, from 1; all of them by default
-        """
+    def follow(self, route: Route, until: Until = None, reasoning: Reasoning = "") -> str:
+        """Play the commands of a route that begins here, until one of them has another result than before."""
         return self._play(lambda session: session.follow(route, until=until, reasoning=reasoning, note=self._note))
 
-    def go_to(self, location: int, reasoning: str = "") -> str:
-        """Walk to a location on the map, by its number, if a way is known."""
+    def go_to(self, location: Number, reasoning: Reasoning = "") -> str:
+        """Walk to a location on the map, if a way is known."""
         return self._play(lambda session: session.go_to(location, reasoning=reasoning, note=self._note))
 
-    def remember(self, location: int, title: str, text: str, tier: Persistence = "permanent") -> str:
-        """Remember something of a location. It is shown whenever you are there.
-
-        tier: "core" for what the story shows on arrival (before your first command there), "permanent" for how the game
-            works, "ephemeral" for what applies to this episode only
-        """
+    def remember(self, location: Number, title: Title, text: Text, tier: Tier = "permanent") -> str:
+        """Remember something of a location. It is shown whenever you are there."""
         memory = self._playing().remember(location, title, text, persistence=tier)
         changed = "" if memory.persistence == tier else f" instead of {tier}: the story did not show it on arrival"
         return printable(f"Remembered at location {location} as {memory.persistence}{changed}: {memory.title}")
 
-    def invalidate(self, location: int, title: str, reason: str) -> str:
+    def invalidate(self, location: Number, title: Title, reason: Reason) -> str:
         """Mark a memory as false. It stays in the file, but is no longer shown."""
         self._playing().invalidate(location, title, reason=reason)
         return printable(f"Invalidated at location {location}: {one_line(title)}")
 
-    def recall(self, location: int | str) -> str:
-        """Show the memories of a location on the map, by its number or its name; of all locations of that name."""
+    def recall(self, location: NumberOrName) -> str:
+        """Show the memories of a location on the map."""
         now = self._require_now()
         named = [each for each, name in now.map.locations.items() if text_key(name) == text_key(str(location))]
         found = [each for each in now.map.locations if str(each) == str(location).strip()] or named
@@ -118,7 +136,7 @@ class ClientsRun:
         )
         return printable("\n".join(lines))
 
-    def note(self, text: str) -> str:
+    def note(self, text: Note) -> str:
         """Keep a line in view for the rest of the episode. It is recorded with your next command."""
         note = "; ".join(filter(None, (self._note, one_line(text))))
         require_text("the note", note, LONGEST_NOTE)
@@ -213,6 +231,25 @@ class Server(MCPServer[None]):
                 problem = first_problem(cause, name) if isinstance(cause, ValidationError) else str(cause or error)
                 raise ToolError(printable(cut_at(one_line(problem), LONGEST_ERROR))) from error
 
+    @override
+    async def run_stdio_async(self) -> None:
+        """Serve over standard input and output. A message that cannot be read is answered with an error, too."""
+        async with stdio_server() as (messages, answers):
+            sender, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def check() -> None:
+                async with sender:
+                    async for message in messages:
+                        if not isinstance(message, ValidationError):
+                            await sender.send(message)
+                        elif (error := _unreadable(message)) is not None:
+                            await answers.send(SessionMessage(error))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(check)
+                options = self._lowlevel_server.create_initialization_options()
+                await self._lowlevel_server.run(received, answers, options)
+
 
 def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha256: str) -> None:
     """Serve over standard input and output until the client closes them, then pause the run."""
@@ -238,6 +275,28 @@ def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha
         run.close()
 
 
+def _unreadable(error: ValidationError) -> JSONRPCError | None:
+    """Return the answer to a message that cannot be read; ``None`` if it is a notification, which has no answer."""
+    problem = error.errors(include_url=False)[0]
+    is_json = problem["type"] != "json_invalid"
+    message: object = problem["input"]
+    if isinstance(message, str):
+        try:
+            message = json.loads(message)  # reads half of a surrogate pair
+        except (ValueError, RecursionError):
+            message = None
+    fields = message if isinstance(message, dict) else {}
+    if "method" in fields and "id" not in fields:
+        return None
+    number = fields.get("id")
+    if not isinstance(number, int | str) or isinstance(number, bool) or not str(number).isprintable():
+        number = None
+    text = f"The message cannot be read: {printable(cut_at(one_line(problem['msg']), LONGEST_ERROR))}"
+    return JSONRPCError(
+        jsonrpc="2.0", id=number, error=ErrorData(code=INVALID_REQUEST if is_json else PARSE_ERROR, message=text)
+    )
+
+
 def _is_unfinished(run: Path) -> bool:
     """Return whether a client has played the run and can continue it."""
     try:
@@ -249,12 +308,12 @@ def _is_unfinished(run: Path) -> bool:
 
 def _event_lines(event: Event) -> Iterator[str]:
     if isinstance(event, EpisodeStarted):
-        yield f"Episode {event.episode} begins.\n\n{event.opening.text.strip()}\n"
+        yield f"Episode {event.episode} begins.\n\n{_shown(event.opening.text)}\n"
     elif isinstance(event, TurnPlayed):
         record = event.record
         for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
-            yield f"Not played: {proposal.wish} ({verdict.reason})"
-        yield f"> {record.action}\n{record.after.text.strip()}\n"
+            yield f"Not played: {one_line(proposal.wish)} ({one_line(verdict.reason)})"
+        yield f"> {one_line(record.action)}\n{_shown(record.after.text)}\n"
     elif isinstance(event, EpisodeEnded):
         points = "" if event.score is None else f", with {event.score} of {event.max_score} points"
         yield f"Episode {event.episode} has ended after {event.turns} turns ({event.end}){points}.\n"
@@ -269,7 +328,9 @@ def _present(now: Situation) -> Iterator[str]:
         yield _exits(now, here.num)
         yield from _memories(now, here.num)
     if now.routes:
-        goals = (f"{each.number} ({each.goal.kind} {each.goal.name or each.goal.number})" for each in now.routes)
+        goals = (
+            f"{each.number} ({each.goal.kind} {one_line(each.goal.name) or each.goal.number})" for each in now.routes
+        )
         yield f"Routes to follow from here: {', '.join(goals)}"
     if now.choices:
         yield f"Commands to choose from: {'; '.join(now.choices)}"
@@ -278,8 +339,17 @@ def _present(now: Situation) -> Iterator[str]:
 def _exits(now: Situation, location: int) -> str:
     ways = [f"{command} to {end}" for command, end in now.map.exits.get(location, {}).items()]
     untried: Sequence[str] = now.map.untried.get(location, ())
-    known = f"{location} {now.map.locations.get(location, '')}: {', '.join(ways) or 'no known exits'}"
-    return f"{known}; untried: {', '.join(untried)}" if untried else known
+    parts = [
+        f"{location} {now.map.locations.get(location, '')}: {', '.join(ways) or 'no known exits'}",
+        *([f"untried: {', '.join(untried)}"] if untried else []),
+        *([] if now.map.has_all_exits(location) else ["there may be other exits"]),
+    ]
+    return one_line("; ".join(parts))
+
+
+def _shown(text: str) -> str:
+    """Return the story's text with a bar before each line that looks like one of this server's own."""
+    return quoted(text.strip(), _OWN_LINES)
 
 
 def _memories(now: Situation, location: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,6 +13,10 @@ from string import Template
 
 from session.errors import ConfigurationError
 from session.game_configuration import ChangedPrompt
+from session.text import quoted
+
+STRUCTURED = frozenset({"map", "memories"})
+"""Fields with headings of their own, in which every text of others is part of a line."""
 
 _CHANGED: ContextVar[Mapping[str, ChangedPrompt] | None] = ContextVar("changed_prompts", default=None)
 """The prompts of the run that this thread plays, in place of the files."""
@@ -50,6 +55,8 @@ def prompt_fields(name: str) -> frozenset[str]:
 def fill_prompt(name: str, **fields: str) -> str:
     """Return the text of the prompt ``name`` with every field filled in.
 
+    In a field, a line that looks like a heading of the prompt gets a bar before it, except in those of ``STRUCTURED``.
+
     Raises ``KeyError`` for a field that is missing and ``TypeError`` for one that the prompt has no place for.
     """
     changed = (_CHANGED.get() or {}).get(name)
@@ -57,7 +64,16 @@ def fill_prompt(name: str, **fields: str) -> str:
     unused = fields.keys() - prompt_fields(name)
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
-    return template.substitute(fields).strip()
+    headings = _headings(template)
+    return template.substitute(
+        {field: text if field in STRUCTURED else quoted(text, headings) for field, text in fields.items()}
+    ).strip()
+
+
+def _headings(template: Template) -> str:
+    """Return a pattern of the template's headings: lines that begin with words in capitals."""
+    found: list[str] = re.findall(r"(?m)^[A-Z]{2}[A-Z' ]*", template.template)
+    return "|".join(map(re.escape, found))
 
 
 def _fields(template: Template) -> frozenset[str]:
