@@ -66,7 +66,7 @@ mutants: .mutants-venv/.complete  ## what share of mutants the tests find (SAMPL
 	PATH="$(CURDIR)/.mutants-venv/bin:$$PATH" .mutants-venv/bin/python -m tests.mutants \
 		$(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
 
-format: setup  ## mend what the formatter and the linter can
+format: setup  ## apply automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -76,7 +76,7 @@ lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 o
 	$(COMPILE) --extra checkout --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
-docs: setup  ## write anew what docs have from the program: commands, options, measured figures
+docs: setup  ## regenerate the generated parts of docs: commands, options, measured figures
 	$(BIN)/python -m tests.generated_docs
 
 story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)

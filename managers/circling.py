@@ -167,7 +167,7 @@ class CirclingDetector(BaseManager):
         if self.is_circling:
             times = max(self.repetitions, *self._alike)
             lines.append(
-                f"You have repeated yourself {times} times since anything new was said or won: the same "
+                f"You have repeated yourself {times} times without new text or points: the same "
                 "command in the same situation had the same result. Do something that you have not tried here."
             )
         if self._turns_without_score >= self.config.circling.turns_without_score:

@@ -37,7 +37,7 @@ NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
-STANDS_BELOW = "(It stands under Present.)"
+STANDS_BELOW = "(See Present.)"
 NOT_LISTED = ("not_described", "scenery")
 """Attributes of objects that the story describes within the description of a room, if at all."""
 MARKED = ("worn", "lit")

@@ -133,7 +133,7 @@ class Turn:
                 return proposal
             first = commands_of(proposal.action, self.vocabulary)[0] if self.vocabulary else proposal.action
             if first != proposal.action and not proposal.wants_way:
-                reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
+                reason = f"A turn is one command: only {first!r} is played now."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser")))
                 proposal = replace(proposal, action=first)
             review = self.inputs.get(ProposalReviewed, partial(self.review, proposal))

@@ -308,7 +308,7 @@ class ExtractorOptions(Options):
     mode: Literal["inline", "separate", "none"] = Field(
         "inline",
         description="inline: the agent, in its own answer; separate: the info_ext role, in a call of its own; "
-        "none: nobody does",
+        "none: the text is not interpreted",
     )
 
 

@@ -122,4 +122,4 @@ def _leaves_the_story(line: str, letters: int) -> str | None:
 
 def leaving(command: str) -> str:
     """Return the refusal of ``command``, which would end or restart the session."""
-    return f"{command!r} is not for the player: the session is saved, ended and started anew from outside the story."
+    return f"{command!r} is not available: saving, quitting and restarting happen outside the story."

@@ -34,7 +34,7 @@ from session.values import Observation, Seed, StoryFacts
 _SHORT_LINE = 20
 """Characters that fit into the text buffer of every story."""
 _MOST_TITLE_PAGES = 10
-_CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
+_CRASHED = "[The story crashed here; the game cannot continue.]"
 
 _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently during play."""

@@ -474,7 +474,7 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
     if struck:
         memory = replace(memory, text=_read_text(lines[text_at:], struck=True))
     if not problem and memory.status != header.status:
-        problem = "This memory is given up below its header, which does not say SUPERSEDED."
+        problem = "The line below the header withdraws this memory, but the header lacks SUPERSEDED."
     elif not problem and text_at < len(lines) and _REFERENCE.match(lines[text_at]):
         problem = f'{lines[text_at]} is not like [Superseded at T50 by "Title"].'
     return memory, problem

@@ -220,7 +220,7 @@ def way_to(folder: Path) -> list[Path]:
 
 
 def last_moment(folder: Path) -> str:
-    """Return when the run of that folder was played last, or where no line can be read, when it was begun.
+    """Return the time of the last event, or of the run's start if no event can be read.
 
     ISO 8601, UTC; "" if neither can be told. The rest of the journal is not read.
     """

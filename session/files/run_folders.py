@@ -274,7 +274,7 @@ def take_episode_numbers(workdir: Path, count: int) -> int:
 def give_back_episode_numbers(workdir: Path, first: int, count: int) -> None:
     """Give back numbers that were taken for a run that could not begin, unless others were taken since.
 
-    Where that cannot be written they are lost: the run has a reason of its own to tell.
+    Where that cannot be written they are lost: A write error is ignored here: the run already reports its own..
     """
     path = workdir / EPISODES
     with suppress(StoreError), locked(path):

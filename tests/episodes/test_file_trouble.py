@@ -329,7 +329,7 @@ def test_a_run_whose_folder_is_gone_is_not_said_to_go_on(tmp_path: Path, name: s
     here.mkdir()
     shown = run_without(here, here / name)
     assert shown.status == 1
-    assert "goes on from here" not in shown.out.decode()
+    assert "To resume" not in shown.out.decode()
     assert "is gone: the run cannot go on" in shown.out.decode().splitlines()[-1]
     if not name:
         assert shown.lines[-1].startswith(f"zorkgpt: the current folder, {here}, is gone")

@@ -83,7 +83,7 @@ def test_two_episodes_with_a_kill_in_between_are_one_run_that_is_replayed_exactl
 
     anyio.run(play_until_killed)
     typed = ran(tmp_path, "resume", "--workdir", "work")
-    assert "played by te2Jster 1 over MCP(), a client: continue with" in typed.lines[-1]
+    assert "played by te2Jster 1 over MCP, a client: continue with" in typed.lines[-1]
     anyio.run(play_on)
     run = read_run(workdir=tmp_path / "work")
     assert (run.summary.state, run.summary.turns) == ("done", 8)
@@ -128,7 +128,7 @@ def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path:
 
     anyio.run(play)
     assert read_run(workdir=tmp_path / "work").summary.turns == 1
-    assert read_run(workdir=tmp_path / "work").summary.model == "te2Jster 1 over MCP()"
+    assert read_run(workdir=tmp_path / "work").summary.player == "te2Jster 1 over MCP"
     wrong = ran(tmp_path, "mcp", "--game", "no-such-story.z5")
     assert (wrong.status, wrong.out, len(wrong.lines)) == (2, b"", 1)
 

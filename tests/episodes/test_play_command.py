@@ -44,7 +44,7 @@ def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_pat
     shown = played.text
     assert "a person plays tidehouse.z5" in shown
     assert "for testing the story" not in shown
-    assert "Everything is saved by itself; Ctrl-C pauses, and says how to go on; quit ends the episode." in shown
+    assert "Progress is saved automatically; Ctrl-C pauses and shows how to resume; quit ends the episode." in shown
     assert "Episode 1 was left after 4 turns: score 5 of 100, 3 rooms" in shown
     assert len(json.loads((tmp_path / "work" / "map_state.json").read_text())["rooms"]) == 3
     assert json.loads((tmp_path / "work" / "routes.json").read_text())["routes"]
@@ -75,7 +75,7 @@ def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> No
 def test_ctrl_c_pauses_and_resume_asks_the_person_again_and_counts_what_both_sittings_taught(tmp_path: Path) -> None:
     paused = typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
     assert paused.status == 130
-    assert "goes on from here." in paused.text
+    assert "To resume: " in paused.text
     assert isinstance(events(tmp_path)[-1], RunPaused)
     resumed = typed_on_a_terminal(tmp_path, ["take lamp\r", "quit\r"], "resume", "--workdir", "work")
     assert resumed.status == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -69,7 +70,7 @@ def test_the_newest_run_goes_on_to_the_journal_of_one_that_never_stopped(
 ) -> None:
     shown = resume(here, "--max-tokens", "1000000")
     assert shown.status == 0, shown
-    assert f"Going on with run {find_run(here / 'work').name}" in shown.text
+    assert f"Resuming run {find_run(here / 'work').name}" in shown.text
     play(tmp_path, server, "--game", str(here / "copy.z5"))
     assert journal_of(here / "work")[2:] == journal_of(tmp_path / "work")[2:]
     assert b"is repeated exactly: 4 turns" in typed("replay", "--workdir", str(here / "work")).out
@@ -79,18 +80,20 @@ def recommended(shown: Ran) -> list[str]:
     """What to type after ``zorkgpt``, by the last line of a run that was paused."""
     assert shown.status == 1, shown
     line = shown.text.splitlines()[-1]
-    assert line.endswith(" goes on from here.")
-    words = shlex.split(line.removesuffix(" goes on from here."))
+    assert line.startswith("To resume: ")
+    words = shlex.split(line.removeprefix("To resume: "))
     return [*words[words.index("resume") :], "--quiet"]
 
 
 def test_the_commands_that_a_spent_budget_recommends_lead_to_the_end(here: Path) -> None:
     shown = resume(here)
-    assert "max-tokens 25 reached: " in shown.text
-    for limit in (50, 100, 200, 400):
+    for _ in range(4):
         if shown.status == 0:
             break
-        assert recommended(shown)[-3:] == ["--max-tokens", str(limit), "--quiet"]
+        (spent,) = re.findall(r"max-tokens \d+ reached: (\d+) spent", shown.text)
+        option, limit, _ = recommended(shown)[-3:]
+        assert option == "--max-tokens"
+        assert int(limit) >= 2 * int(spent)
         shown = typed(*recommended(shown))
     assert shown.status == 0, shown
 
@@ -174,7 +177,7 @@ def test_a_run_is_named_by_its_id_and_by_its_folder_and_has_checkpoints_of_its_o
     newer = find_run(here / "work")
     assert newer != older
     for name in (older.name, str(older)):
-        assert f"Going on with run {older.name}" in resume(here, name).text
+        assert f"Resuming run {older.name}" in resume(here, name).text
     assert f"there is {find_run(here / 'work').name}" in refusal(resume(here, f"{older.name[:-1]}x"))
     assert "there is no run yet" in refusal(typed("resume", "--workdir", "elsewhere"))
     shutil.copytree(newer / CHECKPOINTS, older / CHECKPOINTS)

@@ -183,7 +183,7 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path
         shown, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors.read_text()
-    assert shown.splitlines()[-1].endswith(f" -m zorkgpt resume {run_folder(tmp_path)} goes on from here.")
+    assert shown.splitlines()[-1].endswith(f" -m zorkgpt resume {run_folder(tmp_path)}")
     assert len(turns(tmp_path)) == 1
 
 

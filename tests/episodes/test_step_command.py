@@ -67,7 +67,7 @@ def test_what_the_story_may_not_be_given_and_what_is_no_key_is_said_at_once(tmp_
         keys = ["e save\r", f"{CTRL_U}日本\r", f"{CTRL_U}look\r", "now\r", "\r"]
         shown = stepped(tmp_path, server, keys, 2, once=b"> |Command: ").text
     assert [review.played for review in reviews(tmp_path)] == ["look", turns(tmp_path)[1].action]
-    assert "Everything is saved by itself; Ctrl-C pauses, " in shown
+    assert "Progress is saved automatically; Ctrl-C pauses " in shown
     assert "The story reads plain English letters only, not '日'." in shown
     assert "'now' is not a choice: Enter alone plays it; e, r or a, then Enter, " in shown
 

@@ -119,9 +119,9 @@ def test_resume_goes_on_with_the_latest_run_that_can_and_says_which_it_left_out(
     assert shown.status == 0
     assert older.parent.parent == here / "game_files"
     assert capfd.readouterr().err == (
-        f"Run {done.name} of {SECOND} is done; this is the latest that can go on: {older.name}\n"
+        f"Run {done.name} of {SECOND} is done; resuming the latest unfinished run, {older.name}\n"
     )
-    assert f"Going on with run {older.name} of {FIRST}" in shown.out.decode()
+    assert f"Resuming run {older.name} of {FIRST}" in shown.out.decode()
     assert out("status").startswith(f"{FIRST}, run {older.name}, in game_files\n")
     nothing = typed("resume")
     assert (nothing.status, nothing.out) == (1, b"")

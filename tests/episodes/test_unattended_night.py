@@ -35,7 +35,7 @@ def command(server: MisbehavingServer, *more: str) -> tuple[str, ...]:
 
 def recommended(shown: Ran) -> list[str]:
     """What to type after ``zorkgpt``, by the last line of a run that was paused."""
-    words = shlex.split(shown.out.decode().splitlines()[-1].removesuffix(" goes on from here."))
+    words = shlex.split(shown.out.decode().splitlines()[-1].removeprefix("To resume: "))
     return words[words.index("resume") :]
 
 

@@ -40,7 +40,7 @@ export function AblationPage({ report }: { report: AblationData }) {
       </header>
       <main class="page ablation">
         <section>
-          <h2>What came of it</h2>
+          <h2>Results</h2>
           {results.conclusions.map((sentence, each) => <p key={each} class="conclusion"><Written text={sentence} /></p>)}
           <p class="label"><Written text={results.unit} /></p>
         </section>

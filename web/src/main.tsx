@@ -24,7 +24,7 @@ function Page({ first, address }: { first: Report; address: string | undefined }
         if (answer.status === 200 && (next !== tag || !next)) setReport((await answer.json()) as Report);
         tag = next;
       } catch {
-        // nobody serves it at the moment; the next look may find somebody
+        // the server is unreachable; try again at the next poll
       }
       timer = window.setTimeout(look, EVERY);
     };

@@ -51,7 +51,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
         {used.length > 0 && (
           <section>
             <details>
-              <summary>{plural(used.length, "thing")} learnt before stood in the prompt</summary>
+              <summary>{plural(used.length, "learned item")} in the prompt</summary>
               <Items items={used} />
             </details>
           </section>

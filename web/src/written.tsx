@@ -17,7 +17,7 @@ function partsOf(text: string, sought = ""): string[] {
 
 const codeOf = (character: string) => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** The same as `Written` for where no element can stand: titles, options, labels. */
+/** The same as `Written` for places that allow only text: titles, options, labels. */
 export const spelled = (text: string) => partsOf(text).map((part, index) => (index % 2 ? codeOf(part) : part)).join("");
 
 /**

@@ -91,10 +91,8 @@ def page_of_ablation(results: Results, folder: Path, page: Path, report: str, pr
 def _notes(results: Results, folders: Sequence[Path | None]) -> Iterator[Note]:
     told = len(results.runs)
     if told < results.planned:
-        text = (
-            f"Of {results.planned} runs that are planned {told} are told of: those whose pairs are played to the end."
-        )
+        text = f"{told} of {results.planned} planned runs are shown: those whose pairs are complete."
         yield Note(text)
     gone = sum(where is None for where in folders)
     if gone:
-        yield Note(f"The folders of {counted(gone, 'run')} are gone: there is no link to these.")
+        yield Note(f"{counted(gone, 'run folder')} missing: there is no link to {'it' if gone == 1 else 'them'}.")

@@ -219,7 +219,7 @@ def score_rows(scores: Iterable[ArmScore]) -> Iterator[Sequence[str]]:
 
 def _paragraphs(results: Results) -> Iterator[str]:
     plan, told = results.plan, len(results.runs)
-    unfinished = "" if told == results.planned else f", of whose {results.planned} runs {told} are told of so far"
+    unfinished = "" if told == results.planned else f" ({told} of {results.planned} runs so far)"
     yield f"# {', '.join(plan.arms)}: {', '.join(plan.stories)}"
     yield f"    {results.command}"
     yield "\n".join(

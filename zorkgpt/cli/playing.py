@@ -153,7 +153,7 @@ class Watching:
             print_line(f"{news}{run.folder} is gone: the run cannot go on.")
             return
         command = resume_command(run.folder, run.model.spending, self.repeated)
-        print_line(f"{news}{command} goes on from here.")
+        print_line(f"{news}To resume: {command}")
 
 
 def _introduction(configuration: GameConfiguration) -> str:
@@ -356,7 +356,7 @@ def _unfit(command: str, way_out: str = "") -> str | None:
     """
     reason = refusal(command)
     if reason in {leaving(verb) for verb in SAVING}:
-        return f"Everything is saved by itself; Ctrl-C pauses, and says how to go on{way_out}."
+        return f"Progress is saved automatically; Ctrl-C pauses and shows how to resume{way_out}."
     return reason
 
 

@@ -231,7 +231,7 @@ THINKERS = {
     "critic": "the critic judges",
     "info_ext": "the answer is read",
     "memory": "a memory is written",
-    "analysis": "what is known is gone over",
+    "analysis": "updating the knowledge",
 }
 _LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
 

@@ -49,7 +49,7 @@ class Play:
 
 def warned(times: int) -> str:
     return (
-        f"You have repeated yourself {times} times since anything new was said or won: the same command in the same "
+        f"You have repeated yourself {times} times without new text or points: the same command in the same "
         "situation had the same result. Do something that you have not tried here."
     )
 

@@ -345,7 +345,7 @@ def test_a_text_for_which_the_history_has_no_room_stands_in_the_present() -> Non
     long = Observation("The wheel turns. " * 300, Location(12, "Water Mill"))
     shown = after(long.text).get_agent_context(long).render()
     assert f"The story says:\n{long.text.strip()}" in shown
-    assert "Action: act 2\nResponse: (It stands under Present.)" in shown
+    assert "Action: act 2\nResponse: (See Present.)" in shown
     (present,) = after(MILL.text, prompt_budgets={"agent": 50}).get_agent_context(MILL).sections
     assert present.title == "Present"
     assert present.text.endswith(f"The story says:\n{MILL.text}")

@@ -110,7 +110,7 @@ class TestSeveralCommandsOnALine:
         assert turns.asked == ["agent", "critic"] * 2
         assert turns.learning.get(MapManager).game_map.connections == {1: {"down": 2}, 2: {"south": 3}}
         assert [proposal.action for proposal in first.proposals] == ["down. south", "down"]
-        reason = "A turn is one command: 'down' is played, and what follows it is for the next turns."
+        reason = "A turn is one command: only 'down' is played now."
         assert first.verdicts[0] == Verdict(accepted=False, reason=reason, source="parser")
 
     @pytest.mark.parametrize(

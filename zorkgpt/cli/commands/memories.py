@@ -204,7 +204,7 @@ def _location_id(store: DocumentStore[MemoriesDocument], map_file: Path, wanted:
     if len(found) == 1:
         return found[0]
     if found:
-        raise ConfigurationError(f"several locations are called {wanted}: say {' or '.join(map(str, found))}")
+        raise ConfigurationError(f"several locations are called {wanted}; use {' or '.join(map(str, found))}")
     names = sorted({name for _, name in named if name})
     if not names:
         raise ConfigurationError(

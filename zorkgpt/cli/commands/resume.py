@@ -40,7 +40,7 @@ def resume(
     quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
-    """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
+    """Resume a paused, interrupted or killed run, as if it had never stopped."""
     from orchestration.history import open_resumed_run
     from orchestration.recorded_configuration import continued
     from session.text import who_plays
@@ -77,7 +77,7 @@ def resume(
             name = who_plays(player.name if player else "", *served)
             story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
-            print_line(f"Going on with run {folder.name} of {story}{position}: {name} plays")
+            print_line(f"Resuming run {folder.name} of {story}{position}: {name} plays")
         watch.play(resumed)
 
 
@@ -96,6 +96,6 @@ def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
             if folder != latest:
                 summary = summarise(latest)
                 name = f"{latest.name} of {summary.story or latest.parent.parent.name}"
-                print_error(f"Run {name} is {summary.state}; this is the latest that can go on: {folder.name}")
+                print_error(f"Run {name} is {summary.state}; resuming the latest unfinished run, {folder.name}")
             return folder
     return latest

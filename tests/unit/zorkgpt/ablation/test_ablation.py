@@ -93,7 +93,7 @@ def test_with_more_pairs_those_that_are_done_are_told_of_and_the_new_ones_alone_
     done = more.runs()
     assert [(run.arm, run.pair, run.seed) for run in done] == first
     write_report(results_of(written, done, command="zorkgpt ablate --so-far", assistance="none"), tmp_path)
-    assert "2 pairs of 2 episodes, of whose 4 runs 2 are told of so far" in (tmp_path / "report.md").read_text()
+    assert "2 pairs of 2 episodes (2 of 4 runs so far)" in (tmp_path / "report.md").read_text()
     assert [task.folder for task in more.play(ONE_BY_ONE)] == ["full/2", "no-memory/2"]
     runs = more.runs()
     assert [(run.arm, run.pair, run.seed) for run in runs] == [

@@ -64,8 +64,8 @@ def test_what_is_not_played_or_gone_is_said_and_a_run_has_a_link_once_it_has_a_p
     written(measured_pairs("dyeworks", [1, 2]), pairs=3)
     told = reported()
     assert [note["text"] for note in told["notes"]] == [
-        "Of 6 runs that are planned 4 are told of: those whose pairs are played to the end.",
-        "The folders of 3 runs are gone: there is no link to these.",
+        "4 of 6 planned runs are shown: those whose pairs are complete.",
+        "3 run folders missing: there is no link to them.",
     ]
     assert (told["folders"], told["links"]) == ([str(FIRST.relative_to("out")), "", "", ""], [None] * 4)
     assert reported("--with-runs")["links"] == [str(FIRST / "report.html"), None, None, None]

@@ -214,9 +214,10 @@ def test_after_ctrl_c_it_stays_on_the_screen_how_the_run_goes_on(tmp_path: Path)
         arguments = ("run", "--base-url", server.base_url, "--workdir", "work")
         stopped = typed_on_a_terminal(tmp_path, ["\x03"], *arguments, once=b"the agent thinks")
     assert stopped.status == 130
-    _, hint, after_it = stopped.out.rpartition(b"goes on from here.")
+    _, hint, after_it = stopped.out.rpartition(b"To resume:")
     assert hint
-    assert after_it.strip() == b""
+    assert b" resume " in after_it
+    assert b"\n" not in after_it.strip()
 
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
@@ -281,7 +282,7 @@ def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed(capsys: pyte
 
 
 def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
-    named = replace(STARTED, model="evil\nzorkgpt resume x goes on from here.")
+    named = replace(STARTED, model="evil\nTo resume: zorkgpt resume x")
     shown = plain(named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0))
     assert len(shown.splitlines()) == 2 + 1 + 1
 
