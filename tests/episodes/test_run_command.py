@@ -15,6 +15,7 @@ import pytest
 
 from session.events import EVENTS, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_manifest
+from session.seeds import derived_seed
 from session.values import TurnRecord
 from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
@@ -120,7 +121,7 @@ def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the
     with MisbehavingServer(proposes("north"), proposes("south")) as server:
         result = played(tmp_path, server, "--max-turns", "2", "--seed", "7", "--episodes", "2", "--json")
     manifest = read_manifest(run_folder(tmp_path))
-    assert (manifest.seeds, manifest.assistance) == ((7, 8), ())
+    assert (manifest.seeds, manifest.assistance) == ((7, derived_seed(7, 2, "episode")), ())
     assert manifest.configuration["max_turns_per_episode"] == 2
     first, *others = turns(tmp_path)
     assert first.moved
