@@ -23,7 +23,7 @@ from benchmarks.turn_cost import play
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.pages import write_report
+from zorkgpt.report.pages import write_report
 
 TURNS, OF_EPISODE = 1000, 100
 MOST_SECONDS, MOST_MEGABYTES = 20.0, 10.0  # of a run of 1,000 turns

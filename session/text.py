@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,21 @@ _WORD_END = re.compile(r"(?=\s)")
 def one_line(text: str) -> str:
     """Return the text on one line, stripped, with each run of white space as one space."""
     return " ".join(text.split())
+
+
+def printable(text: str) -> str:
+    r"""Return the text with every invisible character escaped: ESC becomes ``\x1b``. Line ends stay.
+
+    These are control characters, those that change the direction of writing or have no width, and private, unassigned
+    and surrogate code points.
+    """
+    spaced = text.replace("\r\n", "\n").replace("\t", "    ")
+    if spaced.isprintable():
+        return spaced
+    return "".join(
+        each if each == "\n" or each.isprintable() or unicodedata.category(each) == "Zs" else ascii(each)[1:-1]
+        for each in spaced
+    )
 
 
 _LINE_START = r"(?m)(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"

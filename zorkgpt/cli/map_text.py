@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-from session.text import one_line
-from zorkgpt.cli.terminal import printable
+from session.text import one_line, printable
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Cell, Way, direction, lay_out
 from zorkgpt.mapping.navigation import neighbourhood

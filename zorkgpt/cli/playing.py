@@ -29,11 +29,11 @@ from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
-from session.text import counted, one_line
+from session.text import counted, one_line, printable
 from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, printable
+from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.report.figures import gains_line
 from zorkgpt.report.played_run import read_run
@@ -404,7 +404,7 @@ def play_run(
             watch.play(played)
     except typer.Exit as end:
         if report and end.exit_code != EXIT_STATUS["interrupted"]:
-            from zorkgpt.cli.pages import write_report
+            from zorkgpt.report.pages import write_report
 
             for line in write_report([played.folder], played.folder / REPORT_FILE, configuration):
                 print_error(line)

@@ -46,10 +46,10 @@ from session.events import (
 from session.files.journal import read_manifest
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
-from session.text import counted, cut_at, one_line, who_plays
+from session.text import counted, cut_at, one_line, printable, who_plays
 from session.values import Observation, TurnRecord
 from zorkgpt.cli.map_text import draw_around
-from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, printable, set_echo
+from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, set_echo
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.embedded.model_store import Stage
 from zorkgpt.llm.language_model import Role

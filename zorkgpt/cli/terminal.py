@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import sys
-import unicodedata
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ import typer
 
 from session.errors import reported_as
 from session.processes import program
-from session.text import cut_at, one_line
+from session.text import cut_at, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,21 +31,6 @@ EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
 NOTHING = "\N{EN DASH}"  # what could not be measured; never 0
 _UNLIMITED = 100_000  # columns of a table that is not printed to a terminal
 _STDERR = 2
-
-
-def printable(text: str) -> str:
-    r"""Return the text with every invisible character escaped: ESC becomes ``\x1b``. Line ends stay.
-
-    These are control characters, those that change the direction of writing or have no width, and private, unassigned
-    and surrogate code points.
-    """
-    spaced = text.replace("\r\n", "\n").replace("\t", "    ")
-    if spaced.isprintable():
-        return spaced
-    return "".join(
-        each if each == "\n" or each.isprintable() or unicodedata.category(each) == "Zs" else ascii(each)[1:-1]
-        for each in spaced
-    )
 
 
 def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, wraps: bool = False) -> list[str]:

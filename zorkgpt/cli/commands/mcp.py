@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.events import Event
-    from zorkgpt.situation import Session
+    from zorkgpt.api.situation import Session
 
 
 def mcp(
@@ -38,8 +38,8 @@ def mcp(
     common_options.require_packages("mcp")
     from game_interface.core.machine.story import Story
     from orchestration.opening import choose_story
-    from zorkgpt.cli.mcp_server import serve
-    from zorkgpt.programs import session
+    from zorkgpt.api.functions import session
+    from zorkgpt.mcp_server import serve
 
     given = {"llm.base_url": base_url, "assist": assist}
     options = {name: value for name, value in common_options.with_settings(given, set_).items() if value is not None}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import counted, one_line, text_key
+from session.text import counted, one_line, printable, text_key
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import of_story
-from zorkgpt.cli.terminal import print_error, print_json, print_line, print_problems, printable
+from zorkgpt.cli.terminal import print_error, print_json, print_line, print_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,11 +10,11 @@ import typer
 
 from session.errors import ConfigurationError
 from session.processes import program
-from session.text import counted
+from session.text import counted, printable
 from session.values import ROLES
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import TURN, of_story, read_turn
-from zorkgpt.cli.terminal import print_line, printable
+from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
     from zorkgpt.llm.run_model import RepeatedCall
@@ -34,8 +34,8 @@ def prompt(
     that is shown, and compared.
     """
     from session.files.journal import read_manifest
-    from zorkgpt.cli.pages import repeat
     from zorkgpt.report.exports import call_as_object, call_lines
+    from zorkgpt.report.pages import repeat
     from zorkgpt.report.run_summary import summarise
 
     if turn is None and run is not None and TURN.fullmatch(run):

@@ -104,7 +104,7 @@ def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, f
     from orchestration.run import other_versions
     from session.events import EpisodeStarted, TurnPlayed
     from session.files.journal import read_manifest
-    from zorkgpt.cli.pages import repeat
+    from zorkgpt.report.pages import repeat
 
     manifest = read_manifest(folder)
     scores: list[int | None] = []

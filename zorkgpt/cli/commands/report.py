@@ -54,7 +54,7 @@ def report(
 ) -> None:
     """Write a page for the browser that shows runs turn by turn. It needs no network."""
     from zorkgpt.ablation.plan import PLAN_FILE
-    from zorkgpt.cli.pages import write_report
+    from zorkgpt.report.pages import write_report
 
     if port and not watch:
         raise ConfigurationError("--port is the port of --watch: add --watch")
@@ -90,7 +90,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
     from session.files.run_folders import RUNS, run_folders
     from zorkgpt.ablation.plan import PLAN_FILE
-    from zorkgpt.cli.pages import INDEX_FILE, RunPage, update_site
+    from zorkgpt.report.pages import INDEX_FILE, RunPage, update_site
 
     workdir = now.zork_game_workdir
 
@@ -116,7 +116,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
 def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_runs: bool) -> None:
     common_options.require_packages("scipy")
     from zorkgpt.ablation.page import page_of_ablation, read_results, run_folders_of
-    from zorkgpt.cli.pages import MAKER, write_page, write_report
+    from zorkgpt.report.pages import MAKER, write_page, write_report
 
     results = read_results(folder)
     if results is None:
@@ -134,7 +134,7 @@ def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, 
     follows_latest: whether another run may be chosen later
     """
     from session.files.run_folders import is_claimed
-    from zorkgpt.cli.pages import RunPage, page_data
+    from zorkgpt.report.pages import RunPage, page_data
     from zorkgpt.report.server import ReportServer, as_json
 
     def content() -> bytes:

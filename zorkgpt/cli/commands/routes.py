@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError
-from session.text import counted
+from session.text import counted, printable
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import of_story
-from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table, printable
+from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from pathlib import Path

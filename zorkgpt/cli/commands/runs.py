@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from session.errors import ConfigurationError, reported_as
-from session.text import counted, cut_at, one_line, who_plays
+from session.text import counted, cut_at, one_line, printable, who_plays
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import (
     NOTHING,
@@ -20,7 +20,6 @@ from zorkgpt.cli.terminal import (
     print_error,
     print_line,
     print_table,
-    printable,
     table_lines,
     terminal_width,
     write_file,
@@ -228,8 +227,8 @@ def export(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
-    from zorkgpt.cli.pages import repeat
     from zorkgpt.report.exports import as_csv, as_json, as_markdown
+    from zorkgpt.report.pages import repeat
     from zorkgpt.report.played_run import read_run
 
     folder, now = common_options.run_and_configuration(workdir, run, story)

@@ -11,8 +11,9 @@ import typer
 
 from session.errors import LanguageModelUnavailable
 from session.processes import program
+from session.text import printable
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table, printable
+from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -7,7 +7,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.cli.terminal import folded, printable, table_lines
+from session.text import printable
+from zorkgpt.cli.terminal import folded, table_lines
 
 
 def test_what_steers_turns_hides_or_parts_text_is_shown_and_ordinary_text_is_left_alone() -> None:

@@ -23,14 +23,13 @@ from session.files.journal import read_manifest
 from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
-from session.text import cut_at, one_line, quoted, text_key
-from zorkgpt.cli.pages import RunPage, page_data
-from zorkgpt.cli.terminal import printable
+from session.text import cut_at, one_line, printable, quoted, text_key
+from zorkgpt.api.situation import Session, Situation, require_text
 from zorkgpt.report.exports import as_markdown
+from zorkgpt.report.pages import RunPage, page_data
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.run_summary import summarise
 from zorkgpt.report.server import page_with
-from zorkgpt.situation import Session, Situation, require_text
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, InputRequiredResult

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a checker sees the names where they are defined
-    from zorkgpt.programs import *  # noqa: F403
-    from zorkgpt.programs import __all__ as __all__  # noqa: PLC0414
+    from zorkgpt.api.functions import *  # noqa: F403
+    from zorkgpt.api.functions import __all__ as __all__
 else:
 
     def __getattr__(name: str) -> object:
-        from zorkgpt import programs  # noqa: PLC0415
+        from importlib import import_module  # noqa: PLC0415
 
-        if name != "__all__" and name not in programs.__all__:
+        functions = import_module(f"{__name__}.functions")
+        if name != "__all__" and name not in functions.__all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(programs, name)
+        return getattr(functions, name)
 
     def __dir__() -> object:
         return __getattr__("__all__")

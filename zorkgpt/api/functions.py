@@ -42,6 +42,7 @@ from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ResolvedConfiguration, load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
+from zorkgpt.api.situation import Agent, Map, Session, Situation
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel
@@ -52,7 +53,6 @@ from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
 from zorkgpt.report.run_summary import RunSummary, summarise
-from zorkgpt.situation import Agent, Map, Session, Situation
 
 __all__ = [
     "Action",

@@ -24,7 +24,6 @@ from session.files.run_folders import is_claimed
 from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted
-from zorkgpt.cli.terminal import write_file
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.learnt import Repetition, read_end
 from zorkgpt.report.played_run import PlayedRun, read_run
@@ -242,5 +241,6 @@ def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> l
 def write_page(data: object, to: Path) -> int:
     """Write the page with these data, and return its size in bytes. Raises ``StoreError``."""
     page = page_with(data).encode()
-    write_file(to, page)
+    with reported_as(f"cannot write {to}"):
+        to.write_bytes(page)
     return len(page)
