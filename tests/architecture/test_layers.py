@@ -1,8 +1,10 @@
-"""Every package, and every module beside them, is in a layer, so that import-linter checks all of them."""
+"""Every package and module is in a layer, and import-linter reports a forbidden import wherever it is."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,3 +24,33 @@ def test_every_package_and_module_is_in_a_layer() -> None:
     modules |= {f"zorkgpt.{path.stem}" for path in (ROOT / "zorkgpt").glob("[!_]*.py")}
     (layers,) = [contract["layers"] for contract in SETTINGS["contracts"] if contract["type"] == "layers"]
     assert set(re.findall(r"[\w.]+", " ".join(layers))) == (packages - {"zorkgpt"}) | modules
+
+
+HOMES = {
+    "rich": "zorkgpt.cli",
+    "typer": "zorkgpt.cli",
+    "jericho": "game_interface",
+    "openai": "zorkgpt.llm",
+    "xllamacpp": "zorkgpt.llm",
+    "httpx": "zorkgpt.llm",
+    "httpx2": "zorkgpt.llm",
+    "genai_prices": "zorkgpt.llm",
+    "huggingface_hub": "zorkgpt.llm",
+    "opentelemetry": "zorkgpt.telemetry",
+}
+"""The only package, or module, that may import each of these."""
+
+
+def test_what_only_one_package_may_import_is_reported_in_every_module_of_all_others(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    expected = set()
+    for package in SETTINGS["root_packages"]:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (tmp_path / package).rglob("*.py"):
+            module = ".".join(file.relative_to(tmp_path).with_suffix("").parts).removesuffix(".__init__")
+            file.write_text(f"{file.read_text(encoding='utf-8')}\nimport {', '.join(HOMES)}\n", encoding="utf-8")
+            expected |= {(module, name) for name, home in HOMES.items() if not f"{module}.".startswith(f"{home}.")}
+    linter = Path(sys.executable).with_name("lint-imports")
+    checked = subprocess.run([linter], cwd=tmp_path, capture_output=True, text=True, check=False)
+    reported = re.findall(r"^ *- +([\w.]+) -> (\w+) \(l", checked.stdout, re.MULTILINE)
+    assert expected - set(reported) == set()
