@@ -202,8 +202,8 @@ def read_manifest(folder: Path) -> Manifest:
     Raises ``StoreError`` if it is missing or invalid, or if there is a link in the run folder or on the way to it from
     its work folder.
     """
-    require_no_link(*way_to(folder), *folder.rglob("*"))
     with reported_as(f"cannot read the manifest in {folder}"):
+        require_no_link(*way_to(folder), *folder.rglob("*"))
         content = read_whole(folder / "manifest.json")
     try:
         return Manifest.model_validate_json(content)

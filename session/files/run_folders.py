@@ -323,7 +323,8 @@ def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> N
     copies = run / CHECKPOINTS / f"{seq:012d}"
     require_no_link(copies)
     rmtree(copies, ignore_errors=True)
-    make_folder(copies.parent)
+    with reported_as(f"cannot make the folder {copies.parent}"):
+        copies.parent.mkdir(exist_ok=True)
     files.copy_to(copies, durable=True)
     write_atomically(copies / _LINE, json.dumps({"seq": seq, "sum": line_sum}).encode())  # last: now it counts
     force_to_disk(copies.parent)
@@ -381,8 +382,9 @@ class SharedFiles:
 
     def copy_to(self, copies: Path, *, durable: bool = False) -> None:
         """Copy every file into the folder ``copies``; one that is not there becomes an empty one."""
-        require_no_link(copies)  # before it is made
-        make_folder(copies)
+        require_no_link(copies)
+        with reported_as(f"cannot make the folder {copies}"):
+            copies.mkdir(exist_ok=True)
         for file, copy in self._with_copies(copies):
             write_atomically(copy, read_shared(file) or b"", durable=durable, mode=permissions(file))
 
