@@ -332,12 +332,17 @@ class ObjectiveManager(BaseManager):
         return one_line(f"{location_id} ({names.get(location_id, f'Location #{location_id}')})")
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """Return the memories shown at the location, including superseded ones."""
+        """Return the memories shown at the location, including superseded ones.
+
+        The arrival memory is left out if the story has described the location in this episode.
+        """
         manager = self.memory_manager
         shown = manager.shown_location(location_id) if manager else None
         if manager is None or shown is None:
             return []
-        return [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
+        found = [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
+        is_described = self.game_state.room_description(location_id) is not None
+        return [memory for memory in found if not (memory.is_arrival and is_described)]
 
     def _map_part(self) -> Part:
         """Return the map: the text that the agent is shown, the number of rooms, and a drawing.

@@ -15,6 +15,7 @@ from managers.memory.document import MemoriesDocument, Revision, open_memories, 
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
     BriefMemory,
+    arrival_memory,
     brief_question,
     last_turn,
     location_text,
@@ -193,10 +194,19 @@ class SimpleMemoryManager(BaseManager):
 
         They follow a line with the numbers of visits and of episodes, unless this is the first visit.
         """
+        return self._shown_text(location_id, None)
+
+    def _shown_text(self, location_id: int | None, here: int | None) -> str:
+        """Return the text of :meth:`get_location_memory`.
+
+        The arrival memory is left out if the story has described the location ``here`` in this episode, because prompts
+        contain its latest description.
+        """
         if location_id is None:
             return ""
         show_markers = self.config.show_persistence_markers
-        memories = self._at(location_id)
+        is_described = here is not None and self.game_state.room_description(here) is not None
+        memories = [memory for memory in self._at(location_id) if not (memory.is_arrival and is_described)]
         text = location_text(memories, self.config.simple_memory, self.tokens, show_markers=show_markers)
         if not text:
             return ""
@@ -256,6 +266,8 @@ class SimpleMemoryManager(BaseManager):
             self._document = self._store.document  # a visit changes no memory
         outcome = ActionOutcome(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
+        if outcome.first_visit and self.llm_client is not None:
+            self._keep_arrival(record, location)
         has_stopped = self._routes is not None and self._routes.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped
         if not is_as_known and self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
@@ -307,7 +319,7 @@ class SimpleMemoryManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the section with the memories of the location."""
         here = observation.location
-        text = "" if here is None else self.get_location_memory(self.shown_location(here.num))
+        text = "" if here is None else self._shown_text(self.shown_location(here.num), here.num)
         return PromptSection("Location Memory", text, 2, Place.MEMORY)
 
     def commit(self) -> None:
@@ -391,6 +403,18 @@ class SimpleMemoryManager(BaseManager):
             },
         }
 
+    def _keep_arrival(self, record: TurnRecord, location: Location) -> None:
+        """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory."""
+        memories = self._at(location.num)
+        if any(
+            each.is_arrival or (each.persistence == "core" and each.status != MemoryStatus.SUPERSEDED)
+            for each in memories
+        ):
+            return
+        memory = arrival_memory(record, location)
+        if memory is not None:
+            self._counts["memories_learnt"] += self.add_memory(location.num, location.name, memory)
+
     def _is_news(self, outcome: ActionOutcome) -> bool:
         """Return whether the outcome is news by itself, or because the command failed earlier on this visit.
 
@@ -417,7 +441,11 @@ class SimpleMemoryManager(BaseManager):
         memories = tuple(self._at(here))
         elsewhere = {}
         for room in sorted(state.visited_locations - {here}):
-            found = tuple(memory for memory in self._at(room) if memory.status != MemoryStatus.SUPERSEDED)
+            found = tuple(
+                memory
+                for memory in self._at(room)
+                if memory.status != MemoryStatus.SUPERSEDED and not memory.is_arrival
+            )
             if found:
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names

@@ -21,6 +21,8 @@ INVALIDATION_MARKER: Final = "INVALIDATED"
 """The value of ``superseded_by`` for a memory that was proven false and has no replacement."""
 
 DEFAULT_CATEGORY: Final = "NOTE"
+ARRIVAL_TITLE: Final = "Arrival at "
+"""The beginning of the title of an arrival memory; the name of the location follows."""
 
 
 class MemoryStatus:
@@ -83,6 +85,11 @@ class Memory:
         }
         for field, value in normalised.items():
             object.__setattr__(self, field, value)
+
+    @property
+    def is_arrival(self) -> bool:
+        """Whether it is the text that the story printed on arrival."""
+        return self.persistence == "core" and self.title.startswith(ARRIVAL_TITLE)
 
     @property
     def span(self) -> range:

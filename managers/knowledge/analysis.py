@@ -134,13 +134,15 @@ def memories_of(
 ) -> list[tuple[str, Memory]]:
     """Return the memories of an episode that were not superseded, each with the name and id of its location.
 
+    Arrival memories are left out, because they apply to their locations only.
+
     names: of locations, by id
     """
     return [
         (f"{cut_at(names.get(location_id, 'Location'), LONGEST_NAME)} ({location_id})", memory)
         for location_id, at_location in sorted(memories.items())
         for memory in at_location
-        if memory.episode == episode and memory.status != MemoryStatus.SUPERSEDED
+        if memory.episode == episode and memory.status != MemoryStatus.SUPERSEDED and not memory.is_arrival
     ]
 
 

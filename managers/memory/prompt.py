@@ -10,16 +10,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
-from managers.memory.synthesis import VisitMemory, VisitNews
+from managers.memory.synthesis import LONGEST_TITLE, VisitMemory, VisitNews
 from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
-from session.memory import Memory, MemoryStatus
+from session.memory import ARRIVAL_TITLE, DEFAULT_CATEGORY, Memory, MemoryStatus
 from session.text import (
     TokenCounter,
     counted,
@@ -28,10 +29,11 @@ from session.text import (
     description_in,
     one_line,
     prologue_of,
+    sentences_of,
     text_key,
     without_padding,
 )
-from session.values import Seed
+from session.values import Location, Seed, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -41,6 +43,7 @@ LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
 LONGEST_QUOTE = 200  # characters
 LONGEST_COMMAND = 60
 LONGEST_RESULT = 50
+LONGEST_ARRIVAL = 500  # characters
 LEADS_THERE = "It leads there."
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.04
 SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
@@ -57,7 +60,8 @@ def location_text(
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
     Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
-    then the newest memories; of successes and failures as many are shown as the options allow.
+    then the newest memories, and arrival memories last; of successes and failures as many are shown as the options
+    allow.
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -73,7 +77,7 @@ def location_text(
             head = cut_middle(f"[{memory.category}] {one_line(memory.title)}: ", longest)
             lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
     kept = as_many_as_fit(
-        sorted(lines, key=lambda number: memories[number].category != "DANGER"),
+        sorted(lines, key=lambda number: (memories[number].is_arrival, memories[number].category != "DANGER")),
         lambda kept: tokens.estimate(_listed(memories, lines, kept)) <= options.max_tokens,
         skips=True,
     )
@@ -149,6 +153,24 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
     turns: Any = Literal[tuple(outcome.record.turn for outcome in outcomes)]
     schema = create_model(BriefMemory.__name__, __base__=BriefMemory, __doc__=BriefMemory.__doc__, turn=(turns, ...))
     return prompt, schema
+
+
+def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
+    """Return what the story printed on arrival, for the record of the first turn there.
+
+    The text is in whole sentences, with the number of those left out. Returns ``None`` without a description under
+    the room's name.
+    """
+    told = description_in(record.before.text, location.name) or ""
+    sentences = sentences_of(told.partition("\n")[2])
+    kept = [*accumulate(sentences, "{} {}".format)]
+    number = sum(len(text) <= LONGEST_ARRIVAL for text in kept)
+    if not number:
+        return None
+    left = len(sentences) - number
+    text = f"{kept[number - 1]} ({counted(left, 'sentence')} left out)" if left else kept[-1]
+    title = f"{ARRIVAL_TITLE}{one_line(location.label)}"[:LONGEST_TITLE]
+    return Memory(DEFAULT_CATEGORY, title, record.episode, str(record.turn), None, text, "core")
 
 
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
@@ -233,7 +255,8 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
-    fields["memories"], _ = existing_memories(visit.memories, visit.worked).fit(int(MEMORIES_SHARE * room))
+    arrival = next((memory for memory in visit.memories if memory.is_arrival), None) if visit.first else None
+    fields["memories"], _ = existing_memories(visit.memories, visit.worked, arrival).fit(int(MEMORIES_SHARE * room))
     fields["elsewhere"], _ = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room))
     parts = _story_parts(visit, state, window)
     return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
@@ -273,15 +296,19 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
 
 
-def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str]) -> Part:
+def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Memory | None = None) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     worked: what speaks for a tentative memory, by its title
+    told_below: the arrival memory, if the prompt contains the text on arrival
     """
     standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
     given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
     heads = {memory.title: f" ({worked[memory.title]})" if memory.title in worked else "" for memory in standing}
-    lines = [Line(f"{_head(memory)}{heads[memory.title]}: ", one_line(memory.text)) for memory in standing]
+    lines = [
+        Line(f"{_head(memory)}{heads[memory.title]}: ", TOLD_BELOW if memory == told_below else one_line(memory.text))
+        for memory in standing
+    ]
     lines += [Line(_head(memory)) for memory in given_up]
     return Part("memories", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
 

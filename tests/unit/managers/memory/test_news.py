@@ -265,10 +265,10 @@ def test_a_first_visit_is_news_unless_the_sight_or_what_spawns_is_known(tmp_path
 
 @pytest.mark.parametrize("end", [" The man comes with you.", ""])
 def test_a_room_visited_again_is_no_news_where_little_of_its_text_is_new(tmp_path: Path, end: str) -> None:
-    play = play_at_the_vats(tmp_path, arrival=f"Blue Vats\n\n{LONG} The man follows you.")
-    visit_again(play, f"Blue Vats\n\n{LONG}{end}")
+    play = play_at_the_vats(tmp_path, arrival=f"{LONG} The man follows you.")
+    visit_again(play, f"{LONG}{end}")
     assert not is_news(play, "wait")
-    visit_again(play, f"Blue Vats\n\nIt is dark.{end}")
+    visit_again(play, f"It is dark.{end}")
     assert is_news(play, "wait")
 
 

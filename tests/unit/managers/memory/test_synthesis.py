@@ -382,7 +382,7 @@ def first_visit(workdir: Path, answer: dict[str, object]) -> tuple[str, MemoryPl
     play.turn("open drawer", "Inside is a can of oil.", visible=(SWORD, BANNER, OIL))
     play.turn("up", "Drying Loft", location=LOFT)
     caches = (play.manager.memory_cache, play.manager.ephemeral_cache)
-    (kept,) = (each for cache in caches for each in cache.get(VATS.num, ()))
+    (kept,) = (each for cache in caches for each in cache.get(VATS.num, ()) if not each.is_arrival)
     return kept.persistence, play
 
 
@@ -397,7 +397,8 @@ class TestCoreMemories:
         assert kept == tier
         assert play.metrics["core_validation_downgrade"] == (tier != "core")
         if tier == "core":
-            assert [each.turns for each in play.manager.memory_cache[VATS.num]] == ["3"]
+            kept_turns = [each.turns for each in play.manager.memory_cache[VATS.num] if not each.is_arrival]
+            assert kept_turns == ["3"]
 
     @pytest.mark.parametrize(
         ("title", "tier"),
@@ -428,7 +429,7 @@ class TestCoreMemories:
         play.turn("kick vat", "You can't.")
         play.manager.end()
         assert [each.persistence for each in play.manager.ephemeral_cache[VATS.num]] == ["ephemeral"]
-        assert VATS.num not in play.manager.memory_cache
+        assert all(each.is_arrival for each in play.manager.memory_cache[VATS.num])
 
     def test_words_are_compared_by_their_beginnings(self) -> None:
         assert was_shown("Doors in the south", "", "A door leads southwards.")
@@ -456,10 +457,10 @@ def small(workdir: Path, replies: Any = never) -> MemoryPlay:
 
 
 def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
-    """Category, tier and title of all that is remembered at the vats."""
+    """Category, tier and title of all that is remembered at the vats, except the arrival."""
     play.manager.end()
     places = (play.manager.memory_cache, play.manager.ephemeral_cache)
-    memories = [each for place in places for each in place.get(VATS.num, ())]
+    memories = [each for place in places for each in place.get(VATS.num, ()) if not each.is_arrival]
     return [(each.category, each.persistence, each.title) for each in memories]
 
 
@@ -539,7 +540,7 @@ def test_the_text_is_the_storys_own_as_far_as_the_title_has_not_got_it(tmp_path:
     play.now = replace(play.now, location=VATS)
     play.turn("enter chute", "Down you go!\n\nDrying Loft\nBanners hang here.", location=LOFT, score=8)
     play.manager.end()
-    assert [each.text for each in play.manager.memory_cache[VATS.num]] == [
+    assert [each.text for each in play.manager.memory_cache[VATS.num] if not each.is_arrival] == [
         '"It fits you. You feel well."',
         '"You can\'t."',
         "It leads there.",
