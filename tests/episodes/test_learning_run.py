@@ -31,9 +31,9 @@ def test_the_run_folder_keeps_the_memories_as_they_were_before_and_after(own_sto
             return {"memories": [learnt(TITLE), learnt(SESSION, "ephemeral", turn=1)]}
         return {"reasoning": "", "action": next(commands)}
 
-    commands = iter(THERE_AND_BACK)
+    commands = iter(TO_THE_LAMP)
     options: dict[str, Any] = {"objectives": {"enabled": False}, "knowledge": {"enabled": False}}
-    play_run(own_story, ScriptedLLM(reply), tmp_path, max_turns_per_episode=len(THERE_AND_BACK), **options)
+    play_run(own_story, ScriptedLLM(reply), tmp_path, max_turns_per_episode=len(TO_THE_LAMP), **options)
     (run,) = (tmp_path / "runs").iterdir()
     kept = (run / MEMORIES_AT_END).read_text(encoding="utf-8")
     assert (run / MEMORIES_AT_START).read_bytes() == b""

@@ -28,7 +28,7 @@ TURNS = 4
 EVIL = "\x1b]0;owned\x07 [b]x[/b] \x1b[31mred\r\u202e"
 
 
-EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
+EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-3"
 
 
 @pytest.fixture(scope="module")

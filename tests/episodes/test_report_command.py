@@ -101,8 +101,8 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
     if harm == "no copies":
         shutil.rmtree(run / "end")
     else:
-        rest = [lines[60][:100]] if harm == "cut" else [lines[60].replace(b'"event"', b'"tneve"', 1), *lines[61:]]
-        journal.write_bytes(b"".join([*lines[:60], *rest]))
+        rest = [lines[70][:100]] if harm == "cut" else [lines[70].replace(b'"event"', b'"tneve"', 1), *lines[61:]]
+        journal.write_bytes(b"".join([*lines[:70], *rest]))
     told = reported(run, own_story)
     shown = [(command_of(turn), seen_in(turn)["text"]) for turn in told["turns"] if is_played(turn)]
     assert shown == [(command_of(turn), seen_in(turn)["text"]) for turn in whole][: len(shown)]

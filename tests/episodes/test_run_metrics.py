@@ -81,7 +81,7 @@ def test_memories_are_counted_as_the_manager_downgraded_kept_and_showed_them(
     assert figures.metrics.core_downgrades == len(downgraded) > 0
     file = (run[1].parents[1] / "Memories.md").read_text(encoding="utf-8")
     sections = re.findall("^## Location", file, re.MULTILINE)
-    assert len(sections) == 2
+    assert len(sections) == 3
     assert figures.metrics.memory_coverage == pytest.approx(len(sections) / max(each.rooms for each in run[0].episodes))
     assert figures.metrics.tentative_memories == len(re.findall("TENTATIVE", file)) > 0
     first, second = figures.episodes
