@@ -36,7 +36,7 @@ class RunStarted:
     assistance: tuple[str, ...]
     episodes: int
     max_turns: int
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str]
     player: str = ""
     server: str = ""
     model_choice: str = ""
@@ -59,7 +59,7 @@ class ModelAnswered:
 
     prompt_tokens, cached_tokens, completion_tokens: of all requests of the call, as counted by the server
     question_tokens: of the prompt of the request that was answered; 0 if the server did not count it
-    prompt_characters: of the prompt; 0 in journals of earlier versions
+    prompt_characters: of the prompt
     seconds: from the call to the answer
     text: the answer as the model wrote it, without ``reasoning``; "" if it is the JSON of ``answer`` and nothing else
     unusable: the beginnings of its answers before that could not be used, as it wrote them
@@ -75,8 +75,8 @@ class ModelAnswered:
     completion_tokens: int
     requests: int
     seconds: float
-    question_tokens: int = 0
-    prompt_characters: int = 0
+    question_tokens: int
+    prompt_characters: int
     text: str = ""
     unusable: tuple[str, ...] = ()
     kind: Literal["model_answered"] = "model_answered"
@@ -86,14 +86,15 @@ class ModelAnswered:
 class ModelFailed:
     """A model call gave no usable answer after all retries; the tokens are those of its answers.
 
-    requests: 0 in journals of earlier versions, and if none was sent
+    requests: 0 if none was sent
     unusable: the beginnings of its answers, as the model wrote them
-    failure: whether the model was unavailable or its answers were invalid; "" in journals of earlier versions
+    failure: whether the model was unavailable or its answers were invalid
     """
 
     role: str
     prompt_sha256: str
     error: str
+    failure: Literal["unavailable", "invalid"]
     seconds: float
     model: str = ""
     prompt_tokens: int = 0
@@ -101,7 +102,6 @@ class ModelFailed:
     completion_tokens: int = 0
     requests: int = 0
     unusable: tuple[str, ...] = ()
-    failure: Literal["unavailable", "invalid", ""] = ""
     kind: Literal["model_failed"] = "model_failed"
 
 
@@ -203,7 +203,7 @@ class OptionsChanged:
 
     options: Mapping[str, OptionValue]
     model: str
-    server: str = ""
+    server: str
     kind: Literal["options_changed"] = "options_changed"
 
 

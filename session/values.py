@@ -70,10 +70,8 @@ class Observation:
     refusal: why the command was not passed to the story; no turn of the story passed then
     parents: for each object number the number of its parent; empty if there is no object tree
     awaits_key: the story waits for a single key, not for a command
-    attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are; "" in observations
-        of earlier versions, and ignored when comparing with these
-    inside: the innermost thing that the player is in or on, such as a boat or a chair; ``None`` in observations of
-        earlier versions, and ignored when comparing with these
+    attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are
+    inside: the innermost thing that the player is in or on, such as a boat or a chair
     """
 
     text: str
@@ -89,8 +87,8 @@ class Observation:
     refusal: str | None = None
     parents: tuple[int, ...] = field(default=(), repr=False)
     awaits_key: bool = False
-    attributes_hash: str = field(default="", compare=False)
-    inside: GameObject | None = field(default=None, compare=False)
+    attributes_hash: str = ""
+    inside: GameObject | None = None
 
     @property
     def noticed(self) -> tuple[object, ...] | None:

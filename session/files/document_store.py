@@ -218,7 +218,7 @@ class DocumentStore(SharedStore, Generic[D]):
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
         known = self._saved
-        if self.inputs is None or self.inputs.is_of_earlier_version:
+        if self.inputs is None:
             self._look()
         return self._saved is not known
 

@@ -12,7 +12,6 @@ from session.events import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
-    FileWritten,
     MemoryGiven,
     ModelAnswered,
     ModelFailed,
@@ -21,12 +20,8 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.journal import Journal, JournalLine
-from session.values import Observation
 
 E = TypeVar("E", bound=Event)
-
-FIRST_VERSION_WITH_WRITES = 4
-"""Journals of earlier versions do not record what is written into shared files."""
 
 _TIMED = (ModelAnswered, ModelFailed, Proposed, TurnPlayed, EpisodeEnded)
 
@@ -97,11 +92,6 @@ class Inputs:
         return bool(self._lines)
 
     @property
-    def is_of_earlier_version(self) -> bool:
-        """Whether the next recorded event is from a version that recorded edits at any time, and no writes."""
-        return bool(self._lines) and self._lines[0].version < FIRST_VERSION_WITH_WRITES
-
-    @property
     def next_event(self) -> Event | None:
         """The next event to repeat; ``None`` if none is left."""
         return self._lines[0].event if self._lines else None
@@ -136,8 +126,6 @@ class Inputs:
             self._show(event)  # not recorded: the next resume repeats the rest
             return
         if self._lines:
-            if isinstance(event, FileWritten) and self.is_of_earlier_version:
-                return
             line = self._lines[0]
             if line.event is not None and is_same(line.event, event):
                 self._take(event)
@@ -201,25 +189,13 @@ class Inputs:
 def is_same(recorded: Event, found: Event) -> bool:
     """Return whether two events are equal, apart from durations.
 
-    A maximum score that the recording version could not read is ignored, and so is the estimate of the tokens of the
-    memories, since the prompts themselves are compared.
+    The estimate of the tokens of the memories is ignored, since the prompts themselves are compared.
     """
-    if isinstance(found, EpisodeStarted) and isinstance(recorded, EpisodeStarted):
-        found = replace(found, opening=_without_maximum(found.opening, recorded.opening))
-    elif isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
-        turn, then = found.record, recorded.record
-        before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
-        record = replace(turn, before=before, after=after)
-        found = replace(found, record=record, memory_tokens=recorded.memory_tokens)
-    elif isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
-        found = replace(found, max_score=None)
+    if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
+        found = replace(found, memory_tokens=recorded.memory_tokens)
     return timeless(recorded) == timeless(found)
 
 
 def timeless(event: Event) -> Event:
     """Return the event with its duration set to 0."""
     return replace(event, seconds=0.0) if isinstance(event, _TIMED) else event
-
-
-def _without_maximum(found: Observation, recorded: Observation) -> Observation:
-    return replace(found, max_score=None) if recorded.max_score is None else found

@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
-from session.errors import StoreError, reported_as
+from session.errors import StoreError, first_problem, reported_as
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.shared_files import (
     GrowingFile,
@@ -42,8 +42,8 @@ from session.files.shared_files import (
 )
 from session.values import Observation, Seed
 
-JOURNAL_VERSION = 4
-READ_VERSIONS = (3, JOURNAL_VERSION)
+JOURNAL_VERSION = 5
+_OTHER_VERSION = "a run can be read by the version of the program that recorded it"
 JOURNAL_FILE = "journal.jsonl"
 _TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _JSON = json.JSONEncoder(separators=(",", ":"))
@@ -80,8 +80,8 @@ class Manifest(BaseModel):
     model: str
     versions: dict[str, str]
     assistance: tuple[str, ...]
-    player: str = ""
-    server: str = ""
+    player: str
+    server: str
     forked_from: str = ""
 
 
@@ -101,7 +101,6 @@ class JournalLine:
     sum: str = ""
     start: int = 0
     end: int = 0
-    version: int = JOURNAL_VERSION
 
 
 class Journal:
@@ -208,8 +207,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise StoreError(f"{folder / 'manifest.json'} is not a manifest: {first['msg']}") from error
+        problem = f"is not a manifest that this version reads ({first_problem(error)}); {_OTHER_VERSION}"
+        raise StoreError(f"{folder / 'manifest.json'} {problem}") from error
 
 
 def way_to(folder: Path) -> list[Path]:
@@ -326,15 +325,14 @@ class _LineReader:
             event = None  # of a kind that only another version knows
         self._seen = observation_in(event) or self._seen
         end = last.end + len(line) + 1
-        self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, end, entry["v"])
+        self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, end)
         return self._last
 
 
 def require_known_version(version: object, place: str) -> None:
     """Raise ``StoreError`` for a line of a version that this program does not read."""
-    if version not in READ_VERSIONS:
-        known = " and ".join(map(str, READ_VERSIONS))
-        raise StoreError(f"{place}: version {version!r} of the journal; {known} are known")
+    if version != JOURNAL_VERSION:
+        raise StoreError(f"{place}: version {version!r} of the journal, not {JOURNAL_VERSION}; {_OTHER_VERSION}")
 
 
 def observation_in(event: Event | None) -> Observation | None:

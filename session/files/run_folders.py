@@ -134,7 +134,7 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
 class RunOrder(BaseModel):
     """The place of a run among those of a work folder, by counts and not by the clock, which may be wrong.
 
-    begun, resumed: greater than those of all runs that were begun or resumed before; 0 in runs of earlier versions
+    begun, resumed: greater than those of all runs that were begun or resumed before; 0 if that is not recorded
     """
 
     model_config = ConfigDict(frozen=True)
@@ -174,8 +174,8 @@ def _stories_in(folder: Path) -> list[Path]:
 def latest_runs(folders: Iterable[Path]) -> list[Path]:
     """Return the runs of these story folders, forks left out, the one that was begun or resumed last first.
 
-    Runs that have no turn come last, unless a process is playing them; the clock decides among runs of earlier
-    versions. Raises ``StoreError``.
+    Runs that have no turn come last, unless a process is playing them; the clock decides among runs
+    of unknown order. Raises ``StoreError``.
     """
     runs = [run for folder in folders for run in _own_folders(folder / RUNS) if (run / MANIFEST).is_file()]
 
@@ -206,7 +206,7 @@ def require_run_folder(folder: Path) -> None:
 def run_folders(folders: Iterable[Path]) -> list[Path]:
     """Return all runs and forks of these story folders, the one that was begun last first, in any state.
 
-    The clock decides among runs of earlier versions. Raises ``StoreError``.
+    The clock decides among runs of unknown order. Raises ``StoreError``.
     """
     found: list[Path] = []
     for folder in folders:

@@ -16,11 +16,11 @@ from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.browser.conftest import OpenReport
 from tests.fixtures.command_line import COMMAND, environment
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.unplayed_report import HOSTILE, index_of
 
 pytestmark = pytest.mark.slow
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
 MOST_MILLISECONDS = 1000  # until the index of 200 runs is seen
 PATIENCE = 60_000  # milliseconds
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import DATA, command_of, data_in
 from tests.pictures import EXAMPLE, LENGTH, photograph, picture_of_terminal
 from zorkgpt.report.server import page_of
 
-RECORDED = Path(__file__).parents[1] / "recorded"
 OF_A_COMPUTER = re.compile(r"[\"' ]/(?:home|root|tmp|usr|work|opt|Users)/")
 REPORT = (EXAMPLE / "report.html").read_text(encoding="utf-8")
 
@@ -52,8 +52,7 @@ def test_nothing_in_them_is_of_the_computer_that_they_were_made_on(name: str) ->
 def test_pictures_can_be_made_of_a_run(tmp_path: Path) -> None:
     if shutil.which("chromium") is None:
         pytest.skip("chromium is not installed")
-    newest = max(RECORDED.iterdir(), key=lambda path: len(path.name))
-    (run,) = (shutil.copytree(newest, tmp_path / "work") / "runs").iterdir()
+    (run,) = (shutil.copytree(RECORDED, tmp_path / "work") / "runs").iterdir()
     assert "score" in picture_of_terminal(run)
     photograph(EXAMPLE / "report.html", tmp_path / "report.png")
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")

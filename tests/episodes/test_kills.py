@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from pathlib import Path
@@ -16,13 +15,11 @@ from orchestration.history import open_resumed_run
 from orchestration.recorded_configuration import continued, recorded
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.events import Event, FileEdited, RunEnded, RunPaused
-from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
 from session.values import ROLES
 from tests.fixtures.doomed_run import STORY, Effects, effects_of_a_run, go_on, killed, killed_before_writing
-from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import newest_run, parts_of, verify_run
@@ -163,18 +160,6 @@ def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(ow
     add_by_hand(tmp_path, "By hand")
     assert resume_with(own_story, tmp_path).end == "done"
     assert verify_run(own_story, tmp_path).difference is None
-
-
-def test_a_run_that_an_earlier_version_has_begun_goes_on_and_is_repeated(own_story: Path, tmp_path: Path) -> None:
-    stopped(own_story, tmp_path, at=6)
-    journal = find_run(tmp_path) / JOURNAL_FILE
-    written_by_version_3(journal.parent)
-    assert resume_with(own_story, tmp_path).end == "done"
-    versions = [json.loads(line)["v"] for line in journal.read_bytes().splitlines()]
-    assert set(versions) == {3, 4}
-    assert versions == sorted(versions)
-    replayed = verify_run(own_story, tmp_path)
-    assert (replayed.difference, replayed.turns) == (None, TURNS)
 
 
 def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:

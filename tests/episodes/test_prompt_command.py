@@ -12,15 +12,15 @@ from session.events import ModelAnswered
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
-from tests.fixtures.earlier_version import asked_differently
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
+from tests.fixtures.recorded_run import RECORDED
+from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.troubled_server import answer_to
 from tests.fixtures.typed_command import typed
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 ROOT = Path(__file__).parents[2]
-EARLIER = ROOT / "tests" / "recorded" / "0.1.0-journal-3"
 TURNS = 60
 
 
@@ -111,8 +111,8 @@ def test_what_there_is_not_is_one_line(played: Path, arguments: tuple[str, ...],
     assert words in shown.err.decode()
 
 
-def test_a_run_of_an_earlier_version_that_asked_differently_says_so(own_story: Path, tmp_path: Path) -> None:
-    work = shutil.copytree(EARLIER, tmp_path / "work")
+def test_a_run_of_a_version_that_asked_differently_says_so(own_story: Path, tmp_path: Path) -> None:
+    work = shutil.copytree(RECORDED, tmp_path / "work")
     asked_differently(find_run(work), call=9)
     shown = typed("prompt", "--workdir", str(work), "--game", str(own_story))
     assert shown.status == 1

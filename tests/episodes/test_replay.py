@@ -1,4 +1,4 @@
-"""A run is repeated exactly, or the first difference is named; so are runs that earlier versions recorded."""
+"""A run is repeated exactly, or the first difference is named; so is the run that is recorded here."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import CHECKPOINTS, find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, killed, killed_before_writing
-from tests.fixtures.earlier_version import rewrite
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
+from tests.fixtures.recorded_run import RECORDED
+from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import verify_run
@@ -268,30 +269,19 @@ def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, last_e
     assert turns > 0
 
 
-RECORDED = sorted(path for path in (Path(__file__).parents[1] / "recorded").iterdir() if path.is_dir())
 SOMEBODYS_OWN = re.compile(rb"/(?:home|root|tmp|work|Users)\b|\\\\Users")
 RECORDED_TURNS = 20
 
 
-@pytest.fixture(params=RECORDED, ids=lambda path: path.name)
-def earlier(request: pytest.FixtureRequest, tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
-    """A copy of each version's work folder."""
+@pytest.fixture
+def earlier(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """A copy of the recorded work folder."""
     clean_environment.chdir(tmp_path)
-    return Path(shutil.copytree(request.param, tmp_path / "work"))
+    return shutil.copytree(RECORDED, tmp_path / "work")
 
 
-def test_the_commands_of_a_run_recorded_by_an_earlier_version_are_repeated_exactly(
-    earlier: Path, own_story: Path
-) -> None:
-    assert_repeated(earlier, own_story, "--from-actions")
-
-
-@pytest.mark.parametrize("earlier", RECORDED[-1:], ids=lambda path: path.name, indirect=True)
-def test_the_run_recorded_last_is_repeated_exactly_with_every_prompt(earlier: Path, own_story: Path) -> None:
-    assert_repeated(earlier, own_story, "--verify")
-
-
-def assert_repeated(earlier: Path, own_story: Path, way: str) -> None:
+@pytest.mark.parametrize("way", ["--from-actions", "--verify"])
+def test_a_run_that_was_recorded_before_is_repeated_exactly(earlier: Path, own_story: Path, way: str) -> None:
     before = contents_of(earlier)
     shown = typed("replay", way, "--workdir", str(earlier), "--game", str(own_story))
     told = f"Run {find_run(earlier).name} of tidehouse is repeated exactly: {RECORDED_TURNS} turns\n"

@@ -17,6 +17,7 @@ from session.files.run_folders import AT_START, CHECKPOINTS, FORKS, find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
@@ -26,9 +27,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # eac
 
 TURNS = 4
 EVIL = "\x1b]0;owned\x07 [b]x[/b] \x1b[31mred\r\u202e"
-
-
-EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-3"
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +178,10 @@ def test_a_run_of_another_version_is_repeated_with_a_word_about_it(
     assert source_digest() in other_versions(other)
     unknown = manifest.model_copy(update={"versions": {}})
     assert "source unknown" in other_versions(unknown)
-    earlier = shutil.copytree(EARLIER, tmp_path / "work")
+    earlier = shutil.copytree(RECORDED, tmp_path / "work")
+    word = other_versions(read_manifest(find_run(earlier)))
     shown = typed("replay", "--from-actions", "--game", str(own_story), "--workdir", str(earlier))
-    assert (shown.status, "recorded by" in shown.err.decode()) == (0, True)
+    assert (shown.status, word in shown.err.decode()) == (0, True)
 
 
 @pytest.mark.parametrize("way", ["--verify", "--from-actions"])

@@ -12,21 +12,19 @@ import pytest
 
 from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
-from tests.fixtures.earlier_version import asked_differently
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import calls_of, command_of, data_in, is_played, seen_in, text_of
+from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
-RECORDED = Path(__file__).parents[1] / "recorded"
-NEWEST = RECORDED / "0.1.0-journal-4"
 
-
-def copied(recorded: Path) -> Path:
-    """A copy of the work folder in the current one; its run folder."""
-    shutil.copytree(recorded, "work")
+def copied() -> Path:
+    """A copy of the recorded work folder in the current one; its run folder."""
+    shutil.copytree(RECORDED, "work")
     (run,) = Path("work/runs").iterdir()
     return run
 
@@ -43,7 +41,7 @@ def reported(run: Path, own_story: Path) -> dict[str, Any]:
 def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_was_known_at_the_end(
     own_story: Path,
 ) -> None:
-    run = copied(NEWEST)
+    run = copied()
     told = reported(run, own_story)
     events = [line.event for line in read_journal(run)]
     asked = [event for event in events if isinstance(event, ModelAnswered | ModelFailed)]
@@ -67,8 +65,8 @@ def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_
     assert read <= {*known}
 
 
-def test_of_a_run_of_an_earlier_version_all_is_shown_but_the_prompts_that_are_others_now(own_story: Path) -> None:
-    run = copied(NEWEST)
+def test_of_a_run_of_another_version_all_is_shown_but_the_prompts_that_are_others_now(own_story: Path) -> None:
+    run = copied()
     asked_differently(run, call=9)
     told = reported(run, own_story)
     (note,) = told["notes"]
@@ -82,7 +80,7 @@ def test_of_a_run_of_an_earlier_version_all_is_shown_but_the_prompts_that_are_ot
 
 
 def test_without_its_story_a_run_is_shown_without_prompts() -> None:
-    run = copied(NEWEST)
+    run = copied()
     shown = typed("report", str(run), "--game", "gone.z5")
     (told,) = data_in(Path("report.html").read_text(encoding="utf-8"))["runs"]
     assert shown.status == 0
@@ -94,7 +92,7 @@ def test_without_its_story_a_run_is_shown_without_prompts() -> None:
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "no copies"])
 def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: str, own_story: Path) -> None:
-    run = copied(NEWEST)
+    run = copied()
     whole = reported(run, own_story)["turns"]
     journal = run / JOURNAL_FILE
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -113,7 +111,7 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
 
 
 def test_a_broken_file_of_a_run_that_cannot_be_repeated_is_named_and_left_as_it_is(own_story: Path) -> None:
-    run = copied(NEWEST)
+    run = copied()
     asked_differently(run, call=9)
     broken = {run / "end" / name: text for name, text in (("map_state.json", '{"rooms": 1}'), ("routes.json", "[[["))}
     for path, text in broken.items():
@@ -127,7 +125,7 @@ def test_a_broken_file_of_a_run_that_cannot_be_repeated_is_named_and_left_as_it_
 
 
 def test_without_a_manifest_there_is_an_error_in_one_line(own_story: Path) -> None:
-    run = copied(NEWEST)
+    run = copied()
     (run / "manifest.json").write_text("{}")
     shown = typed("report", str(run), "--game", str(own_story))
     assert (shown.status, shown.err.count(b"\n")) == (1, 1)
@@ -135,7 +133,7 @@ def test_without_a_manifest_there_is_an_error_in_one_line(own_story: Path) -> No
 
 
 def test_two_runs_are_on_one_page(own_story: Path) -> None:
-    run = copied(NEWEST)
+    run = copied()
     other = run.with_name("20260101-120000-abcd")
     shutil.copytree(run, other)
     manifest = json.loads((other / "manifest.json").read_text())

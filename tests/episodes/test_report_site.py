@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from session.files.journal import JOURNAL_FILE
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import data_in
 from tests.fixtures.typed_command import typed
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
-
-RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4" / "runs"
 
 
 def index() -> dict[str, dict[str, Any]]:
@@ -26,7 +25,7 @@ def index() -> dict[str, dict[str, Any]]:
 
 
 def test_every_run_has_a_row_and_each_that_can_be_read_a_page_which_is_written_once(own_story: Path) -> None:
-    (recorded,) = RECORDED.iterdir()
+    (recorded,) = (RECORDED / "runs").iterdir()
     whole, cut, lost = (Path("work/runs") / f"20260101-12000{number}-abcd" for number in range(3))
     for run in (whole, cut, lost):
         shutil.copytree(recorded, run)
@@ -60,7 +59,7 @@ def test_every_run_has_a_row_and_each_that_can_be_read_a_page_which_is_written_o
 
 
 def test_the_runs_of_an_ablation_are_listed_by_arm_and_pair(own_story: Path) -> None:
-    (recorded,) = RECORDED.iterdir()
+    (recorded,) = (RECORDED / "runs").iterdir()
     folders = {f"{arm}/{pair}/runs/{recorded.name}" for arm in ("full", "no-memory") for pair in (1, 2)}
     for folder in folders:
         shutil.copytree(recorded, Path("ablation") / folder)

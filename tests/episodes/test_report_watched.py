@@ -17,10 +17,10 @@ from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.command_line import COMMAND, environment
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import command_of, is_played
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
 PATIENCE = 60.0
 """Seconds; on a loaded machine it takes some of them to start Python."""
 

@@ -179,7 +179,7 @@ def require_prices(configuration: GameConfiguration, models: Mapping[Role, str])
     if configuration.budgets.max_cost is None:
         return
     for role, model in models.items():
-        call = ModelFailed(role, "", "", 0.0, model, prompt_tokens=1, completion_tokens=1)
+        call = ModelFailed(role, "", "", "unavailable", 0.0, model, prompt_tokens=1, completion_tokens=1)
         if cost_of(call, configuration) is None:
             prices = json.dumps({model: {"input": 0.5, "output": 2.0}})
             raise ConfigurationError(

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.inputs import Diverged, Inputs, RecordingEnded
@@ -144,7 +142,7 @@ class RunModel:
                 "invalid" if isinstance(error, ResponseInvalid) else "unavailable"
             )
             failed = ModelFailed(
-                role, prompt_sha256(prompt), str(error), seconds, error.model, *counts, *tried, failure
+                role, prompt_sha256(prompt), str(error), failure, seconds, error.model, *counts, *tried
             )
             self._inputs.emit(failed)
             raise
@@ -222,13 +220,10 @@ class RunModel:
         self._inputs.emit(recorded)
         usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
         if isinstance(recorded, ModelFailed):
-            is_invalid = recorded.failure == "invalid" or (not recorded.failure and self._is_asked_singly(schema))
-            failure = (ResponseInvalid if is_invalid else LanguageModelUnavailable)(recorded.error)
+            failure = (ResponseInvalid if recorded.failure == "invalid" else LanguageModelUnavailable)(recorded.error)
             failure.model, failure.usage = recorded.model, usage
             failure.requests, failure.unusable = recorded.requests, recorded.unusable
             raise failure
-        if not recorded.prompt_characters:  # an earlier version's journal
-            self.tokens.learn(prompt.length, recorded.question_tokens)
         return Completion(
             value=schema.model_validate(recorded.answer),
             reasoning=recorded.reasoning,
@@ -240,16 +235,6 @@ class RunModel:
             question_tokens=recorded.question_tokens,
             unusable=recorded.unusable,
         )
-
-    def _is_asked_singly(self, schema: type[BaseModel]) -> bool:
-        """Return whether one of the questions of a common call comes next: in earlier journals, its answer was invalid.
-
-        Only after an invalid common answer is each question asked by itself (``managers/questions.py``).
-        """
-        recorded, tasks = self._inputs.next_event, getattr(schema, "tasks", ())
-        return isinstance(recorded, ModelAnswered | ModelFailed) and (recorded.role, recorded.prompt_sha256) in [
-            (task.role, prompt_sha256(task.prompt)) for task in tasks
-        ]
 
     def require_budget(self) -> None:
         """Warn of what the budget cannot count, and raise ``BudgetSpent`` if a limit is reached."""

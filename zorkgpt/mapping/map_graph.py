@@ -108,8 +108,6 @@ WAY_BACK = 0.5
 SURE = 0.5
 """An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
 LEAST_CONFIDENCE = 0.01
-_DEADLY = "deadly"
-"""The refusal by which earlier versions recorded a death."""
 _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
 WalkOutcome = Literal["new", "verified", "contradicted"]
@@ -230,7 +228,7 @@ class MapGraph(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        """Add rooms that are only named by connections, and read the deaths of earlier versions."""
+        """Add rooms that are only named by connections."""
         if any(key != room.id for key, room in self.rooms.items()):
             raise ValueError("a room has the id of another room")
         for from_id, exits in self.connections.items():
@@ -239,9 +237,6 @@ class MapGraph(BaseModel):
         for from_id, exits in self.connections.items():
             for to_id in exits.values():
                 self._sources.setdefault(to_id, set()).add(from_id)
-        for edge in [edge for edge, words in self.exit_refusals.items() if words == _DEADLY]:
-            del self.exit_refusals[edge]
-            self.exit_deaths.setdefault(edge, "you died")
         for key in _OWN_METADATA:
             self.metadata.pop(key, None)
         return self

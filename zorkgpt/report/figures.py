@@ -74,7 +74,7 @@ class RoleUsage:
     calls, failed: of all calls, and of those that gave no answer
     prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
     seconds: wall time of all calls
-    retries: requests beyond the first of each call; failed calls of earlier versions count none
+    retries: requests beyond the first of each call
     median_seconds, longest_seconds: of a call
     dollars: of the calls with a known price; ``None`` if there are none
     unpriced: how many calls that were answered, usably or not, have no known price

@@ -221,7 +221,7 @@ def test_after_ctrl_c_it_stays_on_the_screen_how_the_run_goes_on(tmp_path: Path)
 
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
-STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)
+STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9, {})
 BEFORE = Observation("A mill.\x1b[2J", Location(3, "Mill"), score=0)
 AFTER = Observation("The wheel [bold]turns[/bold].", Location(3, "Mill"), score=5)
 RECORD = TurnRecord(
@@ -237,8 +237,8 @@ EVENTS: list[Event] = [
     STARTED,
     EpisodeStarted(1, 7, BEFORE),
     TurnPlayed(RECORD, 1.25),
-    ModelFailed("memory", "0" * 64, "gone", 1.0),
-    ModelFailed("agent", "0" * 64, "gone", 1.0),
+    ModelFailed("memory", "0" * 64, "gone", "unavailable", 1.0),
+    ModelFailed("agent", "0" * 64, "gone", "unavailable", 1.0),
     FileEdited("map_state.json", ""),
     ENDED,
     RunPaused("the server is gone", episode=1, turns=4),
@@ -283,7 +283,9 @@ def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed(capsys: pyte
 
 def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
     named = replace(STARTED, model="evil\nTo resume: zorkgpt resume x")
-    shown = plain(named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0))
+    shown = plain(
+        named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", "invalid", 1.0)
+    )
     assert len(shown.splitlines()) == 2 + 1 + 1
 
 

@@ -44,8 +44,8 @@ def test_a_limit_that_is_reached_says_how_far_to_raise_it() -> None:
 
 
 def test_an_answer_that_cannot_be_used_costs_as_much_as_another_and_a_call_without_a_price_is_counted() -> None:
-    unusable = ModelFailed("agent", "0" * 64, "no JSON", 1.0, "dear", prompt_tokens=3, completion_tokens=4)
-    unanswered = ModelFailed("agent", "0" * 64, "gone", 1.0)
+    unusable = ModelFailed("agent", "0" * 64, "no JSON", "invalid", 1.0, "dear", prompt_tokens=3, completion_tokens=4)
+    unanswered = ModelFailed("agent", "0" * 64, "gone", "unavailable", 1.0)
     total = spending(unusable, unanswered, prices=DEAR)
     assert (total.tokens, total.dollars) == (7, 3.0)
     assert not total.unpriced

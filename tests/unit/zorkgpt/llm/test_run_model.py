@@ -91,7 +91,7 @@ def answered(journal: Journal) -> ModelAnswered:
 
 
 def failed(role: str) -> ModelFailed:
-    return ModelFailed(role, prompt_sha256(PROMPT), "it was down", 1.0, "a model", 50, 20, 7)
+    return ModelFailed(role, prompt_sha256(PROMPT), "it was down", "unavailable", 1.0, "a model", 50, 20, 7)
 
 
 def always(reply: Reply) -> ScriptedLLM:

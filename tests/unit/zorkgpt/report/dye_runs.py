@@ -58,6 +58,8 @@ def manifest(run_id: str, **changes: Any) -> Manifest:
         "model": "scripted",
         "versions": {"python": "3.12.0"},
         "assistance": (),
+        "player": "",
+        "server": "",
     }
     return Manifest(**{**fields, **changes})
 
