@@ -70,9 +70,7 @@ class MapManager(BaseManager):
         if attempt is not None and self._learn_attempt(attempt, record):
             store.is_changed = True
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
-            store.demand()
-        if not store.holds:
-            self.commit()
+            self.save_map_state()
         self._note_bearings(record.after.text, record.after.location)
         if record.reading and (record.reading.exits or record.reading.is_room_description) and record.before.location:
             here, named = record.before.location, self.movements.exits_named(record.reading.exits)
@@ -80,7 +78,13 @@ class MapManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
+        self.save_map_state()
+
+    def save_map_state(self) -> None:
+        """Write the map to its file; in a run, with the next commit. Raises ``StoreError``."""
         self._store.demand()
+        if not self._store.holds:
+            self.commit()
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

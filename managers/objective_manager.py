@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -44,6 +44,7 @@ from session.text import cut_at, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids
+from zorkgpt.mapping.navigation import local_view
 from zorkgpt.prompts.loader import fill_prompt
 
 KNOWLEDGE_SHARE = 0.25
@@ -51,6 +52,7 @@ MAX_ADJACENT = 5  # locations whose memories are shown
 LONGEST_DRAWING = 4000  # characters
 NO_MEMORIES = "No memories available for current or adjacent locations"
 NO_KNOWLEDGE = "No strategic knowledge available."
+NO_MAP = "No map data available"
 
 
 class ObjectiveManager(BaseManager):
@@ -301,7 +303,7 @@ class ObjectiveManager(BaseManager):
         if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
         aims = [place for objective in self.objectives if objective.is_active for place in objective.places]
-        beside = adjacent_ids(location_id, self.map_manager.game_map.connections) if self.map_manager else ()
+        beside = self._get_adjacent_room_ids(location_id)
         adjacent = {self._label(each): self._memories(each) for each in beside if each not in aims}
         best = {label: max(map(usefulness, memories)) for label, memories in adjacent.items() if memories}
         doors = sorted(best, key=best.__getitem__, reverse=True)[:MAX_ADJACENT]
@@ -323,6 +325,33 @@ class ObjectiveManager(BaseManager):
                     items.append([*heading, *memory_lines(memory)])
                     heading = []
         return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
+
+    def _get_full_knowledge(self) -> str:
+        """Return the whole knowledge, or that there is none."""
+        return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
+
+    def _get_memories_with_adjacent(self, current_location_id: int | None) -> str:
+        """Return the memories that a prompt at the location shows if it has room for them."""
+        return self._memories_part(current_location_id).whole
+
+    def _get_map_context(self) -> str:
+        """Return the map that a prompt shows if it has room for it."""
+        return self._map_part().whole
+
+    def _get_routing_summary(self, current_location_id: int) -> str:
+        """Return the ways out of the location and of those one move away."""
+        return local_view(self.map_manager.game_map, current_location_id, 1) if self.map_manager else NO_MAP
+
+    def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
+        """Return the locations at most ``max_depth`` moves away in either direction, in order of their ids."""
+        found, connections = {location_id}, self.map_manager.game_map.connections if self.map_manager else {}
+        for _ in range(max_depth):
+            found.update(beside for each in tuple(found) for beside in adjacent_ids(each, connections))
+        return sorted(found - {location_id})
+
+    def _format_memories(self, memories: Sequence[Memory]) -> str:
+        """Return the memories as a prompt shows them."""
+        return Part("memories", [memory_lines(each) for each in memories], empty="  (No memories)").whole
 
     def _label(self, location_id: int) -> str:
         """Return the id and the name of a location."""
@@ -350,7 +379,7 @@ class ObjectiveManager(BaseManager):
         A drawing longer than ``LONGEST_DRAWING`` is left out. For want of room, the drawing is left out first.
         """
         if self.map_manager is None:
-            return Part("map", (), empty="No map data available")
+            return Part("map", (), empty=NO_MAP)
         view, graph = self.map_manager.local_view(), self.map_manager.game_map.render_mermaid()
         shown = [f"## Current and Adjacent Locations\n{view}"] if view else []
         shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(self.map_manager.game_map.rooms)}")

@@ -62,6 +62,13 @@ class Part:
     separator: str = "\n"
     empty: str = NONE
 
+    @property
+    def whole(self) -> str:
+        """The text with all items."""
+        return (
+            self.separator.join("\n".join(line.head + line.text for line in item) for item in self.items) or self.empty
+        )
+
     def fit(self, characters: int) -> tuple[str, int]:
         """Return the text of the part in at most ``characters`` characters, and the number of items in it."""
         count = len(self.items)

@@ -95,6 +95,12 @@ def test_the_program_says_every_message_that_the_page_on_trouble_explains() -> N
     assert [message for message in explained if message.removesuffix(": …") not in said] == []
 
 
+def test_every_file_that_is_marked_as_generated_exists() -> None:
+    marked = [line.split()[0] for line in (ROOT / ".gitattributes").read_text().splitlines() if line[:1] != "#"]
+    assert marked
+    assert [pattern for pattern in marked if not any(ROOT.glob(pattern))] == []
+
+
 FOLDERS = ("benchmarks", "docs", "game_interface", "managers", "orchestration", "session", "tests", "zorkgpt")
 OTHERS = ("README.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
 NOT_OURS_TO_WORD = ("tests/recorded/", "tests/golden/")

@@ -81,6 +81,15 @@ def test_at_the_mailbox_names_attributes_and_valid_actions_are_known(zork: Jeric
     assert "brass lantern" in names(last.inventory)
 
 
+def test_a_walkthrough_is_replayed_with_jerichos_own_environment_too(zork1: Path) -> None:
+    env = FrotzEnv(str(zork1))
+    results = replay_walkthrough(env, get_walkthrough_until_lamp())
+    text, _, is_over, _ = results[-1]
+    assert (len(results), text.strip(), is_over) == (len(get_walkthrough_until_lamp()), "Taken.", False)
+    assert replay_walkthrough(env, get_zork1_walkthrough()[len(results) :])[-1][3]["score"] == 350
+    env.close()
+
+
 def test_nothing_is_seen_in_the_dark_but_the_room_is_right(zork: JerichoInterface) -> None:
     *_, cellar, _ = replay_walkthrough(zork, get_walkthrough_dark_sequence())
     lit, dark = zork.step("north"), zork.step("turn off lamp")

@@ -45,6 +45,13 @@ def test_a_walk_is_on_disk_at_once_and_a_known_one_at_the_end_of_the_episode(tmp
     assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 2}
 
 
+def test_it_is_saved_whenever_that_is_asked_for(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.game_map.add_room(7, "Weir")
+    manager.save_map_state()
+    assert on_disk(tmp_path).room_names == {7: "Weir"}
+
+
 def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     held(tmp_path, manager)

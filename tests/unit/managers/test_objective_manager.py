@@ -267,3 +267,23 @@ def test_a_room_is_new_once_in_an_episode_and_what_the_story_does_not_tell_is_no
     play.now = Observation("?", inventory=None)
     play.turn("x", score=5, inventory=(BANNER,), location=LOFT)
     assert play.manager.evidence == (new_room,)
+
+
+def test_the_parts_of_its_prompt_can_be_asked_for_one_by_one(tmp_path: Path) -> None:
+    memory = Memory("NOTE", "The sluice is barred", 1, "3", 0, "It is barred from within.", "permanent")
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, memories=Memories({GATE.num: [memory]}))
+    manager = play.manager
+    assert manager._get_full_knowledge() == "No strategic knowledge available."
+    assert manager._format_memories([]) == "  (No memories)"
+    assert "It is barred from within." in manager._format_memories([memory])
+    for from_id, to_id in ((GATE.num, VATS.num), (VATS.num, LOFT.num)):
+        play.map.game_map.add_connection(from_id, "north", to_id)
+    assert manager._get_adjacent_room_ids(GATE.num) == [VATS.num]
+    assert manager._get_adjacent_room_ids(GATE.num, max_depth=2) == sorted([VATS.num, LOFT.num])
+    assert "The sluice is barred" in manager._get_memories_with_adjacent(VATS.num)
+    assert f"L{VATS.num}" in manager._get_map_context()
+    assert "north" in manager._get_routing_summary(GATE.num)
+    manager.map_manager = manager.memory_manager = None
+    assert manager._get_adjacent_room_ids(GATE.num) == []
+    assert manager._get_map_context() == manager._get_routing_summary(GATE.num) == "No map data available"
+    assert manager._get_memories_with_adjacent(GATE.num) == "No memory data available"
