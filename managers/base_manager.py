@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
 import structlog
 from structlog.typing import FilteringBoundLogger
@@ -26,8 +26,6 @@ from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 Log: TypeAlias = logging.Logger | FilteringBoundLogger
-
-M = TypeVar("M", bound="BaseManager")
 
 
 class ManagerStatus(TypedDict):
@@ -55,9 +53,9 @@ class SharedParts(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ManagerParts:
-    """The dependencies of the managers of a run.
+    """What the managers of a run are built from.
 
-    managers: the managers that have been built, by class; ``None`` for one that the configuration leaves out
+    run: the name of the run's folder
     """
 
     logger: FilteringBoundLogger
@@ -67,7 +65,7 @@ class ManagerParts:
     story: StoryFacts
     vocabulary: Vocabulary
     tokens: TokenCounter
-    managers: dict[type[BaseManager], BaseManager | None] = field(default_factory=dict)
+    run: str = ""
 
     @property
     def shared(self) -> SharedParts:
@@ -79,29 +77,12 @@ class ManagerParts:
             "attribute_names": self.story.attribute_names,
         }
 
-    def find(self, kind: type[M]) -> M | None:
-        """Return the manager of the given class, or ``None`` if the configuration leaves it out.
-
-        Raises ``LookupError`` if ``MANAGERS`` lists it after the manager that needs it.
-        """
-        if kind not in self.managers:
-            raise LookupError(f"{kind.__name__} is needed before it is made: list it earlier in MANAGERS")
-        found = self.managers[kind]
-        return found if isinstance(found, kind) else None
-
-    def get(self, kind: type[M]) -> M:
-        """Return the manager of the given class. Raises ``LookupError`` if it is left out or listed too late."""
-        found = self.find(kind)
-        if found is None:
-            raise LookupError(f"{kind.__name__} takes no part in this run")
-        return found
-
 
 class BaseManager(ABC):
     """Learns from turn records and contributes sections to prompts.
 
-    A manager may read and update the managers built before it, but not those built after it, and it never calls the
-    orchestrator. To add a manager, write its module and list its class in ``orchestration.learning.MANAGERS``.
+    A manager gets the managers that it uses by name, in its constructor, and never calls the orchestrator. To add a
+    manager, write its module and list its class in ``orchestration.learning.MANAGERS``.
 
     files: the files in the work folder that the manager owns, if their names are constant
     stores: the stores of the manager's files, in the order in which they are written
@@ -125,7 +106,7 @@ class BaseManager(ABC):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
-        """Build the manager for a run. Returns ``None`` if the configuration leaves it out."""
+        """Build a manager that uses no other one. Returns ``None`` if the configuration leaves it out."""
         return cls(parts.logger, parts.config, parts.game_state, **parts.shared)
 
     @classmethod

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.objective_manager import ObjectiveManager
 from managers.prompting import as_many_as_fit
 from session.commands import is_routine, is_speech, is_waiting, plain_command
@@ -50,21 +50,18 @@ class CirclingDetector(BaseManager):
     objectives: achieving one is progress; ``None`` without objectives
     """
 
-    objectives: ObjectiveManager | None = None
-
     def __init__(
-        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        objectives: ObjectiveManager | None = None,
+        **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
+        self.objectives = objectives
         self.reset()
-
-    @classmethod
-    @override
-    def build(cls, parts: ManagerParts) -> Self | None:
-        built = super().build(parts)
-        if built is not None:
-            built.objectives = parts.find(ObjectiveManager)
-        return built
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.episodes import (
     INSTRUCTIONS_SHARE,
     PLANNED_TURNS,
@@ -82,12 +82,6 @@ class EpisodeSynthesizer(BaseManager):
         lines = [number for number, (line, summary) in summaries if line.strip() and not summary]
         if lines:
             self.log_warning("summaries of episodes are not understood", file=str(path), lines=lines)
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the run's knowledge and state."""
-        knowledge, state = parts.get(KnowledgeManager), parts.get(StateManager)
-        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, **parts.shared)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

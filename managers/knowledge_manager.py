@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Literal
 
 from pydantic import create_model
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.knowledge.analysis import (
     BriefKnowledge,
     KnowledgeAnswer,
@@ -38,7 +38,6 @@ from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
-from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
@@ -98,20 +97,6 @@ class KnowledgeManager(BaseManager):
         self._learnt: tuple[str, ...] = ()
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the memories, the routes, and the map if maps are shown."""
-        return cls(
-            parts.logger,
-            parts.config,
-            parts.game_state,
-            parts.model,
-            memory_manager=parts.find(SimpleMemoryManager),
-            map_manager=parts.find(MapManager) if parts.config.map.shown else None,
-            routes=parts.find(RouteManager),
-            **parts.shared,
-        )
 
     @classmethod
     @override

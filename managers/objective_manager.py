@@ -8,11 +8,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.knowledge_manager import KnowledgeManager
-from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objectives import (
     ELLIPSIS,
@@ -34,7 +33,6 @@ from managers.objectives import (
     usefulness,
 )
 from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, prologue, room_beside
-from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
@@ -83,22 +81,6 @@ class ObjectiveManager(BaseManager):
         self.memory_manager = memory_manager
         self.syntax = syntax
         self.reset()
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self | None:
-        """Build the manager, with the map if ``map.shown`` is on, unless ``objectives.enabled`` is off."""
-        if not parts.config.objectives.enabled:
-            return None
-        return cls(
-            parts.logger,
-            parts.config,
-            parts.game_state,
-            parts.get(KnowledgeManager),
-            parts.find(MapManager) if parts.config.map.shown else None,
-            parts.find(SimpleMemoryManager),
-            syntax=parts.get(LexiconManager).latest_text,
-            **parts.shared,
-        )
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
 from managers.routes.document import (
     FollowedRoute,
@@ -104,14 +104,6 @@ class RouteManager(BaseManager):
         self.stores = (self._store,)
         self._promises = RoutePromises(self.book)
         self.reset()
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self | None:
-        """Build the manager with the map, unless ``routes.enabled`` is off."""
-        if not parts.config.routes.enabled:
-            return None
-        game_map = parts.find(MapManager)
-        return cls(parts.logger, parts.config, parts.game_state, game_map=game_map, **parts.shared)
 
     @property
     def book(self) -> RouteBook:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 
-from typing_extensions import Self, Unpack, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
@@ -112,21 +112,6 @@ class SimpleMemoryManager(BaseManager):
         self._visit = VisitTracker()
         self._counts: Counter[str] = Counter()
         self.followed()
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self | None:
-        """Build the manager, unless ``simple_memory.enabled`` is off."""
-        if not parts.config.simple_memory.enabled:
-            return None
-        return cls(
-            parts.logger,
-            parts.config,
-            parts.game_state,
-            parts.model if parts.config.simple_memory.synthesis else None,
-            routes=parts.find(RouteManager),
-            map_manager=parts.find(MapManager),
-            **parts.shared,
-        )
 
     @classmethod
     @override

@@ -25,14 +25,22 @@ class StateManager(BaseManager):
     """Writes ``current_state.json`` in the work folder: the state of the episode and the status of every manager.
 
     The keys of the statuses are the class names of the managers.
+
+    run: the name of the run's folder
     """
 
     def __init__(
-        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        run: str = "",
+        **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
-        self.run = ""
+        self.run = run
         self._managers: tuple[BaseManager, ...] = ()
         self._failures = 0
         self._warned = False

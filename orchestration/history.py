@@ -64,7 +64,7 @@ from session.resolved_configuration import (
 )
 from session.text import counted
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall
+from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 
 _LOG = logging.getLogger(__name__)
 
@@ -77,7 +77,6 @@ def open_resumed_run(
     *,
     show: Callable[[Event], None],
     stop: Flag,
-    asked: Asked = lambda _role, _prompt: None,
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
     forked_from: Path | None = None,
 ) -> Iterator[Run]:
@@ -114,7 +113,7 @@ def open_resumed_run(
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
         inputs = Inputs(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(
-            assemble(configuration, parts, manifest, inputs, stop, journal, copies=checkpoint.copies, asked=asked)
+            assemble(configuration, parts, manifest, inputs, stop, journal, copies=checkpoint.copies)
         )
         for line in lines[:done]:
             if line.event is not None:
@@ -192,7 +191,6 @@ def open_fork(
     *,
     show: Callable[[Event], None],
     stop: Flag,
-    asked: Asked = lambda _role, _prompt: None,
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Iterator[Run]:
     """Open a new run in its own work folder that repeats the run up to the branch, then lets ``parts.model`` play.
@@ -225,7 +223,7 @@ def open_fork(
     run_folder = own / RUNS / new.run_id
     try:
         with open_resumed_run(
-            forked, parts, run_folder, show=show, stop=stop, asked=asked, repeated=repeated, forked_from=folder
+            forked, parts, run_folder, show=show, stop=stop, repeated=repeated, forked_from=folder
         ) as run:
             yield run
     except (ConfigurationError, Diverged):
@@ -342,8 +340,8 @@ def verify(
     with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:
         unlimited = configuration.model_copy(update={"zork_game_workdir": Path(scratch), "budgets": BudgetOptions()})
         inputs = Inputs(count, recorded=lines[1:])
-        copies, alone = folder / AT_START, replace(parts, model=None)
-        with assemble(unlimited, alone, manifest, inputs, Flag(), copies=copies, asked=tell) as run:
+        copies, alone = folder / AT_START, replace(parts, model=None, asked=tell)
+        with assemble(unlimited, alone, manifest, inputs, Flag(), copies=copies) as run:
             meet(run.orchestrator.learning.managers)
             try:
                 run.play()

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from managers.base_manager import BaseManager, M, ManagerParts
+from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
@@ -30,8 +30,6 @@ from session.files.run_folders import SharedFiles
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, TurnRecord
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.critic import Critic, ObjectCheck
 
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,
@@ -46,7 +44,7 @@ MANAGERS: list[type[BaseManager]] = [
     StateManager,
     EpisodeSynthesizer,
 ]
-"""Every manager, after those that it uses; episodes and turns reach them in this order."""
+"""Every manager. Episodes and turns reach them in this order."""
 
 
 def shared_files(config: GameConfiguration) -> SharedFiles:
@@ -65,45 +63,64 @@ def shared_files(config: GameConfiguration) -> SharedFiles:
 
 
 def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MANAGERS) -> Learning:
-    """Build the managers of a run and its critic.
+    """Build the managers of a run. Those that others use are built here, with the managers that they use themselves.
 
-    Raises ``LookupError`` if a manager is listed before one that it uses.
+    kinds: in the order in which episodes and turns reach them
     """
-    for kind in kinds:
-        parts.managers[kind] = kind.build(parts)
-    managers = tuple(manager for manager in parts.managers.values() if manager is not None)
-    parts.get(StateManager).show(managers)
-    story = parts.story
-    check = ObjectCheck(
-        parts.vocabulary,
-        parts.get(MapManager).game_map,
-        MovementAnalyzer(story.directions),
-        story.attribute_names,
+    config, shared = parts.config, parts.shared
+    run = (parts.logger, config, parts.game_state)
+    context = ContextManager(*run, **shared)
+    map_manager = MapManager(*run, **shared)
+    shown_map = map_manager if config.map.shown else None
+    routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
+    lexicon = LexiconManager(*run, **shared)
+    memories = objectives = None
+    if config.simple_memory.enabled:
+        synthesis = parts.model if config.simple_memory.synthesis else None
+        memories = SimpleMemoryManager(*run, synthesis, routes=routes, map_manager=map_manager, **shared)
+    knowledge = KnowledgeManager(
+        *run, parts.model, memory_manager=memories, map_manager=shown_map, routes=routes, **shared
     )
-    return Learning(managers, Critic(parts.model, check, parts.config.critic.mode))
+    if config.objectives.enabled:
+        objectives = ObjectiveManager(*run, knowledge, shown_map, memories, syntax=lexicon.latest_text, **shared)
+    circling = CirclingDetector(*run, objectives=objectives, **shared)
+    state = StateManager(*run, run=parts.run, **shared)
+    named: dict[type[BaseManager], BaseManager | None] = {
+        ContextManager: context,
+        MapManager: map_manager,
+        RouteManager: routes,
+        LexiconManager: lexicon,
+        SimpleMemoryManager: memories,
+        KnowledgeManager: knowledge,
+        ObjectiveManager: objectives,
+        CirclingDetector: circling,
+        StateManager: state,
+        EpisodeSynthesizer: EpisodeSynthesizer(*run, knowledge, state, **shared),
+    }
+    built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
+    managers = tuple(manager for manager in built if manager is not None)
+    state.show(managers)
+    return Learning(managers, context, map_manager, knowledge, circling, state, routes, memories, objectives)
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The managers of a run, and the critic. They receive records and never call the orchestrator.
+    """The managers of a run. They receive records and never call the orchestrator.
 
-    managers: each after those that it uses
+    managers: all of them, in the order in which episodes and turns reach them; the fields below name some of them
+    routes, memories, objectives: ``None`` if the configuration leaves them out
     """
 
     managers: tuple[BaseManager, ...]
-    critic: Critic
+    context: ContextManager
+    map: MapManager
+    knowledge: KnowledgeManager
+    circling: CirclingDetector
+    state: StateManager
+    routes: RouteManager | None
+    memories: SimpleMemoryManager | None
+    objectives: ObjectiveManager | None
     _unreadable: set[Path] = field(default_factory=set)
-
-    def find(self, kind: type[M]) -> M | None:
-        """Return the manager of that class, ``None`` if it takes no part in this run."""
-        return next((manager for manager in self.managers if isinstance(manager, kind)), None)
-
-    def get(self, kind: type[M]) -> M:
-        """Return the manager of that class. Raises ``LookupError`` if it takes no part in this run."""
-        found = self.find(kind)
-        if found is None:
-            raise LookupError(f"{kind.__name__} takes no part in this run")
-        return found
 
     def hold(self, inputs: Inputs, files: SharedFiles, copies: Path) -> None:
         """Read and write the shared files in step with ``inputs``.
@@ -118,7 +135,6 @@ class Learning:
         """Begin a new episode in ``state``; everything that outlives an episode stays."""
         for manager in self.managers:
             manager.reset(state)
-        self.critic.reset(state.tries)
 
     def look(self, inputs: Inputs) -> None:
         """Read what other processes and people wrote to the shared files. An unreadable file is logged and not changed.
@@ -149,19 +165,17 @@ class Learning:
         return [section for section in sections if section is not None]
 
     def learn(self, record: TurnRecord) -> None:
-        """Let the critic and every manager learn from the turn, which ``GameState`` already contains."""
-        self.critic.learn(record)
+        """Let every manager learn from the turn, which ``GameState`` already contains."""
         for manager in self.managers:
             manager.learn(record)
 
     def end(self, end: EpisodeEnd) -> None:
         """Let every manager learn from the whole episode; the next commit writes the results."""
-        config, tokens = self.managers[0].config, self.managers[0].tokens
         for manager in self.managers:
             manager.finish(end)
         outlooks = [line for manager in self.managers for line in manager.outlook().splitlines()]
         questions = [question for manager in self.managers for question in manager.questions(outlooks)]
-        ask_together(questions, config.prompt_budgets.analysis, tokens)
+        ask_together(questions, self.context.config.prompt_budgets.analysis, self.context.tokens)
 
     def commit(self, inputs: Inputs) -> None:
         """Write what was learned since the last commit to the shared files.
@@ -176,18 +190,17 @@ class Learning:
             for store in due:
                 store.write()
         self.look(inputs)  # a file may have been edited while it was written
-        self.get(StateManager).show_soon()
+        self.state.show_soon()
 
     def remove_memory(self, title: str) -> None:
         """Remove every memory with that title. Raises ``ConfigurationError`` if there is none."""
-        memories = self.find(SimpleMemoryManager)
-        if memories is None or not memories.remove_memory(title):
+        if self.memories is None or not self.memories.remove_memory(title):
             raise ConfigurationError(f"there is no memory with this title at that turn: {title}")
 
     def remember(self, given: MemoryGiven, now: Observation) -> None:
         """Learn what the player remembers at the beginning of a turn."""
-        if memories := self.find(SimpleMemoryManager):
-            memories.remember(VisitMemory.model_validate(given.answer), now)
+        if self.memories is not None:
+            self.memories.remember(VisitMemory.model_validate(given.answer), now)
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 (64 hex digits) of each shared file by its name, as this run last read or wrote it."""

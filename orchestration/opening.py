@@ -20,9 +20,9 @@ from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.learning import shared_files
-from orchestration.turn import Review
 from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
+from session.events import ProposalReviewed
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import (
     is_plain_name,
@@ -36,11 +36,11 @@ from session.game_configuration import GameConfiguration, RoleOptions
 from session.model_files import is_large, model_path
 from session.resolved_configuration import ResolvedConfiguration
 from session.text import EMBEDDED
-from session.values import ROLES, StoryFacts
+from session.values import ROLES, Proposal, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.language_model import NoModel
-from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.run_model import Asked, ChosenModel
 from zorkgpt.players.person import Person
 from zorkgpt.players.player import JUDGED_BY, Player
 from zorkgpt.prompts.loader import check_prompts
@@ -212,12 +212,18 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
         )
 
 
+Review = Callable[[Proposal], ProposalReviewed | None]
+"""Returns the user's decision on a proposal, ``None`` for none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The game, the model and the story of a run; the caller closes game and model.
 
     model: ``None`` if the run is only repeated
     player: plays if the agent's model does not
+    review: returns the user's decision on a proposal
+    asked: called before each call of a model
     """
 
     game: Game
@@ -226,6 +232,7 @@ class Parts:
     vocabulary: Vocabulary
     player: Player | None = None
     review: Review = lambda _proposal: None
+    asked: Asked = lambda _role, _prompt: None
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from threading import Event as Flag
 
 from game_interface.core.game import Game
 from game_interface.core.machine.saved_state import SavedState
-from managers.route_manager import RouteManager
 from managers.routes.document import LONGEST_DETOUR
 from managers.routes.trail import Commands, minimised
 from orchestration.learning import Learning
@@ -34,7 +33,7 @@ def build_route_proof(
 
     game: is reset by the next episode
     """
-    routes = learning.find(RouteManager)
+    routes = learning.routes
     if routes is None or "proven-routes" not in configuration.assist:
         return lambda _episode: None
     options = configuration.routes

@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from shutil import rmtree
 from threading import Event as Flag
 
+from structlog.typing import FilteringBoundLogger
+
 from managers.base_manager import ManagerParts
-from managers.state_manager import StateManager
-from orchestration.learning import build_learning, shared_files
+from orchestration.learning import Learning, build_learning, shared_files
 from orchestration.opening import Parts, bind_to_story
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
-from orchestration.turn import Turn, build_turn, recorded_game
+from orchestration.turn import build_critic, build_turn, recorded_game, with_changes
 from orchestration.zork_orchestrator import RunEnd, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.inputs import Inputs
@@ -32,6 +33,7 @@ from session.files.run_folders import (
     AT_START,
     RUN_LOG,
     RUNS,
+    SharedFiles,
     claimed,
     digests_at_start,
     give_back_episode_numbers,
@@ -92,10 +94,13 @@ class Run:
         """Whether all its episodes were played, so that only its end is missing."""
         return self.position.index == len(self.orchestrator.seeds)
 
-    def play(self) -> RunEnd:
-        """Play the run until it ends or is paused. Raises ``StoreError``."""
-        end = self.orchestrator.play(self.position.index)
-        self.orchestrator.learning.get(StateManager).export_current_state()
+    def play(self, delay: float = 0.0) -> RunEnd:
+        """Play the run until it ends or is paused. Raises ``StoreError``.
+
+        delay: seconds to wait before each new turn, for spectators
+        """
+        end = self.orchestrator.play(self.position.index, delay)
+        self.orchestrator.learning.state.export_current_state()
         self.orchestrator.inputs.sync()
         return end
 
@@ -108,7 +113,6 @@ def open_run(
     episodes: int,
     show: Show,
     stop: Flag,
-    asked: Asked = lambda _role, _prompt: None,
 ) -> Iterator[Run]:
     """Create a run folder and assemble the run; every event goes to the journal, then to ``show``.
 
@@ -130,7 +134,7 @@ def open_run(
         if parts.model is not None:
             parts.model.try_out(True)
         inputs = Inputs(show, journal)
-        run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal, asked=asked))
+        run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal))
         begin(configuration, parts, manifest, inputs, journal.folder)
         put_last(journal.folder)
         stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
@@ -152,9 +156,7 @@ def assemble(
     inputs: Inputs,
     stop: Flag,
     journal: Journal | None = None,
-    *,
     copies: Path | None = None,
-    asked: Asked = lambda _role, _prompt: None,
 ) -> Iterator[Run]:
     """Assemble the parts of a run.
 
@@ -165,57 +167,44 @@ def assemble(
     for place in {folder, configuration.zork_game_workdir}:
         remove_leftovers(place)
     files = shared_files(configuration)
-
-    def checkpoint() -> None:
-        if journal is not None and not inputs.is_repeating:
-            for store in learning.stores():
-                store.let_go()
-            journal.sync()
-            files.force_to_disk()
-            make_checkpoint(folder, journal.seq, journal.sum, files)
-
     with open_log(folder / RUN_LOG) as log, using_prompts(configuration.prompts):
-
-        def call(role: Role, prompt: Prompt) -> None:
-            log.info("a model is asked", role=role)
-            asked(role, prompt)
-
-        model = RunModel(configuration, manifest.configuration, parts.model, inputs, call)
+        asked = partial(_log_call, log, parts.asked)
+        model = RunModel(configuration, manifest.configuration, parts.model, inputs, asked)
         inputs.count = model.count
-        game = recorded_game(parts.game, inputs)
-        learning = build_learning(
-            ManagerParts(log, configuration, GameState(), model, parts.game.facts, parts.vocabulary, model.tokens)
-        )
-
-        def turn() -> Turn:
-            player = parts.player
-            return build_turn(model.in_force, model, player, game, learning, inputs, parts.vocabulary, parts.review)
-
-        def players(present: Turn) -> Turn:
-            before = model.in_force.agent.player
-            model.take_changes()
-            return present if model.in_force.agent.player == before else turn()
-
-        learning.get(StateManager).run = folder.name
+        facts, tokens = parts.game.facts, model.tokens
+        known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
+        learning = build_learning(known)
         learning.hold(inputs, files, copies or folder / AT_START)
-        yield Run(
-            folder,
-            ZorkOrchestrator(
-                game=game,
-                turn=turn(),
-                learning=learning,
-                seeds=manifest.seeds,
-                max_turns=configuration.max_turns_per_episode,
-                first_episode=manifest.first_episode,
-                inputs=inputs,
-                stop=stop,
-                checkpoint=checkpoint,
-                players=players,
-                after_episode=build_route_proof(configuration, parts.game, learning, inputs, stop),
-                rebuilds_prompts=journal is None,
-            ),
-            model,
+        build = partial(
+            build_turn, model, parts, recorded_game(parts.game, inputs), build_critic(known, learning), learning, inputs
         )
+        orchestrator = ZorkOrchestrator(
+            turn=build(),
+            seeds=manifest.seeds,
+            max_turns=configuration.max_turns_per_episode,
+            first_episode=manifest.first_episode,
+            stop=stop,
+            checkpoint=partial(_checkpoint, journal, inputs, learning, files) if journal else lambda: None,
+            players=partial(with_changes, model, build),
+            after_episode=build_route_proof(configuration, parts.game, learning, inputs, stop),
+            rebuilds_prompts=journal is None,
+        )
+        yield Run(folder, orchestrator, model)
+
+
+def _log_call(log: FilteringBoundLogger, asked: Asked, role: Role, prompt: Prompt) -> None:
+    log.info("a model is asked", role=role)
+    asked(role, prompt)
+
+
+def _checkpoint(journal: Journal, inputs: Inputs, learning: Learning, files: SharedFiles) -> None:
+    """Make a checkpoint of a run, unless it is being repeated."""
+    if not inputs.is_repeating:
+        for store in learning.stores():
+            store.let_go()
+        journal.sync()
+        files.force_to_disk()
+        make_checkpoint(journal.folder, journal.seq, journal.sum, files)
 
 
 def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:

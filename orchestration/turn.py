@@ -11,11 +11,12 @@ from typing import NamedTuple
 from game_interface.core.commands import refusal
 from game_interface.core.game import Game
 from game_interface.core.restoring_game import RestoringGame
-from managers.circling import CirclingDetector
+from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
-from session.commands import Vocabulary, commands_of
+from orchestration.opening import Parts, Review
+from session.commands import commands_of
 from session.context import OfferedRoute, PromptSection
 from session.errors import LanguageModelError
 from session.events import GameFailed, ProposalReviewed
@@ -25,49 +26,50 @@ from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.run_model import RunModel
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.agent import Agent, ReadingAnswer
-from zorkgpt.players.critic import Critic
-from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Player, Remember, TurnContext
+from zorkgpt.players.critic import Critic, ObjectCheck
+from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Remember, TurnContext
 from zorkgpt.players.recorded_player import RecordedPlayer
 from zorkgpt.prompts.loader import fill_prompt
 
-Review = Callable[[Proposal], ProposalReviewed | None]
-"""Returns the user's decision on a proposal, ``None`` for none."""
-
 Learned = Callable[[], Sequence[PromptSection]]
 """Returns the managers' sections of a prompt."""
-
-Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
-"""Selects and orders valid actions by the number of times that each was played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Plays turns.
 
-    extractor: the model that reads the story's text if the agent does not; if it fails, only the reading is missing
-    max_rejections: proposals of one turn that are rejected with a reason; the next one is played
-    offer: selects the valid actions that the agent chooses from; ``None`` without that assistance
-        (docs/specification.md, Assistance)
-    vocabulary: for splitting a line into commands; ``None`` for no splitting
-    circling: makes the critic check proposals while play repeats itself
-    routes: the routes of the player; their commands are played without asking it
+    configuration: in force when a player was last chosen
+    player: the agent's model or another player
+    extractor: reads the story's text if ``extractor.mode`` is ``separate``; if it fails, only the reading is missing
+    review: returns the user's decision on a proposal
     """
 
+    configuration: GameConfiguration
     game: RestoringGame
     player: Agent | RecordedPlayer
     critic: Critic
-    context: ContextManager
+    learning: Learning
     inputs: Inputs
-    extractor: LanguageModel | None = None
-    max_rejections: int = 2
-    offer: Offer | None = None
-    vocabulary: Vocabulary | None = None
-    routes: RouteManager | None = None
-    circling: CirclingDetector | None = None
-    review: Review = lambda _proposal: None
-    limit: int | None = None
-    judged_by: JudgedBy = "critic"
+    extractor: LanguageModel
+    review: Review
+
+    @property
+    def routes(self) -> RouteManager | None:
+        """The routes of the player, whose commands are played without asking it."""
+        return self.learning.routes
+
+    @property
+    def context(self) -> ContextManager:
+        """Puts prompts together."""
+        return self.learning.context
+
+    @property
+    def judged_by(self) -> JudgedBy:
+        """What judges the proposals."""
+        return JUDGED_BY[self.configuration.agent.player]
 
     def play(self, state: GameState, learned: Learned = tuple) -> TurnRecord | Remember | Leave:
         """Play the next turn and return its record; the managers have not learned from it yet.
@@ -123,7 +125,7 @@ class Turn:
         valid_actions = self._offered(state)
         attempts: list[_JudgedProposal] = []
         rejections: list[Rejection] = []
-        rejections_left = self.max_rejections
+        rejections_left = self.configuration.critic.max_rejections
         while True:
             context = self._turn_context(
                 before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
@@ -131,7 +133,7 @@ class Turn:
             proposal = self.player.propose(context)
             if isinstance(proposal, Remember | Leave):
                 return proposal
-            first = commands_of(proposal.action, self.vocabulary)[0] if self.vocabulary else proposal.action
+            first = commands_of(proposal.action, self.context.vocabulary)[0]
             if first != proposal.action and not proposal.wants_way:
                 reason = f"A turn is one command: only {first!r} is played now."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser")))
@@ -157,11 +159,13 @@ class Turn:
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
         """Return the commands to choose from. Equally fresh ones are shuffled, since small models prefer the first."""
-        if self.offer is None:
+        offers = {"fresh-actions": freshest, "valid-actions": freshest_first}
+        offer = next((offers[name] for name in offers if name in self.configuration.assist), None)
+        if offer is None or self.judged_by == "person":
             return None
         actions = list(self.game.valid_actions())
         Random(f"{state.seed}, turn {state.turn_count}").shuffle(actions)  # noqa: S311  not for secrets
-        return self.offer(tuple(actions), partial(self._times, state))
+        return offer(tuple(actions), partial(self._times, state))
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
@@ -177,7 +181,7 @@ class Turn:
         routes: tuple[OfferedRoute, ...] | None,
     ) -> TurnContext:
         """Return what the player may know. ``routes``: ``None`` if it may neither follow a route nor walk."""
-        turn = self.context.game_state.turn_count + 1
+        turn, limit = self.context.game_state.turn_count + 1, self.configuration.max_turns_per_episode
 
         def prompt(system: str) -> str:
             choices = (*(route.choice for route in context.route_choices), *(valid_actions or ()))
@@ -187,13 +191,13 @@ class Turn:
                 valid_actions=None if valid_actions is None else choices,
                 rejections=rejections,
                 system=system,
-                turn_limit=self.limit,
+                turn_limit=limit,
             ).render()
 
         context = TurnContext(
             before,
             turn,
-            None if self.limit is None else self.limit - turn,
+            limit - turn,
             prompt,
             valid_actions,
             routes or (),
@@ -230,12 +234,13 @@ class Turn:
                 system = self.critic.system_prompt
                 return self.context.get_critic_context(before, proposal.action, learned(), system=system)
 
-            circle = self.circling.text() if self.circling and self.circling.is_circling else ""
+            circling = self.learning.circling
+            circle = circling.text() if circling.is_circling else ""
             verdict = self.critic.judge(before, proposal, context, circle)
         return _JudgedProposal(proposal, verdict)
 
     def _with_reading(self, proposals: tuple[Proposal, ...], before: Observation) -> tuple[Proposal, ...]:
-        if self.extractor is None:
+        if self.configuration.extractor.mode != "separate":
             return proposals
         try:
             system = fill_prompt("extractor")
@@ -245,6 +250,12 @@ class Turn:
             self.context.log_warning("the text was not read", error=str(error))
             return proposals
         return (replace(proposals[0], reading=reading), *proposals[1:])
+
+
+def with_changes(model: RunModel, build: Callable[[], Turn], turn: Turn) -> Turn:
+    """Take changed options, and return the turn for the player who plays with them."""
+    model.take_changes()
+    return turn if model.in_force.agent.player == turn.configuration.agent.player else build()
 
 
 def recorded_game(inner: Game, inputs: Inputs) -> RestoringGame:
@@ -272,46 +283,29 @@ def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str
     return tuple(action for action, number in zip(actions, played, strict=True) if number == min(played))
 
 
-def build_turn(
-    configuration: GameConfiguration,
-    model: RunModel,
-    player: Player | None,
-    game: RestoringGame,
-    learning: Learning,
-    inputs: Inputs,
-    vocabulary: Vocabulary,
-    review: Review,
-) -> Turn:
-    """Build a run's turns around its game and its player.
+def build_critic(parts: ManagerParts, learning: Learning) -> Critic:
+    """Build a run's critic, which knows the map and the story's tables."""
+    movements = MovementAnalyzer(parts.story.directions)
+    check = ObjectCheck(parts.vocabulary, learning.map.game_map, movements, parts.story.attribute_names)
+    return Critic(parts.model, check, parts.config.critic.mode)
 
-    player: plays if the agent's model does not; ``None`` if the run is only repeated
-    """
-    kind = configuration.agent.player
-    reader = configuration.extractor.mode
+
+def build_turn(
+    model: RunModel, parts: Parts, game: RestoringGame, critic: Critic, learning: Learning, inputs: Inputs
+) -> Turn:
+    """Build a run's turns around its game and the player of the configuration in force."""
+    configuration = model.in_force
     reasoning_length = configuration.agent.reasoning_length
-    offers = {"fresh-actions": freshest, "valid-actions": freshest_first}
-    offer = next((offers[name] for name in offers if name in configuration.assist), None)
-    agent = Agent(
-        model,
-        reads=reader == "inline",
-        notes_objectives=configuration.objectives.enabled and reasoning_length is None,
-        keeps_notes=reasoning_length is None,
-        travels=learning.find(RouteManager) is not None,
-        reasoning_length=reasoning_length,
-    )
-    return Turn(
-        game=game,
-        player=agent if kind == "model" else RecordedPlayer(player, inputs, model.require_budget),
-        critic=learning.critic,
-        context=learning.get(ContextManager),
-        inputs=inputs,
-        extractor=model if reader == "separate" else None,
-        max_rejections=configuration.critic.max_rejections,
-        offer=None if JUDGED_BY[kind] == "person" else offer,
-        vocabulary=vocabulary,
-        routes=learning.find(RouteManager),
-        circling=learning.find(CirclingDetector),
-        review=review,
-        limit=configuration.max_turns_per_episode,
-        judged_by=JUDGED_BY[kind],
-    )
+    player: Agent | RecordedPlayer
+    if configuration.agent.player == "model":
+        player = Agent(
+            model,
+            reads=configuration.extractor.mode == "inline",
+            notes_objectives=configuration.objectives.enabled and reasoning_length is None,
+            keeps_notes=reasoning_length is None,
+            travels=learning.routes is not None,
+            reasoning_length=reasoning_length,
+        )
+    else:
+        player = RecordedPlayer(parts.player, inputs, model.require_budget)
+    return Turn(configuration, game, player, critic, learning, inputs, model, parts.review)

@@ -9,8 +9,6 @@ from threading import Event as Flag
 from typing import Literal
 
 from game_interface.core.restoring_game import RestoringGame
-from managers.circling import CirclingDetector
-from managers.state_manager import StateManager
 from orchestration.learning import Learning
 from orchestration.turn import Turn
 from session.context import Place, PromptSection
@@ -44,44 +42,55 @@ class ZorkOrchestrator:
     after_episode: called with the number of an episode after its managers have learned from it
     players: called before each new turn; returns the ``Turn`` with its players
     rebuilds_prompts: whether recorded turns are repeated with their prompts, to compare these
-    delay: seconds to wait before each new turn, for spectators; a stop ends the wait
     """
 
-    game: RestoringGame
     turn: Turn
-    learning: Learning
     seeds: tuple[Seed, ...]
     max_turns: int
     first_episode: int
-    inputs: Inputs
     stop: Flag
     checkpoint: Callable[[], None]
     players: Callable[[Turn], Turn] = lambda turn: turn
     after_episode: Callable[[int], None] = lambda _episode: None
     rebuilds_prompts: bool = False
-    delay: float = 0.0
     _state: GameState | None = None
+
+    @property
+    def game(self) -> RestoringGame:
+        """The story that is played."""
+        return self.turn.game
+
+    @property
+    def learning(self) -> Learning:
+        """The managers."""
+        return self.turn.learning
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the run takes from outside."""
+        return self.turn.inputs
 
     @property
     def turns_played(self) -> int:
         """The number of turns that were played in the current episode."""
         return self._state.turn_count if self._state else 0
 
-    def play(self, first: int = 0) -> RunEnd:
+    def play(self, first: int = 0, delay: float = 0.0) -> RunEnd:
         """Play every episode from the index ``first`` on, until the run ends or pauses.
 
+        delay: seconds to wait before each new turn; a stop ends the wait
         Raises ``StoreError`` if even the pause cannot be recorded.
         """
         try:
             for index in range(first, len(self.seeds)):
-                if not self._play_episode(index):
+                if not self._play_episode(index, delay):
                     return self._paused("interrupted", "interrupted")
         except (LanguageModelError, BudgetSpent, WaitInterrupted, StoreError, GameError) as error:
             return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
         self.inputs.emit(RunEnded(len(self.seeds), self.learning.digests()))
         return "done"
 
-    def _play_episode(self, index: int) -> bool:
+    def _play_episode(self, index: int, delay: float) -> bool:
         """Play an episode; return false if it was interrupted."""
         seed = self.seeds[index]
         opening = self.game.reset(seed)
@@ -89,11 +98,12 @@ class ZorkOrchestrator:
         state.begin(opening)
         self.learning.look(self.inputs)
         self.learning.begin(state)
+        self.turn.critic.reset(state.tries)
         self.inputs.emit(EpisodeStarted(state.episode, seed, opening))
         self._state = state
         while (end := self._end(state)) is None:
-            if self.delay and not self.inputs.is_repeating:
-                self.stop.wait(self.delay)
+            if delay and not self.inputs.is_repeating:
+                self.stop.wait(delay)
             if self.stop.is_set():
                 return False
             played = self._play_turn(state)
@@ -129,7 +139,7 @@ class ZorkOrchestrator:
             return ending
         if state.turn_count >= self.max_turns:
             return "turn_limit"
-        return "stuck" if self.learning.get(CirclingDetector).turns_left == 0 else None
+        return "stuck" if self.learning.circling.turns_left == 0 else None
 
     def _remember(self, given: MemoryGiven) -> None:
         """Learn what the player remembers before the next turn, and write it."""
@@ -146,7 +156,7 @@ class ZorkOrchestrator:
             self.turn = self.players(self.turn)
             start = time.monotonic()
             if self.turn.routes is None or self.turn.routes.next_proposal is None:  # else no player is called
-                self.learning.get(StateManager).catch_up()
+                self.learning.state.catch_up()
             learned = _Sections(self.learning, self.game.observation)
             record = self.turn.play(state, learned.read)
             if isinstance(record, Remember | Leave):
@@ -156,6 +166,7 @@ class ZorkOrchestrator:
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
         self.inputs.emit(played)
         state.record(played.record)
+        self.turn.critic.learn(played.record)
         self.learning.learn(played.record)
         return played
 

@@ -12,14 +12,9 @@ from threading import Event as Flag
 
 from typing_extensions import Self
 
-from managers.knowledge_manager import KnowledgeManager
-from managers.map_manager import MapManager
 from managers.memory.document import stands
 from managers.memory.synthesis import LONGEST_TEXT, LONGEST_TITLE, VisitMemory
-from managers.objective_manager import ObjectiveManager
 from managers.objectives import Objective
-from managers.route_manager import RouteManager
-from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.run import Run
 from session.errors import WaitInterrupted
 from session.events import MemoryGiven
@@ -106,14 +101,14 @@ class Situation:
     @cached_property
     def map(self) -> Map:
         """The map."""
-        graph = self._run.orchestrator.learning.get(MapManager).game_map.model_copy(deep=True)
+        graph = self._run.orchestrator.learning.map.game_map.model_copy(deep=True)
         exits = {room: dict(graph.connections.get(room, {})) for room in graph.rooms}
         return Map(graph.room_names, exits, {room: graph.untried_exits(room) for room in graph.rooms}, graph)
 
     @cached_property
     def memories(self) -> Mapping[int, tuple[Memory, ...]]:
         """The valid memories of each location, by its number."""
-        manager = self._run.orchestrator.learning.find(SimpleMemoryManager)
+        manager = self._run.orchestrator.learning.memories
         found: dict[int, tuple[Memory, ...]] = {}
         for cache in (manager.memory_cache, manager.ephemeral_cache) if manager else ():
             for place, memories in cache.items():
@@ -124,18 +119,18 @@ class Situation:
     @cached_property
     def knowledge(self) -> tuple[KnowledgeEntry, ...]:
         """The lines of the knowledge base, each with its section."""
-        return self._run.orchestrator.learning.get(KnowledgeManager).entries()
+        return self._run.orchestrator.learning.knowledge.entries()
 
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
         """The open objectives of this episode."""
-        manager = self._run.orchestrator.learning.find(ObjectiveManager)
+        manager = self._run.orchestrator.learning.objectives
         return tuple(each for each in manager.objectives if each.is_active) if manager else ()
 
     @cached_property
     def routes(self) -> tuple[KnownRoute, ...]:
         """The routes that can be followed from here, those with the highest expected gain per turn first."""
-        manager = self._run.orchestrator.learning.find(RouteManager)
+        manager = self._run.orchestrator.learning.routes
         if manager is None:
             return ()
         numbers = [route.number for route in manager.offers(self.observation)]

@@ -10,16 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import typer
 
 from game_interface.core.commands import SAVING, leaving, refusal
-from managers.map_manager import MapManager
-from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
-from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.opening import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
@@ -34,7 +31,6 @@ from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line
-from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.report.figures import gains_line
 from zorkgpt.report.played_run import read_run
 
@@ -70,11 +66,6 @@ class Watching:
         self.keyboard.see(event)
         self.screen.show(event)
 
-    def asked(self, role: Role, _prompt: Prompt) -> None:
-        """Show that a model is being asked."""
-        if self.screen.view is not None:
-            self.screen.view.asks(role)
-
     def repeats(self, done: int, turns: int) -> None:
         """Show how many recorded turns were repeated, if that takes longer than a second."""
         now = time.monotonic()
@@ -85,20 +76,19 @@ class Watching:
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status. If the run can go on, print how."""
-        if memories := run.orchestrator.learning.find(SimpleMemoryManager):
+        if memories := run.orchestrator.learning.memories:
             path, problems = memories.memory_file, memories.problems()
             for problem in problems[:MOST_PROBLEMS]:
                 print_error(f"zorkgpt: {path}:{problem.line}: {problem.message} Until then it is kept, but not used.")
             if (more := len(problems) - MOST_PROBLEMS) > 0:
                 check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
-        run.orchestrator.delay = self.delay
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         if run.is_played and not self.screen.is_json:
             self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))
         try:
             with self._live(run, before), _stopping_on_interrupt(self.screen, self.keyboard):
-                end = run.play()
+                end = run.play(self.delay)
         except KeyboardInterrupt:
             self._print_hint("Stopped. ", run)
             raise
@@ -139,7 +129,7 @@ class Watching:
     def _print_gains(self, run: Run) -> None:
         """Print what this run has learnt, scored and cost."""
         learning = run.orchestrator.learning
-        routes, rooms = learning.find(RouteManager), learning.get(MapManager).game_map.rooms
+        routes, rooms = learning.routes, learning.map.game_map.rooms
         with suppress(StoreError):  # the folder is gone, which the next line says
             played = read_run(run.folder)
             if line := gains_line(played, len(rooms), routes.book if routes else RouteBook(), run.model.spending):
@@ -201,7 +191,7 @@ def watching(
                 configuration, bar, screen.stop, keyboard.read_command, keyboard.review if step else None
             ) as parts,
         ):
-            yield Watching(configuration, parts, screen, trace, keyboard, again, delay)
+            yield Watching(configuration, replace(parts, asked=screen.asked), screen, trace, keyboard, again, delay)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
@@ -398,7 +388,6 @@ def play_run(
                 episodes=episodes,
                 show=watch.show,
                 stop=watch.screen.stop,
-                asked=watch.asked,
             ) as played,
         ):
             watch.play(played)

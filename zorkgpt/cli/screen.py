@@ -52,7 +52,7 @@ from zorkgpt.cli.map_text import draw_around
 from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, set_echo
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.embedded.model_store import Stage
-from zorkgpt.llm.language_model import Role
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.played_run import CurrentState, read_current_state
@@ -99,6 +99,11 @@ class Screen:
         except OSError as error:
             discard_stdout()
             print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
+
+    def asked(self, role: Role, _prompt: Prompt) -> None:
+        """Show that a model is being asked."""
+        if self.view is not None:
+            self.view.asks(role)
 
     def tell(self, line: str) -> None:
         """Print a line that is not an event, except among lines of JSON."""

@@ -12,14 +12,7 @@ from pydantic import TypeAdapter
 
 from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.context_manager import ContextManager, Rejection
-from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
-from managers.map_manager import MapManager
-from managers.objective_manager import ObjectiveManager
-from managers.route_manager import RouteManager
-from managers.simple_memory_manager import SimpleMemoryManager
-from managers.state_manager import StateManager
 from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
@@ -49,54 +42,41 @@ def learning(parts: ManagerParts) -> Learning:
 
 
 def test_all_count_tokens_alike_and_ask_the_runs_model(learning: Learning) -> None:
-    counters = [
-        learning.get(ContextManager).tokens,
-        learning.get(SimpleMemoryManager).tokens,
-        learning.get(KnowledgeManager).tokens,
-        learning.get(ObjectiveManager).tokens,
-        learning.get(EpisodeSynthesizer).tokens,
-    ]
-    assert all(counter is TOKENS for counter in counters)
-    assert learning.get(SimpleMemoryManager).llm_client is MODEL
-    assert learning.get(KnowledgeManager).model is MODEL
+    assert [type(manager).__name__ for manager in learning.managers if manager.tokens is not TOKENS] == []
+    assert learning.memories is not None
+    assert learning.memories.llm_client is MODEL
+    assert learning.knowledge.model is MODEL
 
 
 def test_the_storys_own_direction_is_one(learning: Learning) -> None:
-    for manager in (learning.get(MapManager), learning.get(LexiconManager)):
+    (lexicon,) = (manager for manager in learning.managers if isinstance(manager, LexiconManager))
+    for manager in (learning.map, lexicon):
         manager.learn(walk(1, "hubwards", 1))
         manager.learn(walk(1, "widdershins", 1))
-    failures = learning.get(MapManager).game_map.exit_failure_counts
+    failures = learning.map.game_map.exit_failure_counts
     assert {edge.exit for edge in failures} == {"hubwards"}
-    assert "hubwards" not in learning.get(LexiconManager).lexicon.forms
-    memories = learning.get(SimpleMemoryManager)
+    assert "hubwards" not in lexicon.lexicon.forms
+    memories = learning.memories
+    assert memories is not None
     memories.record_action_outcome(4, "Vats", "hubwards", "Loft", {"location_changed": True, "location_after": 7})
     assert memories.get_status()["metrics"]["synthesis_calls"] == 0
 
 
-@pytest.mark.parametrize(
-    ("needed", "by"),
-    [
-        (RouteManager, SimpleMemoryManager),
-        (MapManager, RouteManager),
-        (MapManager, KnowledgeManager),
-        (SimpleMemoryManager, KnowledgeManager),
-        (KnowledgeManager, ObjectiveManager),
-        (LexiconManager, ObjectiveManager),
-        (StateManager, EpisodeSynthesizer),
-    ],
-)
-def test_a_manager_that_is_listed_too_late_is_an_error_when_the_run_is_built(
-    parts: ManagerParts, needed: type[BaseManager], by: type[BaseManager]
-) -> None:
-    kinds = [kind for kind in MANAGERS if kind is not needed]
-    kinds.insert(kinds.index(by) + 1, needed)
-    with pytest.raises(LookupError, match=f"{needed.__name__} is needed before it is made"):
-        build_learning(parts, kinds)
+@pytest.mark.parametrize("shift", range(len(MANAGERS)))
+def test_managers_get_those_that_they_use_in_any_order_of_the_list(parts: ManagerParts, shift: int) -> None:
+    kinds = [*MANAGERS[shift:], *MANAGERS[:shift]]
+    learning = build_learning(parts, kinds)
+    assert [type(manager) for manager in learning.managers] == kinds
+    assert learning.objectives is not None
+    assert learning.objectives.adaptive_knowledge_manager is learning.knowledge
+    assert learning.objectives.map_manager is learning.map
+    assert learning.objectives.memory_manager is learning.memories
+    assert learning.circling.objectives is learning.objectives
 
 
 def test_one_that_the_configuration_leaves_out_is_no_error(parts: ManagerParts) -> None:
     config = parts.config.model_copy(update={"routes": parts.config.routes.model_copy(update={"enabled": False})})
-    assert build_learning(replace(parts, config=config)).find(RouteManager) is None
+    assert build_learning(replace(parts, config=config)).routes is None
 
 
 def test_a_new_episode_is_every_managers(learning: Learning) -> None:
@@ -112,7 +92,7 @@ def test_the_current_state_shows_every_manager_with_a_status_of_the_one_shape(
     statuses = [manager.get_status() for manager in learning.managers]
     assert [STATUS.validate_python(status, strict=True) for status in statuses] == statuses
     assert len({status["type"] for status in statuses}) == len(MANAGERS)
-    learning.get(StateManager).export_current_state()
+    learning.state.export_current_state()
     text = (tmp_path / "current_state.json").read_text()
     assert [kind.__name__ for kind in MANAGERS if f'"{kind.__name__}": ' not in text] == []
 

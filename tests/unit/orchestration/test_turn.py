@@ -14,16 +14,13 @@ import structlog
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
-from managers.context_manager import ContextManager
-from managers.map_manager import MapManager
-from managers.route_manager import RouteManager
 from orchestration.learning import build_learning
-from orchestration.turn import Turn, recorded_game
+from orchestration.turn import Turn, build_critic, recorded_game
 from session.commands import Vocabulary
 from session.errors import GameError
 from session.events import Event, GameFailed
 from session.files.journal import Journal
-from session.game_configuration import GameConfiguration
+from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
 from session.values import Location, Observation, Reading, Seed, TurnRecord, Verdict
@@ -63,28 +60,26 @@ class Turns:
         game = ScriptedGame({**SCRIPT, "": opening}, facts=facts)
         config = GameConfiguration(zork_game_workdir=folder, critic={"mode": "llm"}, simple_memory={"enabled": False})
         log = structlog.wrap_logger(logging.getLogger("test"))
-        self.learning = build_learning(
-            ManagerParts(log, config, GameState(), self.model, facts, VOCABULARY, TokenCounter())
-        )
-        context = self.learning.get(ContextManager)
-        inputs = held(folder).inputs
-        playing = recorded_game(game, inputs)
+        parts = ManagerParts(log, config, GameState(), self.model, facts, VOCABULARY, TokenCounter())
+        self.learning = build_learning(parts)
         self.turn = Turn(
-            playing,
+            config,
+            recorded_game(game, inputs := held(folder).inputs),
             Agent(self.model, travels=True),
-            self.learning.critic,
-            context,
+            build_critic(parts, self.learning),
+            self.learning,
             inputs,
-            vocabulary=VOCABULARY,
-            routes=self.learning.find(RouteManager),
+            self.model,
+            lambda _proposal: None,
         )
-        self.state = context.game_state
+        self.state = self.learning.context.game_state
         self.state.begin(opening)
 
     def play(self) -> TurnRecord:
         record = self.turn.play(self.state)
         assert isinstance(record, TurnRecord)
         self.state.record(record)
+        self.turn.critic.learn(record)
         self.learning.learn(record)
         return record
 
@@ -96,7 +91,8 @@ class Turns:
 def test_an_extractor_reads_the_text_in_the_role_info_ext(tmp_path: Path) -> None:
     turns = Turns(tmp_path, ["down"])
     reader = ScriptedLLM([{"is_room_description": True, "exits": ["down", "in"], "in_combat": True}])
-    turns.turn = replace(turns.turn, extractor=reader)
+    separate = turns.turn.configuration.model_copy(update={"extractor": ExtractorOptions(mode="separate")})
+    turns.turn = replace(turns.turn, configuration=separate, extractor=reader)
     assert turns.play().reading == Reading(True, ("down", "in"), True)
     (call,) = reader.calls
     assert (call.role, call.prompt.user) == ("info_ext", LOFT.text)
@@ -108,7 +104,7 @@ class TestSeveralCommandsOnALine:
         first, second = turns.play(), turns.play()
         assert (first.action, first.after, second.action) == ("down", HALL, "south")
         assert turns.asked == ["agent", "critic"] * 2
-        assert turns.learning.get(MapManager).game_map.connections == {1: {"down": 2}, 2: {"south": 3}}
+        assert turns.learning.map.game_map.connections == {1: {"down": 2}, 2: {"south": 3}}
         assert [proposal.action for proposal in first.proposals] == ["down. south", "down"]
         reason = "A turn is one command: only 'down' is played now."
         assert first.verdicts[0] == Verdict(accepted=False, reason=reason, source="parser")
@@ -148,7 +144,7 @@ class TestLocationsThatCannotBeReached:
     ) -> None:
         nowhere: Reply = {"action": "wait", "go_to": 99}
         turns = Turns(tmp_path, [*[nowhere] * refused, "down"])
-        graph = turns.learning.get(MapManager).game_map
+        graph = turns.learning.map.game_map
         graph.add_connection(1, "down", 2)
         graph.add_connection(2, "south", 3)
         record = turns.play()

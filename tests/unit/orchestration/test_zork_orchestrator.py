@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
@@ -14,9 +14,8 @@ import pytest
 import structlog
 
 from managers.base_manager import ManagerParts
-from managers.context_manager import ContextManager
 from orchestration.learning import build_learning
-from orchestration.turn import Turn, freshest, freshest_first, recorded_game
+from orchestration.turn import Turn, build_critic, freshest, freshest_first, recorded_game
 from orchestration.zork_orchestrator import ZorkOrchestrator
 from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
@@ -56,6 +55,7 @@ class Run:
         seeds: tuple[int, ...] = (1,),
         max_turns: int = 10,
         valid_actions: tuple[str, ...] = ("board boat",),
+        assist: Collection[str] = (),
     ) -> None:
         self.model = ScriptedLLM(replies)
         self.game = ScriptedGame(SCRIPT, valid_actions=valid_actions, failing_commands=("dive",))
@@ -66,22 +66,27 @@ class Run:
             critic={"mode": "object_tree"},
             simple_memory={"enabled": False},
             knowledge={"enabled": False},
+            assist=assist,
         )
         log = structlog.wrap_logger(logging.getLogger("test"))
-        learning = build_learning(
-            ManagerParts(log, configuration, GameState(), self.model, self.game.facts, VOCABULARY, TokenCounter())
-        )
+        parts = ManagerParts(log, configuration, GameState(), self.model, self.game.facts, VOCABULARY, TokenCounter())
+        learning = build_learning(parts)
         stores = held(folder, *learning.managers)
         inputs, self.events = stores.inputs, stores.events
-        playing = recorded_game(self.game, inputs)
         self.orchestrator = ZorkOrchestrator(
-            game=playing,
-            turn=Turn(playing, Agent(self.model), learning.critic, learning.get(ContextManager), inputs),
-            learning=learning,
+            turn=Turn(
+                configuration,
+                recorded_game(self.game, inputs),
+                Agent(self.model),
+                build_critic(parts, learning),
+                learning,
+                inputs,
+                self.model,
+                lambda _proposal: None,
+            ),
             seeds=seeds,
             max_turns=max_turns,
             first_episode=5,
-            inputs=inputs,
             stop=self.stop,
             checkpoint=lambda: self.checkpoints.append(len(self.events)),
         )
@@ -183,8 +188,7 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     run = Run(tmp_path, says("wait", "wait"), max_turns=1)
     run.orchestrator.play()
     assert "Commands that would do something now" not in run.model.calls[0].prompt.user
-    assisted = Run(tmp_path / "assisted", says("board boat"), max_turns=1)
-    assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer=freshest_first)
+    assisted = Run(tmp_path / "assisted", says("board boat"), max_turns=1, assist={"valid-actions"})
     assisted.orchestrator.play()
     assert "- board boat" in assisted.model.calls[0].prompt.user
 
@@ -193,8 +197,14 @@ def test_equally_fresh_actions_are_offered_in_an_order_that_depends_on_the_seed(
     """In the game's order moves came first, and a small model played almost the same with every seed."""
     actions, shown = ("board boat", "wait", "row home", "sing", "swim"), []
     for number, seed in enumerate((1, 1, 2)):
-        run = Run(tmp_path / str(number), says("wait"), seeds=(seed,), max_turns=1, valid_actions=actions)
-        run.orchestrator.turn = replace(run.orchestrator.turn, offer=freshest)
+        run = Run(
+            tmp_path / str(number),
+            says("wait"),
+            seeds=(seed,),
+            max_turns=1,
+            valid_actions=actions,
+            assist={"fresh-actions"},
+        )
         run.orchestrator.play()
         shown.append([line[2:] for line in run.model.calls[0].prompt.user.splitlines() if line[2:] in actions])
     assert shown[0] == shown[1] != shown[2]

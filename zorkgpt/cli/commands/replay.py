@@ -163,7 +163,6 @@ def _fork(
             branch,
             show=watch.show,
             stop=watch.screen.stop,
-            asked=watch.asked,
             repeated=watch.repeats,
         ) as forked,
     ):

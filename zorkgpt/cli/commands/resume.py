@@ -67,7 +67,6 @@ def resume(
             folder,
             show=watch.show,
             stop=watch.screen.stop,
-            asked=watch.asked,
             repeated=watch.repeats,
         ) as resumed,
     ):
