@@ -99,7 +99,7 @@ class SimpleMemoryManager(BaseManager):
         self._store = open_memories(self.memory_file)
         self._document: MemoriesDocument | None = None  # whose memories are in the cache
         self._followed: dict[int, list[Memory]] = {}
-        self._reported: list[MarkdownProblem] = []
+        self._reported: list[MarkdownProblem] | None = None
         self._is_failing = False  # the last access to the file failed
         self._is_over = False  # the episode has ended
         self._ledger = NewsLedger(
@@ -353,9 +353,11 @@ class SimpleMemoryManager(BaseManager):
             return
         self._follow()
         problems = self.problems()
+        # The command that begins a run prints the first ones; an error appears on the screen.
+        log = self.log_warning if self._reported is None else self.log_error
         for problem in problems:
-            if problem not in self._reported:
-                self.log_error(
+            if problem not in (self._reported or ()):
+                log(
                     "not understood in the file of memories",
                     error=f"{self.memory_file}:{problem.line}: {problem.message}",
                     file=str(self.memory_file),
