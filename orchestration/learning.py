@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event as Flag
 
 from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
@@ -22,7 +23,7 @@ from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.context import PromptSection
-from session.errors import ConfigurationError, StoreError
+from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, FileEdited, MemoryGiven
 from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
@@ -159,10 +160,18 @@ class Learning:
         for manager in self.managers:
             manager.followed()
 
-    def sections(self, observation: Observation) -> list[PromptSection]:
-        """Return the managers' sections of a prompt for this observation."""
-        sections = (manager.section(observation) for manager in self.managers)
-        return [section for section in sections if section is not None]
+    def sections(self, observation: Observation, stop: Flag) -> list[PromptSection]:
+        """Return the managers' sections of a prompt for this observation.
+
+        Raises ``WaitInterrupted`` when ``stop`` is set, because the first sections of a large work folder take seconds.
+        """
+        sections: list[PromptSection] = []
+        for manager in self.managers:
+            if stop.is_set():
+                raise WaitInterrupted("interrupted")
+            if (section := manager.section(observation)) is not None:
+                sections.append(section)
+        return sections
 
     def learn(self, record: TurnRecord) -> None:
         """Let every manager learn from the turn, which ``GameState`` already contains."""

@@ -37,7 +37,7 @@ class ZorkOrchestrator:
     """Plays episodes and records every event in ``inputs``.
 
     seeds: one for each episode
-    stop: when set by another thread, pauses the run after the current turn
+    stop: when set by another thread, pauses the run after the current turn, or before its player is asked
     checkpoint: called after every episode, when its files are written
     after_episode: called with the number of an episode after its managers have learned from it
     players: called before each new turn; returns the ``Turn`` with its players
@@ -157,7 +157,7 @@ class ZorkOrchestrator:
             start = time.monotonic()
             if self.turn.routes is None or self.turn.routes.next_proposal is None:  # else no player is called
                 self.learning.state.catch_up()
-            learned = _Sections(self.learning, self.game.observation)
+            learned = _Sections(self.learning, self.game.observation, self.stop)
             record = self.turn.play(state, learned.read)
             if isinstance(record, Remember | Leave):
                 return record
@@ -192,12 +192,13 @@ class _Sections:
     found: those that were built
     """
 
-    def __init__(self, learning: Learning, observation: Observation) -> None:
+    def __init__(self, learning: Learning, observation: Observation, stop: Flag) -> None:
         self.found: list[PromptSection] = []
         self._learning = learning
         self._observation = observation
+        self._stop = stop
 
     def read(self) -> list[PromptSection]:
-        """Return the sections."""
-        self.found = self.found or self._learning.sections(self._observation)
+        """Return the sections. Raises ``WaitInterrupted``."""
+        self.found = self.found or self._learning.sections(self._observation, self._stop)
         return self.found

@@ -130,6 +130,19 @@ def test_each_episode_starts_clean_with_its_own_seed_and_number_and_ends_with_a_
     assert [end < made <= start for end, made, start in moments] == [True] * 2
 
 
+def test_a_stop_while_a_prompt_is_built_pauses_the_run_before_its_player_is_asked(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat"))
+
+    def stopped_in(turn: Turn) -> Turn:
+        run.stop.set()
+        return turn
+
+    run.orchestrator.players = stopped_in
+    assert run.orchestrator.play() == "interrupted"
+    assert run.model.calls == []
+    assert run.events[-1] == RunPaused("interrupted", 5, 0)
+
+
 @pytest.mark.parametrize(
     ("answer", "paused"),
     [
