@@ -41,7 +41,7 @@ def stopped_run(walkthrough: Walkthrough, folder: Path, turn: int, **options: ob
         return isinstance(event, TurnPlayed) and event.record.turn == turn
 
     played = replace(walkthrough, commands=TOUR)
-    play(played, folder, turns=turn + 1, episodes=1, stop=is_there, **options)
+    play(played, folder, turns=turn + 1, episodes=1, stop=is_there, clock=time.perf_counter, **options)
     return any(isinstance(line.event, RunPaused) for line in read_journal(find_run(folder)))
 
 

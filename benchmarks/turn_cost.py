@@ -120,8 +120,9 @@ class Cost:
 class Player:
     """Answers as a model that plays ``commands`` would, again and again, and measures what a turn costs meanwhile."""
 
-    def __init__(self, commands: Sequence[str]) -> None:
+    def __init__(self, commands: Sequence[str], clock: Callable[[], float] = time.perf_counter) -> None:
         self.cost = Cost()
+        self._clock = clock
         self._commands = commands
         self._model = ScriptedLLM(self._reply)
         self._previous: dict[str, str] = {}
@@ -131,16 +132,16 @@ class Player:
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Answer, and measure the prompt; the time that this takes is the model's."""
-        start = time.perf_counter()
+        start = self._clock()
         self._measure(role, prompt.system + prompt.user)
         answer = self._model.complete(role, prompt, schema)
         self._model.calls.clear()
-        self._thinking += time.perf_counter() - start
+        self._thinking += self._clock() - start
         return answer
 
     def show(self, event: Event) -> None:
         """Take the time between turns, from the moment when one is in the journal to that of the next."""
-        now = time.perf_counter()
+        now = self._clock()
         cost = self.cost
         if isinstance(event, TurnPlayed):
             cost.seconds.append(now - self._since - self._thinking)
@@ -156,7 +157,7 @@ class Player:
                 of_role += [0] * (cost.turns - len(of_role))
                 of_role[-1] += asked
         if isinstance(event, EpisodeStarted | TurnPlayed):
-            self._since, self._thinking = time.perf_counter(), 0.0
+            self._since, self._thinking = self._clock(), 0.0
 
     def _measure(self, role: Role, text: str) -> None:
         self.cost.calls[role] += 1
@@ -268,13 +269,15 @@ def play(
     turns: int = 0,
     episodes: int = 1,
     stop: Callable[[Event], bool] = lambda _event: False,
+    clock: Callable[[], float] = time.perf_counter,
     **options: object,
 ) -> Cost:
     """Play the commands in that work folder, in each episode until ``turns`` turns are played or each command once.
 
     stop: called with each event; returns whether the run is to be interrupted after the turn in flight
+    clock: measures the time of the turns
     """
-    player, stopping = Player(walkthrough.commands), Flag()
+    player, stopping = Player(walkthrough.commands, clock), Flag()
     configuration = GameConfiguration.model_validate(
         {
             "zork_game_workdir": folder,

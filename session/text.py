@@ -136,6 +136,8 @@ def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:
 
 def shared_room(lengths: Sequence[int], characters: int) -> list[int]:
     """Return the number of characters for each text: equal shares, with unused parts redistributed."""
+    if sum(lengths) <= characters:
+        return list(lengths)
     shares = [0] * len(lengths)
     left = max(0, characters)
     shortest_first = sorted(range(len(lengths)), key=lengths.__getitem__)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter, not_
 from pathlib import Path
@@ -26,7 +27,6 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PlainSerializer,
-    PrivateAttr,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -222,9 +222,6 @@ class MapGraph(BaseModel):
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
-    _sources: dict[int, set[int]] = PrivateAttr(default_factory=dict)
-    """The locations from which edges lead to a location, by its id."""
-    _derived: _Derived = PrivateAttr(default_factory=_Derived)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -240,6 +237,15 @@ class MapGraph(BaseModel):
         for key in _OWN_METADATA:
             self.metadata.pop(key, None)
         return self
+
+    @cached_property  # Pydantic looks a private attribute up anew each time, which takes as long as what is kept there
+    def _derived(self) -> _Derived:
+        return _Derived()
+
+    @cached_property
+    def _sources(self) -> dict[int, set[int]]:
+        """The locations from which edges lead to a location, by its id."""
+        return {}
 
     def sources(self, location_id: int) -> AbstractSet[int]:
         """Return the locations from which edges lead to a location."""
