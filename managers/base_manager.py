@@ -12,6 +12,7 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, TypedDict, Unpack
 
+from managers.known import Known
 from managers.questions import Question, ask_each
 from session.commands import Vocabulary
 from session.context import PromptSection
@@ -162,9 +163,9 @@ class BaseManager(ABC):
     def get_status(self) -> ManagerStatus:
         """Return the current status."""
 
-    def present(self) -> tuple[str, ...]:
-        """Return lines for the live view. Reads no files and changes nothing."""
-        return ()
+    def known(self) -> Known:
+        """Return what the manager knows, for reports, screens and programs. Reads no files and changes nothing."""
+        return Known()
 
     def log_info(self, event: str, **fields: object) -> None:
         """Log an event with the manager's name and the episode."""

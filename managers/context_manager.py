@@ -317,7 +317,8 @@ class ContextManager(BaseManager):
                 first = by_title.get(section.title)
                 if section.text:
                     text = f"{first.text}\n\n{section.text}" if first else section.text
-                    by_title[section.title] = replace(first or section, text=text)
+                    shows = (*first.shows, *section.shows) if first else section.shows
+                    by_title[section.title] = replace(first or section, text=text, shows=shows)
             wanted = sorted(by_title.values(), key=lambda section: section.place)
             kept = fit_sections(wanted, room)
             lost |= {section.title for section in wanted} - {section.title for section in kept}

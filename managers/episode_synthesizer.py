@@ -24,6 +24,7 @@ from managers.episodes import (
 )
 from managers.knowledge.analysis import entries_numbered, most_useful, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
+from managers.known import knowledge_key
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.state_manager import StateManager
@@ -34,7 +35,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, as_sources
+from session.knowledge import INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import cut_at, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
@@ -87,7 +88,8 @@ class EpisodeSynthesizer(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         plan = "".join(f"\n- {line}" for line in self._plan)
         told = [self.handover(), f"Plan for this episode:{plan}" if plan else ""]
-        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN)
+        shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in self._plan)
+        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

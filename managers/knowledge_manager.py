@@ -33,6 +33,7 @@ from managers.knowledge.analysis import (
     within,
 )
 from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdit, parse_knowledge
+from managers.known import Known, knowledge_key
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
@@ -107,8 +108,13 @@ class KnowledgeManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt."""
         del observation
-        text = self.text(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
-        return PromptSection(KNOWLEDGE_TITLE, text, 7, Place.KNOWLEDGE)
+        entries = self._within(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
+        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
+        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries), 7, Place.KNOWLEDGE, shows)
+
+    @override
+    def known(self) -> Known:
+        return Known(knowledge=self.entries())
 
     def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
         """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
@@ -116,10 +122,11 @@ class KnowledgeManager(BaseManager):
         They change only at updates and between episodes, so that the server can cache the beginning of a prompt
         (docs/specification.md, Prompt order).
         """
-        if not self.config.knowledge.enabled:
-            return ""
-        shown = (entry for entry in self._shown if entry.section not in but)
-        return laid_out(within(shown, tokens * CHARACTERS_PER_TOKEN))
+        return laid_out(self._within(tokens, but))
+
+    def _within(self, tokens: int, but: Collection[str] = ()) -> list[KnowledgeEntry]:
+        shown = (entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled)
+        return within(shown, tokens * CHARACTERS_PER_TOKEN)
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""

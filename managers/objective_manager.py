@@ -12,6 +12,7 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.knowledge_manager import KnowledgeManager
+from managers.known import Known, objective_key
 from managers.map_manager import MapManager
 from managers.objectives import (
     ELLIPSIS,
@@ -107,16 +108,17 @@ class ObjectiveManager(BaseManager):
         }
 
     @override
-    def present(self) -> tuple[str, ...]:
-        return tuple(objective.text for objective in self.objectives if objective.is_active)
+    def known(self) -> Known:
+        return Known(episode=self.game_state.episode, objectives=self.objectives)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
+        shows = tuple(objective_key(self.game_state.episode, each) for each in self.objectives if each.is_active)
+        return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES, shows)
 
     @override
     def outlook(self) -> str:
-        return "\n".join(f"Objective not achieved: {text}" for text in self.present())
+        return "\n".join(f"Objective not achieved: {each.text}" for each in self.objectives if each.is_active)
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.

@@ -188,7 +188,8 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
     """Shorten the sections to at most ``characters`` rendered characters.
 
     Sections are dropped in descending order of their priority numbers, except those with priority 0. If the rest is too
-    long, its longest texts are cut. Titles are kept even if there is no room for them.
+    long, its longest texts are cut; such a text is not known to show any item. Titles are kept even if there is no
+    room for them.
     """
     kept = list(sections)
     for dropped in sorted((each for each in sections if each.priority), key=lambda section: -section.priority):
@@ -199,7 +200,10 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
         return kept
     room = characters - len(render_sections([replace(section, text="") for section in kept]))
     texts = share_out([section.text for section in kept], room)
-    return [replace(section, text=text) for section, text in zip(kept, texts, strict=True)]
+    return [
+        section if section.text == text else replace(section, text=text, shows=())
+        for section, text in zip(kept, texts, strict=True)
+    ]
 
 
 def prologue(state: GameState) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.known import ROUTES_SHOWN, Known, RouteFromHere, route_key
 from managers.map_manager import MapManager
 from managers.routes.document import (
     FollowedRoute,
@@ -37,7 +38,6 @@ from session.values import Observation, Proposal, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves, shortest_route
 
 ROUTES_FILE = "routes.json"
-MOST_SHOWN = 6
 LONGEST_NEWS = 160  # characters
 FATAL = 1000
 """Times that a command counts as tried where it ended the story before."""
@@ -277,8 +277,9 @@ class RouteManager(BaseManager):
                 if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
-        lines = route_lines(best, self.book.names, MOST_SHOWN)
-        return PromptSection("ROUTES", "\n".join(filter(None, [self._news, *lines])), 5, Place.HERE)
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
+        text = "\n".join(filter(None, [self._news, *(line for _, line in lines)]))
+        return PromptSection("ROUTES", text, 5, Place.HERE, tuple(route_key(number) for number, _ in lines))
 
     @override
     def outlook(self) -> str:
@@ -288,7 +289,8 @@ class RouteManager(BaseManager):
         best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
         left = max(0, most - len(best.steps))
         limit = f"An episode has at most {counted(most, 'turn')}: the route to +{best.gain()} leaves {left} of them."
-        return "\n".join([*(f"Route {line}" for line in route_lines(routes, self.book.names, MOST_SHOWN)), limit])
+        lines = route_lines(routes, self.book.names, ROUTES_SHOWN)
+        return "\n".join([*(f"Route {line}" for _, line in lines), limit])
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -304,18 +306,13 @@ class RouteManager(BaseManager):
         }
 
     @override
-    def present(self) -> tuple[str, ...]:
-        way = self._under_way
+    def known(self) -> Known:
+        way, usable = self._under_way, len(self._trusted())
         if way is not None:
-            return (f"{way.name}: {way.done} of {counted(len(way.steps), 'command')}",)
-        lines = []
-        for route, done in self._from_here(self._latest)[:MOST_SHOWN]:
-            left = counted(len(route.steps) - done, "command")
-            lines.append(f"{route.number}: {route_aim(route, done)} in {left} from here")
-        others = len(self._trusted()) - len(lines)
-        if others:
-            lines.append(counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
-        return tuple(lines)
+            told = f"{way.name}: {way.done} of {counted(len(way.steps), 'command')}"
+            return Known(routes=self.book.routes, usable=usable, under_way=told)
+        from_here = tuple(RouteFromHere(route, done) for route, done in self._from_here(self._latest))
+        return Known(routes=self.book.routes, usable=usable, from_here=from_here)
 
     def _trusted(self) -> list[KnownRoute]:
         least = self.config.routes.shuffled  # a single step cannot be played in another order

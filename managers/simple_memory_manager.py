@@ -10,6 +10,7 @@ from functools import partial
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.known import Known, memory_keys
 from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
@@ -179,22 +180,29 @@ class SimpleMemoryManager(BaseManager):
 
         They follow a line with the numbers of visits and of episodes, unless this is the first visit.
         """
-        return self._shown_text(location_id, None)
+        return self._shown_at(location_id).text
 
-    def _shown_text(self, location_id: int | None, here: int | None) -> str:
-        """Return the text of :meth:`get_location_memory`.
+    def _shown_at(self, location_id: int | None, here: int | None = None) -> PromptSection:
+        """Return the section of the prompt with the location's memories.
 
         The arrival memory is left out if the story has described the location ``here`` in this episode, because prompts
         contain its latest description.
         """
+        section = PromptSection("Location Memory", "", 2, Place.MEMORY)
         if location_id is None:
-            return ""
+            return section
         show_markers = self.config.show_persistence_markers
         is_described = here is not None and self.game_state.room_description(here) is not None
-        memories = [memory for memory in self._at(location_id) if not (memory.is_arrival and is_described)]
-        text = location_text(memories, self.config.simple_memory, self.tokens, show_markers=show_markers)
+        memories = self._at(location_id)
+        persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
+        keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
+        told = [each for each, memory in enumerate(memories) if not (memory.is_arrival and is_described)]
+        text, shown = location_text(
+            [memories[each] for each in told], self.config.simple_memory, self.tokens, show_markers=show_markers
+        )
         if not text:
-            return ""
+            return section
+        section = replace(section, shows=tuple(keys[told[number]] for number in shown))
         in_file = self._store.document.visits().get(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
@@ -204,8 +212,8 @@ class SimpleMemoryManager(BaseManager):
             figures = max(figures, (in_file.count + has_come, len(episodes)))
         count, episode_count = figures
         if count > 1:
-            return f"You've been here {count} times across {counted(episode_count, 'episode')}.\n{text}"
-        return text
+            text = f"You've been here {count} times across {counted(episode_count, 'episode')}.\n{text}"
+        return replace(section, text=text)
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.
@@ -304,8 +312,9 @@ class SimpleMemoryManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the section with the memories of the location."""
         here = observation.location
-        text = "" if here is None else self._shown_text(self.shown_location(here.num), here.num)
-        return PromptSection("Location Memory", text, 2, Place.MEMORY)
+        if here is None:
+            return self._shown_at(None)
+        return self._shown_at(self.shown_location(here.num), here.num)
 
     def commit(self) -> None:
         """Write pending memories. A failure to write is logged."""
@@ -367,13 +376,12 @@ class SimpleMemoryManager(BaseManager):
         self._reported = problems
 
     @override
-    def present(self) -> tuple[str, ...]:
-        here = self.game_state.current_room_id
-        if here is None:
-            return ()
-        memories = [*self.memory_cache.get(here, ()), *self.ephemeral_cache.get(here, ())]
-        believed = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
-        return tuple(f"[{memory.persistence}] {memory.title}" for memory in believed)
+    def known(self) -> Known:
+        persistent, ephemeral = (
+            {place: tuple(memories) for place, memories in cache.items()}
+            for cache in (self.memory_cache, self.ephemeral_cache)
+        )
+        return Known(persistent, ephemeral)
 
     @override
     def get_status(self) -> ManagerStatus:

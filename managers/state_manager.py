@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.known import merged
 from session.errors import StoreError
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
@@ -87,7 +88,7 @@ class StateManager(BaseManager):
             "score": state.previous_zork_score,
             "inventory": state.current_inventory,
             "game_over": state.game_over,
-            "present": {type(manager).__name__: manager.present() for manager in self._managers},
+            "present": merged(manager.known() for manager in self._managers).present(here),
             "managers": {type(manager).__name__: manager.get_status() for manager in self._managers},
         }
         try:

@@ -14,6 +14,7 @@ from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
+from managers.known import Known, merged
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.memory.synthesis import VisitMemory
@@ -210,6 +211,10 @@ class Learning:
         """Learn what the player remembers at the beginning of a turn."""
         if self.memories is not None:
             self.memories.remember(VisitMemory.model_validate(given.answer), now)
+
+    def known(self) -> Known:
+        """Return what the managers know now."""
+        return merged(manager.known() for manager in self.managers)
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 (64 hex digits) of each shared file by its name, as this run last read or wrote it."""

@@ -17,7 +17,7 @@ from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from orchestration.opening import Parts, Review
 from session.commands import commands_of
-from session.context import OfferedRoute, PromptSection
+from session.context import AgentContext, OfferedRoute, PromptSection
 from session.errors import LanguageModelError
 from session.events import GameFailed, ProposalReviewed
 from session.files.inputs import Inputs
@@ -183,7 +183,7 @@ class Turn:
         """Return what the player may know. ``routes``: ``None`` if it may neither follow a route nor walk."""
         turn, limit = self.context.game_state.turn_count + 1, self.configuration.max_turns_per_episode
 
-        def prompt(system: str) -> str:
+        def prompt(system: str) -> AgentContext:
             choices = (*(route.choice for route in context.route_choices), *(valid_actions or ()))
             return self.context.get_agent_context(
                 before,
@@ -192,7 +192,7 @@ class Turn:
                 rejections=rejections,
                 system=system,
                 turn_limit=limit,
-            ).render()
+            )
 
         context = TurnContext(
             before,

@@ -39,12 +39,14 @@ class PromptSection:
 
     priority: if the prompt is too long, the section with the highest number is dropped first; 0 is never dropped
         (docs/specification.md, Prompt budgets)
+    shows: the keys of the known items that the text shows (``managers/known.py``)
     """
 
     title: str
     text: str
     priority: int = 0
     place: Place = Place.HERE
+    shows: tuple[str, ...] = ()
 
     def render(self) -> str:
         """Return the section as Markdown."""
@@ -76,6 +78,11 @@ class AgentContext:
     valid_actions: tuple[str, ...] | None = None
     routes: tuple[OfferedRoute, ...] = ()
     offers_ways: bool = True
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The keys of the known items that the sections show."""
+        return tuple(dict.fromkeys(key for section in self.sections for key in section.shows))
 
     def render(self) -> str:
         """Return the sections as one Markdown text."""

@@ -9,7 +9,7 @@ from typing import Final, Literal, Protocol, get_args
 from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
 from typing_extensions import Self
 
-from session.text import one_line, text_key
+from session.text import cut_at, one_line, text_key
 
 Persistence = Literal["core", "permanent", "ephemeral"]
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
@@ -96,6 +96,15 @@ class Memory:
         """The turns that the memory is about; empty if they are unknown."""
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
         return range(min(numbers), max(numbers) + 1) if numbers else range(0)
+
+    def headline(self, *marks: str, longest: int | None = None) -> str:
+        """Return marks in brackets and the title, as prompts and screens list a memory.
+
+        longest: characters of the title
+        """
+        title = one_line(self.title)
+        title = title if longest is None else cut_at(title, longest)
+        return f"[{' - '.join(marks)}] {title}"
 
     def superseded(self, by: str, turn: int | None) -> Memory:
         """Return the memory as superseded by the one with the title ``by``."""

@@ -353,4 +353,4 @@ def _shown(text: str) -> str:
 
 def _memories(now: Situation, location: int) -> Iterator[str]:
     for memory in now.memories.get(location, ()):
-        yield f"- [{memory.persistence}] {one_line(memory.title)}: {one_line(memory.text)}"
+        yield f"- {memory.headline(memory.persistence)}: {one_line(memory.text)}"

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, create_model
 
@@ -54,9 +54,16 @@ NO_SIGNALS = "• No strong signals from context"
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
+class ShownMemories(NamedTuple):
+    """Memories as text, and the indices of those in it."""
+
+    text: str
+    shown: tuple[int, ...]
+
+
 def location_text(
     memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
-) -> str:
+) -> ShownMemories:
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
     Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
@@ -74,14 +81,14 @@ def location_text(
         if memory.status != MemoryStatus.SUPERSEDED and left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-            head = cut_middle(f"[{memory.category}] {one_line(memory.title)}: ", longest)
+            head = cut_middle(f"{memory.headline(memory.category)}: ", longest)
             lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
     kept = as_many_as_fit(
         sorted(lines, key=lambda number: (memories[number].is_arrival, memories[number].category != "DANGER")),
         lambda kept: tokens.estimate(_listed(memories, lines, kept)) <= options.max_tokens,
         skips=True,
     )
-    return _listed(memories, lines, kept)
+    return ShownMemories(_listed(memories, lines, kept), tuple(kept))
 
 
 def last_turn(memory: Memory) -> int:
@@ -348,7 +355,7 @@ def _short(text: str) -> str:
 
 
 def _head(memory: Memory) -> str:
-    return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {one_line(memory.title)}"
+    return f"- {memory.headline(memory.category, memory.persistence.upper(), memory.status)}"
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:

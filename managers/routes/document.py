@@ -291,8 +291,8 @@ def route_aim(route: KnownRoute, done: int = 0) -> str:
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 
-def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> list[str]:
-    """Return at most so many lines about routes, the best first.
+def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> list[tuple[int, str]]:
+    """Return at most so many lines about routes with their numbers, the best first.
 
     A route with which a longer one begins has no line of its own.
 
@@ -308,7 +308,7 @@ def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str
                 begun[beginning] = at
     longest = dict.fromkeys(begun[path[-1]] for path in paths)
     room = COMMANDS_SHOWN // max(1, min(len(longest), most))
-    return [route_line(*found[at], names=names, room=room) for at in list(longest)[:most]]
+    return [(found[at][0].number, route_line(*found[at], names=names, room=room)) for at in list(longest)[:most]]
 
 
 def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:

@@ -21,6 +21,7 @@ from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, Kno
 from managers.memory.prompt import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives import ObjectivesAnswer
+from session.context import AgentContext
 from session.text import TokenCounter
 from session.values import Observation
 from zorkgpt.llm.openai.served_model import response_format
@@ -77,7 +78,7 @@ MOST_TOKENS = 1200
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
     """The instructions of an agent and its answer's schema."""
     model = ScriptedLLM([{"action": "wait"}])
-    Agent(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: ""))
+    Agent(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: AgentContext(())))
     (call,) = model.calls
     return call.prompt.system, call.schema
 

@@ -12,7 +12,10 @@ import pytest
 
 from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
+from session.files.run_folders import find_run
+from session.text import text_key
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
+from tests.fixtures.prompted_run import play_prompted
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import calls_of, command_of, data_in, is_played, seen_in, text_of
 from tests.fixtures.rewritten_journal import asked_differently
@@ -63,6 +66,17 @@ def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_
     read = {key for turn in told["turns"] for key in turn["read"]}
     assert {key.partition(":")[0] for key in read} == {"m", "k", "o", "r"}
     assert read <= {*known}
+
+
+def test_a_memory_whose_line_had_to_be_cut_was_in_the_prompt_all_the_same(own_story: Path) -> None:
+    work, title = Path("work"), "Steam burns " * 100
+    played = play_prompted(own_story, work, turns=1)
+    here = played.turns[0].before.location
+    assert here is not None
+    (work / "Memories.md").write_text(f"## Location {here.num}: Here\n**[NOTE - PERMANENT] {title.strip()}**\nSeen.\n")
+    play_prompted(own_story, work, turns=1)
+    told = reported(find_run(work), own_story)
+    assert f"m:{here.num}:{text_key(title)}:1" in {key for turn in told["turns"] for key in turn["read"]}
 
 
 def test_of_a_run_of_another_version_all_is_shown_but_the_prompts_that_are_others_now(own_story: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None
     play.die()
     play.manager.end("turn_limit")
     play.begin(4)
-    play.knowledge.known = "Dangers:\n- The vats are deep."
+    play.knowledge.shown = "Dangers:\n- The vats are deep."
     play.knowledge.insight_lines = {
         INSIGHTS[0]: (KnowledgeLine("Mind the step"),),
         INSIGHTS[1]: (KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(3, 1, 1))),),

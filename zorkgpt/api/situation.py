@@ -12,6 +12,7 @@ from threading import Event as Flag
 
 from typing_extensions import Self
 
+from managers.known import Known
 from managers.memory.document import stands
 from managers.memory.synthesis import LONGEST_TEXT, LONGEST_TITLE, VisitMemory
 from managers.objectives import Objective
@@ -20,7 +21,7 @@ from session.errors import WaitInterrupted
 from session.events import MemoryGiven
 from session.game_state import LONGEST_NOTE
 from session.knowledge import KnowledgeEntry
-from session.memory import PERSISTENCES, Memory, MemoryStatus, Persistence
+from session.memory import PERSISTENCES, Memory, Persistence
 from session.route import KnownRoute
 from session.text import text_key
 from session.values import Observation
@@ -81,7 +82,7 @@ class Situation:
     @cached_property
     def prompt(self) -> str:
         """The observation and everything learned, as the text that a language model would get as the agent."""
-        return self._context.prompt("")
+        return self._context.prompt("").render()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -108,35 +109,26 @@ class Situation:
     @cached_property
     def memories(self) -> Mapping[int, tuple[Memory, ...]]:
         """The valid memories of each location, by its number."""
-        manager = self._run.orchestrator.learning.memories
-        found: dict[int, tuple[Memory, ...]] = {}
-        for cache in (manager.memory_cache, manager.ephemeral_cache) if manager else ():
-            for place, memories in cache.items():
-                valid = (each for each in memories if each.status != MemoryStatus.SUPERSEDED)
-                found[place] = (*found.get(place, ()), *valid)
-        return found
+        return self._known.believed
 
     @cached_property
     def knowledge(self) -> tuple[KnowledgeEntry, ...]:
         """The lines of the knowledge base, each with its section."""
-        return self._run.orchestrator.learning.knowledge.entries()
+        return self._known.knowledge
 
     @cached_property
     def objectives(self) -> tuple[Objective, ...]:
         """The open objectives of this episode."""
-        manager = self._run.orchestrator.learning.objectives
-        return tuple(each for each in manager.objectives if each.is_active) if manager else ()
+        return tuple(each for each in self._known.objectives if each.is_active)
 
     @cached_property
     def routes(self) -> tuple[KnownRoute, ...]:
         """The routes that can be followed from here, those with the highest expected gain per turn first."""
-        manager = self._run.orchestrator.learning.routes
-        if manager is None:
-            return ()
-        numbers = [route.number for route in manager.offers(self.observation)]
-        return tuple(
-            sorted((r for r in manager.book.routes if r.number in numbers), key=lambda r: numbers.index(r.number))
-        )
+        return tuple(route for route, _ in self._known.from_here)
+
+    @cached_property
+    def _known(self) -> Known:
+        return self._run.orchestrator.learning.known()
 
 
 Choice = str | Action | Remember

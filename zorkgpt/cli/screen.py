@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import Self
 
+from managers.known import Kind
 from managers.memory.document import MemoriesDocument, open_memories
 from session.errors import StoreError
 from session.events import (
@@ -238,7 +239,7 @@ THINKERS = {
     "memory": "a memory is written",
     "analysis": "updating the knowledge",
 }
-_LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
+_LISTS: Mapping[str, Kind] = {"Objectives": "objective", "Remembered here": "memory", "Routes": "route"}
 
 
 class LiveView:
@@ -412,9 +413,7 @@ class LiveView:
     def _known(self) -> RenderableType:
         width, seen = self._console.width, self._seen
         present = self._state.present if self._state else {}
-        lists = {
-            title: [printable(one_line(each)) for each in present.get(manager, ())] for title, manager in _LISTS.items()
-        }
+        lists = {title: [printable(one_line(each)) for each in present.get(kind, ())] for title, kind in _LISTS.items()}
         things = [printable(one_line(thing.name)) for thing in (seen.inventory if seen else None) or ()]
         carried = f"Carrying: {'; '.join(things) or '-'}"
         body: RenderableType

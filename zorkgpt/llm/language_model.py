@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -24,10 +24,12 @@ class Prompt:
 
     system: never changes within a run
     user: ordered from what changes rarely to the present moment (docs/specification.md, Prompt order)
+    shows: the keys of the known items in it (``managers/known.py``); no model gets them
     """
 
     system: str
     user: str
+    shows: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def length(self) -> int:

@@ -166,7 +166,8 @@ class Agent:
         travels = self.travels and context.offers_ways and not assisted
         listed = (*(route.choice for route in context.route_choices), *(context.valid_actions or ()))
         schema = _answer_schema(self, listed if assisted else None, travels=travels)
-        completion = self.model.complete("agent", Prompt(system, context.prompt(system)), schema)
+        told = context.prompt(system)
+        completion = self.model.complete("agent", Prompt(system, told.render(), told.shows), schema)
         answer: Any = completion.value
         chosen = next((route.number for route in context.route_choices if route.choice == answer.action), None)
         reading: ReadingAnswer | None = getattr(answer, "reading", None)

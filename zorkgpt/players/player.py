@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from session.context import OfferedRoute
+from session.context import AgentContext, OfferedRoute
 from session.events import MemoryGiven
 from session.game_configuration import PlayerKind
 from session.values import Observation, Proposal
@@ -17,7 +17,7 @@ class TurnContext:
     """What a player may know when it proposes a command.
 
     turn, turns_left: the number of this turn from 1, and how many can follow it; ``None`` if there is no limit
-    prompt: returns the prompt of a language model without its instructions, which it takes, since they count towards
+    prompt: returns what a language model is shown beside its instructions, which it takes, since they count towards
         the budget; it is built only when it is called
     valid_actions: the commands to choose from; ``None`` if any command is allowed
     routes: the routes that can be followed from here
@@ -27,7 +27,7 @@ class TurnContext:
     observation: Observation
     turn: int
     turns_left: int | None
-    prompt: Callable[[str], str] = field(repr=False)
+    prompt: Callable[[str], AgentContext] = field(repr=False)
     valid_actions: tuple[str, ...] | None = None
     routes: tuple[OfferedRoute, ...] = ()
     offers_ways: bool = True

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,12 +17,11 @@ from typing import Literal
 
 from pydantic import SecretStr, ValidationError
 
-from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
 from managers.memory.synthesis import VisitTracker
 from managers.objectives import FoundObjective, ObjectivesAnswer
-from managers.route_manager import ROUTES_FILE
-from managers.routes.document import RouteBook, parse_routes
+from managers.routes.document import RouteBook
+from session.errors import StoreError
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
 from session.game_configuration import GameConfiguration, PriceOptions
@@ -31,7 +31,7 @@ from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.learnt import read_known
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of
 from zorkgpt.report.run_summary import RunSummary
 
@@ -430,12 +430,15 @@ def known_in(copies: Path) -> dict[str, int] | None:
     """
     if not copies.is_dir():
         return None
-    memories = parse_memories(text_of(copies / "Memories.md")).memories().values()
-    map_file, routes = copies / "map_state.json", copies / ROUTES_FILE
-    graph = MapGraph.load_from_json(map_file) if text_of(map_file) else None
+
+    def fail(error: StoreError) -> None:
+        raise error
+
+    memories = parse_memories(text_of(copies / "Memories.md")).memories()
+    known, graph = read_known(copies.joinpath, memories, logging.getLogger("zorkgpt").warning, fail)
     return {
-        "memories": sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
-        "knowledge": len(parse_knowledge(text_of(copies / "knowledgebase.md")).entries()),
+        "memories": sum(map(len, known.believed.values())),
+        "knowledge": len(known.knowledge),
         "rooms": len(graph.rooms) if graph else 0,
-        "routes": len(parse_routes(text_of(routes), routes).routes),
+        "routes": len(known.routes),
     }

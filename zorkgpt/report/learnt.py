@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
-from managers.knowledge_manager import KnowledgeManager
+from managers.known import Item, Items, Known, merged
 from managers.map_manager import MapManager
-from managers.objective_manager import ObjectiveManager
-from managers.route_manager import ROUTES_FILE, RouteManager
-from managers.routes.document import parse_routes, route_aim, route_record
-from managers.simple_memory_manager import SimpleMemoryManager
+from managers.route_manager import ROUTES_FILE
+from managers.routes.document import parse_routes
 from session.errors import StoreError
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.run_folders import AT_END
-from session.knowledge import KnowledgeEntry
-from session.memory import INVALIDATION_MARKER, Memory
-from session.route import KnownRoute
-from session.text import one_line, text_key
+from session.memory import Memory
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.played_run import PlayedRun, text_of
 
-_RECOGNISED = 60  # characters by which a prompt is known to show a text
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something that was learnt, in words.
-
-    key: stays the same when the words change
-    place: the id of the location that it is about; ``None`` for none in particular
-    tags: its kind and its status, each in a word
-    by: its source
-    """
-
-    key: str
-    kind: Literal["memory", "knowledge", "route", "objective"]
-    title: str
-    text: str
-    place: int | None = None
-    tags: tuple[str, ...] = ()
-    by: str = ""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,74 +34,7 @@ class ItemChange:
     after: Item | None
 
 
-Known = dict[str, Item]
-"""All that is known at a moment, by the keys of the items."""
-
-
-def known_to(managers: Iterable[BaseManager]) -> Known:
-    """Return what the managers know now."""
-    known: Known = {}
-    for manager in managers:
-        if isinstance(manager, SimpleMemoryManager):
-            known |= known_memories(manager.memory_cache) | known_memories(manager.ephemeral_cache, "e")
-        elif isinstance(manager, KnowledgeManager):
-            known |= known_knowledge(manager.entries())
-        elif isinstance(manager, RouteManager):
-            known |= known_routes(manager.book.routes)
-        elif isinstance(manager, ObjectiveManager):
-            for each in manager.objectives:
-                key = f"o:{manager.game_state.episode}:{each.id}"
-                text = "\n".join(filter(None, (each.evidence, each.ending)))
-                tags, by = (each.status,), f"turn {each.turn}"
-                known[key] = Item(key, "objective", each.text, text, each.location_id, tags, by)
-    return known
-
-
-def known_memories(memories: Mapping[int, Iterable[Memory]], kind: str = "m") -> Known:
-    """Return memories by location id as what is known; ``kind``: "m" for persistent, "e" for ephemeral ones."""
-    known: Known = {}
-    for place, each in memories.items():
-        titles: Counter[str] = Counter()
-        for memory in each:
-            title, text = text_key(memory.title), memory.text
-            titles[title] += 1
-            if memory.superseded_by == INVALIDATION_MARKER:
-                text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
-            elif memory.superseded_by is not None:
-                text += f"\nIn its place: {memory.superseded_by}"
-            key = f"{kind}:{place}:{title}:{titles[title]}"
-            tags = (memory.category, memory.persistence, memory.status.lower())
-            by = f"episode {memory.episode}" + (f", {_turns(memory.turns)}" if memory.turns else "")
-            known[key] = Item(key, "memory", memory.title, text, place, tags, by)
-    return known
-
-
-def known_knowledge(entries: Iterable[KnowledgeEntry]) -> Known:
-    """Return lines of knowledge as what is known."""
-    known: Known = {}
-    for each in entries:
-        key = f"k:{text_key(each.section)}:{text_key(each.line.text)}"
-        spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in each.line.sources)
-        by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)
-        known[key] = Item(key, "knowledge", each.section, each.line.text, by=by)
-    return known
-
-
-def known_routes(routes: Iterable[KnownRoute]) -> Known:
-    """Return routes as what is known."""
-    known: Known = {}
-    for each in routes:
-        key, title = f"r:{each.number}", f"Route {each.number}: {route_aim(each)}"
-        by = f"episode {each.episode}; {route_record(each)}"
-        known[key] = Item(key, "route", title, "\n".join(each.commands), by=by)
-    return known
-
-
-def _turns(span: str) -> str:
-    return f"turns {span}" if "-" in span else f"turn {span}"
-
-
-def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
+def changes_between(before: Items, after: Items) -> Iterator[ItemChange]:
     """Yield every item that is new, says something else, or is gone."""
     for key in dict.fromkeys([*before, *after]):
         old, new = before.get(key), after.get(key)
@@ -134,46 +42,43 @@ def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
             yield ItemChange(key, old, new)
 
 
-def keys_shown(known: Known, prompt: str) -> tuple[str, ...]:
-    """Return the keys of the items whose text in the prompt begins as theirs."""
-    return tuple(key for key, item in known.items() if _beginning(item) in prompt)
+def read_known(
+    copy_of: Callable[[str], Path],
+    memories: Mapping[int, Sequence[Memory]],
+    note: Callable[[str], None],
+    failed: Callable[[StoreError], None],
+) -> tuple[Known, MapGraph | None]:
+    """Read what is known from shared files, and the map.
 
+    copy_of: returns the path of a file by the name that it has in copies
+    note, failed: called with a line for each invalid entry of the map, and for each file that cannot be read
+    """
 
-def _beginning(item: Item) -> str:
-    """Return the beginning of an item's text in a prompt."""
-    if item.kind == "memory":
-        return f"[{item.tags[0]}] {item.title}: {one_line(item.text)[:_RECOGNISED]}"
-    if item.kind == "knowledge":
-        return f"- {item.text[:_RECOGNISED]}"
-    if item.kind == "route":
-        return f"\n{item.title.removeprefix('Route ')} in "
-    return f"\n{item.key.rpartition(':')[2]}. {item.title[:_RECOGNISED]}"
-
-
-def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> tuple[Known, MapGraph | None]:
-    """Read what the run in that folder left behind, and its map; ``note`` gets a line for each unreadable file."""
-    options, copies = run.manifest.configuration, folder / AT_END
-    known, graph = known_memories(run.memories or {}), None
-
-    def kept(copy: str, option: str = "") -> Path:
-        return copies / copy if copies.is_dir() else folder.parent.parent / Path(str(options.get(option, copy))).name
-
-    @contextmanager
-    def noted() -> Iterator[None]:
+    def read(name: str, parse: Callable[[Path], T]) -> T | None:
         try:
-            yield
+            return parse(copy_of(name)) if text_of(copy_of(name)) else None
         except StoreError as error:
-            note(str(error))
+            failed(error)
+            return None
 
-    with noted():
-        known |= known_knowledge(parse_knowledge(text_of(kept("knowledgebase.md", "knowledge_file"))).entries())
-    with noted():
-        routes = kept(ROUTES_FILE)
-        known |= known_routes(parse_routes(text_of(routes), routes).routes)
-    with noted():
-        map_file = kept("map_state.json", "map_state_file")
-        graph = MapGraph.read(map_file, note) if text_of(map_file) else None
-    return known, graph
+    knowledge = read("knowledgebase.md", lambda path: parse_knowledge(text_of(path)).entries())
+    routes = read(ROUTES_FILE, lambda path: parse_routes(text_of(path), path).routes)
+    graph = read("map_state.json", lambda path: MapGraph.read(path, note))
+    return Known(memories, knowledge=tuple(knowledge or ()), routes=tuple(routes or ())), graph
+
+
+def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> tuple[Items, MapGraph | None]:
+    """Read what the run in that folder left behind, and its map; ``note`` gets a line for each unreadable file."""
+    copies, options = folder / AT_END, run.manifest.configuration
+
+    def copy_of(name: str) -> Path:
+        if copies.is_dir():
+            return copies / name
+        option = {"knowledgebase.md": "knowledge_file", "map_state.json": "map_state_file"}.get(name, "")
+        return folder.parent.parent / Path(str(options.get(option, name))).name
+
+    known, graph = read_known(copy_of, run.memories or {}, note, lambda error: note(str(error)))
+    return known.items(), graph
 
 
 Ranges = tuple[int, ...]
@@ -227,8 +132,8 @@ class Repetition:
     def __init__(self) -> None:
         self.lines: dict[str, int] = {}
         self.prompts: list[RebuiltPrompt] = []
-        self.start: Known = {}
-        self.known: Known = {}
+        self.start: Items = {}
+        self.known: Items = {}
         self.changes: defaultdict[RunMoment, list[ItemChange]] = defaultdict(list)
         self.shown: dict[RunMoment, tuple[str, ...]] = {}
         self.is_whole = False
@@ -244,7 +149,7 @@ class Repetition:
     def meet(self, managers: Sequence[BaseManager]) -> None:
         """Take the managers of the repeated run, before it begins."""
         self._managers = managers
-        self.start = self.known = known_to(managers)
+        self.start = self.known = _items_of(managers)
 
     def hear(self, call: RepeatedCall) -> None:
         """Take a call as it is made again."""
@@ -253,7 +158,7 @@ class Repetition:
         self.prompts.append(RebuiltPrompt(system, user, call.is_as_recorded))
         if call.role == "agent":
             self._look()
-            self.shown[RunMoment(call.episode, call.turn)] = keys_shown(self.known, prompt.user)
+            self.shown[RunMoment(call.episode, call.turn)] = tuple(key for key in prompt.shows if key in self.known)
 
     def see(self, event: Event) -> None:
         """Take an event as it happens again; the managers have learnt from the event before, but not from this one."""
@@ -274,6 +179,10 @@ class Repetition:
         if self._is_known:
             return
         self._is_known = True
-        now = known_to(self._managers)
+        now = _items_of(self._managers)
         self.changes[self.moment] += changes_between(self.known, now)
         self.known = now
+
+
+def _items_of(managers: Iterable[BaseManager]) -> Items:
+    return merged(manager.known() for manager in managers).items()

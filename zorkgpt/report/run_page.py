@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from managers.known import Item, Items
 from session.events import (
     EpisodeEnded,
     EpisodeStarted,
@@ -33,7 +34,7 @@ from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.learnt import Item, ItemChange, Known, RebuiltPrompt, Repetition, RunMoment
+from zorkgpt.report.learnt import ItemChange, RebuiltPrompt, Repetition, RunMoment
 from zorkgpt.report.played_run import PlayedRun
 from zorkgpt.report.run_summary import RunSummary
 
@@ -152,7 +153,7 @@ class IndexData:
 def page_of_run(
     run: PlayedRun,
     repeated: Repetition,
-    known_at_end: Known | None = None,
+    known_at_end: Items | None = None,
     map_at_end: MapGraph | None = None,
     notes: Iterable[Note] = (),
 ) -> PageRun:

@@ -19,12 +19,12 @@ from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
 @dataclass
 class Knowledge(KnowledgeManager):
-    """Stands in for the knowledge manager: it knows what was added to it; ``known`` is shown in prompts."""
+    """Stands in for the knowledge manager: it knows what was added to it; ``shown`` is in prompts."""
 
     model: ScriptedLLM
     lines: dict[str, list[KnowledgeLine]] = field(default_factory=dict)
     insight_lines: dict[str, tuple[KnowledgeLine, ...]] = field(default_factory=dict)
-    known: str = ""
+    shown: str = ""
     planned: tuple[str, ...] = ()
 
     def plan(self) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class Knowledge(KnowledgeManager):
 
     def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
         del but
-        return self.known[: tokens * 4]
+        return self.shown[: tokens * 4]
 
     def insights(self) -> list[KnowledgeEntry]:
         return [KnowledgeEntry(title, line) for title in INSIGHTS for line in self.insight_lines.get(title, ())]

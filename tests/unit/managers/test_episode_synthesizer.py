@@ -309,7 +309,7 @@ def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: 
         play.begin(episode)
         play.manager.end("over")
     play.begin(30)
-    play.knowledge.known = "Vats are deep. " * 1000
+    play.knowledge.shown = "Vats are deep. " * 1000
     play.knowledge.insight_lines = {
         PLACES: (KnowledgeLine("Mind the step. " * 1000),),
         PATTERNS: tuple(KnowledgeLine(f"{number} {'stir ' * 60}", HOOD.sources) for number in range(90)),
@@ -508,7 +508,7 @@ KNOWN, WORDS = "fumes " * 500, "word " * 100
 def eventful(workdir: Path, budget: int = 30_000) -> EpisodePlay:
     """The eighth episode, with 45 points and then seven deaths; the seven before were ended after a turn."""
     play = EpisodePlay(workdir, lambda *_: NOTHING, prompt_budgets={"analysis": budget})
-    play.knowledge.known = KNOWN
+    play.knowledge.shown = KNOWN
     lines = (KnowledgeLine(f"{number} {WORDS}", (Source(1, number, number),)) for number in range(1, 20))
     play.knowledge.insight_lines = {"Environmental Knowledge": tuple(lines)}
     for episode in range(1, 8):

@@ -85,11 +85,11 @@ def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path:
 
 def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(11, "north", "up"))
-    assert manager.present() == ("2: +11 in 2 commands from here", "1: +5 in 1 command from here")
+    assert manager.known().present(None)["route"] == ("2: +11 in 2 commands from here", "1: +5 in 1 command from here")
     play(manager, YARD, HALL, "north")
-    assert manager.present() == ("2: +11 in 1 command from here", "1 other route")
+    assert manager.known().present(None)["route"] == ("2: +11 in 1 command from here", "1 other route")
     play(manager, YARD, LOFT, "north")
-    assert manager.present() == ("2 routes, none from here",)
+    assert manager.known().present(None)["route"] == ("2 routes, none from here",)
 
 
 def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     steps = (RouteStep("north", Waypoint.of(hall)), RouteStep("up", Waypoint.of(loft)))
     manager = manager_in(tmp_path, KnownRoute(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
     play(manager, YARD, hall, "north")
-    assert manager.present() == ("1: +20 in 1 command from here",)
+    assert manager.known().present(None)["route"] == ("1: +20 in 1 command from here",)
     assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
     assert "+20" in told(manager, hall)
     assert "+50" not in told(manager, hall)

@@ -48,7 +48,7 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
         "score": 5,
         "inventory": ["grey banner"],
         "game_over": False,
-        "present": {"MapManager": [], "CirclingDetector": [], "StateManager": []},
+        "present": {"objective": [], "memory": [], "route": []},
     }
     assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
     assert statuses["MapManager"]["metrics"]["rooms"] == 0

@@ -237,7 +237,7 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
             latest = location_id
         markers = [memory.category, memory.persistence.upper()]
         markers += [memory.status] if memory.status != MemoryStatus.ACTIVE else []
-        headline = Text(printable(f"[{' - '.join(markers)}] {memory.title}"), style=styles[memory.status])
+        headline = Text(printable(memory.headline(*markers)), style=styles[memory.status])
         console.print(Text(f"  {mark}").append_text(headline))
         at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
         lines = memory.text.split("\n")

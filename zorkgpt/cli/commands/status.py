@@ -14,13 +14,14 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from managers.known import Kind
     from zorkgpt.report.played_run import CurrentState
     from zorkgpt.report.run_summary import RunSummary
 
-LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManager", "route": "RouteManager"}
+LISTS: Mapping[str, Kind] = {"objective": "objective", "remembered here": "memory", "route": "route"}
 LATEST_MEMORIES = 3
 _WORDS_OF_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -72,8 +73,8 @@ def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
     score = "" if state.score is None else f", score {state.score}{maximum}"
     written = state.timestamp[:16].replace("T", " ")
     yield f"Episode {state.episode}, turn {state.turn}{place}{score}; written {written}"
-    for title, manager in LISTS.items():
-        yield from (f"  {title}: {one_line(each)}" for each in state.present.get(manager, []))
+    for title, kind in LISTS.items():
+        yield from (f"  {title}: {one_line(each)}" for each in state.present.get(kind, []))
 
 
 def _learnt(run: Path, memory_file: Path) -> Iterator[str]:

@@ -93,7 +93,7 @@ ROUTES = ["2: +20 in 10 commands from here", "2 other routes"]
 def busy(stage: Callable[..., Stage], width: int, height: int) -> str:
     """The panel in a terminal of that size when every list has entries and a neighbour is on the map."""
     shown = stage(width, height)
-    shown.present(ObjectiveManager=OBJECTIVES, SimpleMemoryManager=MEMORIES, RouteManager=ROUTES)
+    shown.present(objective=OBJECTIVES, memory=MEMORIES, route=ROUTES)
     shown.view.show(started())
     shown.view.show(played(turn(1, "north", location=LOFT)))
     shown.view.asks("agent")
@@ -116,9 +116,9 @@ def test_from_120_columns_on_every_entry_and_the_map_are_shown_even_before_the_m
 def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -> None:
     small = stage()
     small.present(
-        ObjectiveManager=["Dye the banner", "Find the \x1b[2J key"],
-        SimpleMemoryManager=["[permanent] Banner dries on the beam"],
-        RouteManager=[],
+        objective=["Dye the banner", "Find the \x1b[2J key"],
+        memory=["[permanent] Banner dries on the beam"],
+        route=[],
     )
     play(small)
     small.view.asks("agent")
@@ -138,12 +138,12 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
 @pytest.mark.parametrize(("run", "episode"), [("20260130-120000-9f8e", 1), (RUN, 2)])
 def test_lists_of_another_run_or_episode_are_not_shown(stage: Callable[..., Stage], run: str, episode: int) -> None:
     small = stage()
-    small.present(run, episode, ObjectiveManager=["Dye the banner"], RouteManager=["2 routes, none from here"])
+    small.present(run, episode, objective=["Dye the banner"], route=["2 routes, none from here"])
     small.view.show(started(1))
     small.view.asks("agent")
     assert "Objectives: -" in small.panel
     assert "Routes: -" in small.panel
-    small.present(RUN, 1, ObjectiveManager=["Fill the vat"])
+    small.present(RUN, 1, objective=["Fill the vat"])
     small.view.asks("agent")
     assert "Objectives: Fill the vat" in small.panel
 
@@ -152,7 +152,7 @@ def test_what_is_learnt_is_told_as_it_happens_and_files_that_cannot_be_read_leav
     stage: Callable[..., Stage],
 ) -> None:
     small = stage()
-    small.present(ObjectiveManager=["Dye the banner"])
+    small.present(objective=["Dye the banner"])
     for title in ("Beam", "Banner dries on the beam"):
         small.remember(title)
         small.view.asks("agent")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from session.context import PromptSection, render_sections
+from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
 from zorkgpt.llm.openai.answers import read_answer, split_reasoning
@@ -20,7 +20,7 @@ SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Prese
 
 def seen(valid: tuple[str, ...] | None = None) -> TurnContext:
     """What the agent may know on its second turn."""
-    return TurnContext(Observation("You are in the shed."), 2, None, lambda _system: render_sections(SECTIONS), valid)
+    return TurnContext(Observation("You are in the shed."), 2, None, lambda _system: AgentContext(SECTIONS), valid)
 
 
 def proposed(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from session.commands import COMMON_COMMANDS, Vocabulary
-from session.context import OfferedRoute
+from session.context import AgentContext, OfferedRoute
 from session.events import Event, MemoryGiven, Proposed
 from session.files.inputs import Diverged
 from session.values import AgentNote, Location, Observation, Proposal
@@ -22,7 +22,7 @@ from zorkgpt.players.recorded_player import RecordedPlayer
 CHOICES = ("north", "open box", "take box")
 
 
-def unread(_system: str) -> str:
+def unread(_system: str) -> AgentContext:
     pytest.fail("the prompt of a model was built")
 
 
@@ -30,7 +30,7 @@ def context(
     place: int = 7,
     choices: tuple[str, ...] | None = CHOICES,
     routes: tuple[OfferedRoute, ...] = (),
-    prompt: Callable[[str], str] = unread,
+    prompt: Callable[[str], AgentContext] = unread,
     *,
     turn: int = 2,
     offers_ways: bool = True,

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from managers.known import Known
 from managers.routes.document import Learnt, RouteBook
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
-from session.knowledge import KnowledgeEntry, KnowledgeLine, Source
 from session.memory import INVALIDATION_MARKER, Memory
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
@@ -39,10 +39,6 @@ from zorkgpt.report.figures import (
 )
 from zorkgpt.report.learnt import (
     changes_between,
-    keys_shown,
-    known_knowledge,
-    known_memories,
-    known_routes,
     lines_kept,
 )
 from zorkgpt.report.played_run import read_run
@@ -368,24 +364,14 @@ def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_
 
 
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")
-BLUE = KnowledgeEntry("PUZZLE SOLUTIONS", KnowledgeLine("Mordant comes first.", (Source(1, 3, 3), Source(2, 4, 6))))
-WAY = KnownRoute(3, Goal("room", 44, "Drying Loft"), Waypoint(), (RouteStep("up", Waypoint()),), 2)
-
-
-def test_items_say_what_they_are_where_they_hold_and_where_they_come_from() -> None:
-    known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
-    told = [(item.kind, item.title, item.text, item.place, item.tags, item.by) for item in known.values()]
-    assert told == [
-        ("memory", "Steam burns", "Wear the gloves.", 31, ("DANGER", "permanent", "active"), "episode 1, turns 12-14"),
-        ("knowledge", "PUZZLE SOLUTIONS", "Mordant comes first.", None, (), "episode 1, turn 3; episode 2, turns 4-6"),
-        ("route", "Route 3: to Drying Loft", "up", None, (), "episode 2; worked in 1 of 1 episode"),
-    ]
 
 
 def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
     cold = replace(STEAM, title="Cold is safe")
     wrong = replace(STEAM, status="SUPERSEDED", superseded_by=INVALIDATION_MARKER, invalidation_reason="No burns.")
-    before, after = known_memories({31: [STEAM, cold], 44: [cold]}), known_memories({31: [wrong, cold], 45: [cold]})
+    before, after = (
+        Known(memories).items() for memories in ({31: [STEAM, cold], 44: [cold]}, {31: [wrong, cold], 45: [cold]})
+    )
     changes = {change.key: (change.before, change.after) for change in changes_between(before, after)}
     assert list(changes) == ["m:31:steam burns:1", "m:44:cold is safe:1", "m:45:cold is safe:1"]
     was, given_up = changes["m:31:steam burns:1"]
@@ -395,14 +381,6 @@ def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
     assert given_up.text == "Wear the gloves.\nGiven up: No burns."
     assert changes["m:44:cold is safe:1"][1] is None
     assert changes["m:45:cold is safe:1"][0] is None
-
-
-def test_an_item_is_shown_where_its_words_stand_in_the_prompt() -> None:
-    known = known_memories({31: [STEAM]}) | known_knowledge([BLUE]) | known_routes([WAY])
-    prompt = "## ROUTES\n3: to Drying Loft in 1 command\n## Known\n- Mordant comes first.\n[NOTE] Steam burns: Wear"
-    assert keys_shown(known, prompt) == tuple([*known][1:])
-    assert len(known_memories({31: [STEAM, STEAM], 44: [STEAM]})) == 3
-    assert keys_shown(known, "  [DANGER] Steam burns: Wear the gloves. [session]") == ("m:31:steam burns:1",)
 
 
 LINES = st.sampled_from(["", "a", "b", "ab", "\r", "\u2028", "\ud800"])

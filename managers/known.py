@@ -1,0 +1,202 @@
+"""What is known at a moment, as one value: prompts list its keys, and reports, screens and programs show it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from managers.objectives import Objective
+from managers.routes.document import route_aim, route_record
+from session.knowledge import KnowledgeEntry
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.route import KnownRoute
+from session.text import counted, text_key
+
+Kind = Literal["memory", "knowledge", "route", "objective"]
+ROUTES_SHOWN = 6  # on screens
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that was learnt, in words.
+
+    key: stays the same when the words change
+    place: the id of the location that it is about; ``None`` for none in particular
+    tags: its kind and its status, each in a word
+    by: its source
+    """
+
+    key: str
+    kind: Kind
+    title: str
+    text: str
+    place: int | None = None
+    tags: tuple[str, ...] = ()
+    by: str = ""
+
+
+Items = dict[str, Item]
+"""Items by their keys."""
+
+
+class RouteFromHere(NamedTuple):
+    """A route that can be followed at this moment, after ``done`` of its commands."""
+
+    route: KnownRoute
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a manager, or all of them, know at a moment.
+
+    memories, ephemeral: persistent memories and those of this episode by location id, including superseded ones
+    knowledge: every line, in the order of the file
+    episode: that of the objectives
+    objectives: including those that have ended
+    routes: all of them
+    usable: how many of the routes can be followed from somewhere
+    from_here: those that can be followed at this moment, best first
+    under_way: the route that is being followed, and how far; "" for none
+    """
+
+    memories: Mapping[int, Sequence[Memory]] = field(default_factory=dict)
+    ephemeral: Mapping[int, Sequence[Memory]] = field(default_factory=dict)
+    knowledge: tuple[KnowledgeEntry, ...] = ()
+    episode: int = 0
+    objectives: tuple[Objective, ...] = ()
+    routes: tuple[KnownRoute, ...] = ()
+    usable: int = 0
+    from_here: tuple[RouteFromHere, ...] = ()
+    under_way: str = ""
+
+    @property
+    def believed(self) -> dict[int, tuple[Memory, ...]]:
+        """The memories that are not superseded by location id, persistent ones first."""
+        return {place: self.believed_at(place) for place in dict.fromkeys([*self.memories, *self.ephemeral])}
+
+    def believed_at(self, place: int) -> tuple[Memory, ...]:
+        """Return the memories of a location that are not superseded, persistent ones first."""
+        memories = (*self.memories.get(place, ()), *self.ephemeral.get(place, ()))
+        return tuple(memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED)
+
+    def items(self) -> Items:
+        """Return everything that is known in words."""
+        memories = (
+            _memory_item(key, place, memory)
+            for kind, by_place in (("m", self.memories), ("e", self.ephemeral))
+            for place, at_place in by_place.items()
+            for key, memory in zip(memory_keys(place, at_place, kind), at_place, strict=True)
+        )
+        others = (
+            *map(_knowledge_item, self.knowledge),
+            *map(_route_item, self.routes),
+            *(_objective_item(self.episode, objective) for objective in self.objectives),
+        )
+        return {item.key: item for item in chain(memories, others)}
+
+    def present(self, here: int | None) -> dict[Kind, tuple[str, ...]]:
+        """Return in lines what matters at this moment and this location, for screens."""
+        objectives = tuple(objective.text for objective in self.objectives if objective.is_active)
+        memories = () if here is None else self.believed_at(here)
+        return {
+            "objective": objectives,
+            "memory": tuple(memory.headline(memory.persistence) for memory in memories),
+            "route": (self.under_way,) if self.under_way else self._routes_from_here(),
+        }
+
+    def _routes_from_here(self) -> tuple[str, ...]:
+        lines = []
+        for route, done in self.from_here[:ROUTES_SHOWN]:
+            left = counted(len(route.steps) - done, "command")
+            lines.append(f"{route.number}: {route_aim(route, done)} in {left} from here")
+        others = self.usable - len(lines)
+        if others:
+            lines.append(counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
+        return tuple(lines)
+
+
+def merged(parts: Iterable[Known]) -> Known:
+    """Return as one what several managers know."""
+    whole = tuple(parts)
+    return Known(
+        _merged([each.memories for each in whole]),
+        _merged([each.ephemeral for each in whole]),
+        tuple(chain.from_iterable(each.knowledge for each in whole)),
+        max((each.episode for each in whole), default=0),
+        tuple(chain.from_iterable(each.objectives for each in whole)),
+        tuple(chain.from_iterable(each.routes for each in whole)),
+        sum(each.usable for each in whole),
+        tuple(chain.from_iterable(each.from_here for each in whole)),
+        next((each.under_way for each in whole if each.under_way), ""),
+    )
+
+
+def _merged(mappings: Iterable[Mapping[int, Sequence[Memory]]]) -> Mapping[int, Sequence[Memory]]:
+    found: dict[int, Sequence[Memory]] = {}
+    for mapping in mappings:
+        for place, memories in mapping.items():
+            found[place] = (*found.get(place, ()), *memories)
+    return found
+
+
+def memory_keys(place: int, memories: Iterable[Memory], kind: str = "m") -> list[str]:
+    """Return the keys of all memories of a location; ``kind``: "m" for persistent, "e" for ephemeral ones."""
+    titles: Counter[str] = Counter()
+    keys = []
+    for memory in memories:
+        title = text_key(memory.title)
+        titles[title] += 1
+        keys.append(f"{kind}:{place}:{title}:{titles[title]}")
+    return keys
+
+
+def knowledge_key(section: str, text: str) -> str:
+    """Return the key of a line of knowledge."""
+    return f"k:{text_key(section)}:{text_key(text)}"
+
+
+def route_key(number: int) -> str:
+    """Return the key of a route."""
+    return f"r:{number}"
+
+
+def objective_key(episode: int, objective: Objective) -> str:
+    """Return the key of an objective."""
+    return f"o:{episode}:{objective.id}"
+
+
+def _memory_item(key: str, place: int, memory: Memory) -> Item:
+    text = memory.text
+    if memory.superseded_by == INVALIDATION_MARKER:
+        text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
+    elif memory.superseded_by is not None:
+        text += f"\nIn its place: {memory.superseded_by}"
+    tags = (memory.category, memory.persistence, memory.status.lower())
+    by = f"episode {memory.episode}" + (f", {_turns(memory.turns)}" if memory.turns else "")
+    return Item(key, "memory", memory.title, text, place, tags, by)
+
+
+def _knowledge_item(entry: KnowledgeEntry) -> Item:
+    spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in entry.line.sources)
+    by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)
+    return Item(knowledge_key(entry.section, entry.line.text), "knowledge", entry.section, entry.line.text, by=by)
+
+
+def _route_item(route: KnownRoute) -> Item:
+    title, by = f"Route {route.number}: {route_aim(route)}", f"episode {route.episode}; {route_record(route)}"
+    return Item(route_key(route.number), "route", title, "\n".join(route.commands), by=by)
+
+
+def _objective_item(episode: int, objective: Objective) -> Item:
+    text = "\n".join(filter(None, (objective.evidence, objective.ending)))
+    tags, by = (objective.status,), f"turn {objective.turn}"
+    key = objective_key(episode, objective)
+    return Item(key, "objective", objective.text, text, objective.location_id, tags, by)
+
+
+def _turns(span: str) -> str:
+    return f"turns {span}" if "-" in span else f"turn {span}"
