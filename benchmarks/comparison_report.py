@@ -62,6 +62,7 @@ def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
         "critic_verdicts": "What does the critic refuse?",
         "going_in_circles": "Is it noticed that play goes in circles?",
         "map_truth": "Is the map true?",
+        "route_truth": "Do routes bring the points that they promise?",
         "general_way": "Are unknown stories read rightly?",
         "memories_file": "How fast is Memories.md read and edited?",
         "memory_writes": "What does it cost to keep a memory?",

@@ -72,6 +72,8 @@ class Observation:
     awaits_key: the story waits for a single key, not for a command
     attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are
     inside: the innermost thing that the player is in or on, such as a boat or a chair
+    state_hash: 8 hex digits, equal if the story's whole memory, its prompt and its random numbers are equal, apart from
+        clocks and notes of the parser (ADR 24)
     """
 
     text: str
@@ -89,6 +91,7 @@ class Observation:
     awaits_key: bool = False
     attributes_hash: str = ""
     inside: GameObject | None = None
+    state_hash: str = ""
 
     @property
     def noticed(self) -> tuple[object, ...] | None:

@@ -17,7 +17,7 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import Dictionary
-from game_interface.core.observer import Observer
+from game_interface.core.observer import Observer, lasting_memory
 from game_interface.core.story_text import (
     StoryQuestion,
     asks_to_leave,
@@ -63,12 +63,14 @@ class JerichoGame(Game):
         self._interpreter = Interpreter(story, use_profile=use_profile)
         self._table = ObjectTable(story)
         self._dictionary = Dictionary.of(story)
+        self._read_opening(1)  # the same for every seed, so that states of different processes can be compared
+        lasting = lasting_memory(self._interpreter, self._table)
         try:
             self._opening = self._read_opening(seed)
         except ConfigurationError:
             self.close()
             raise
-        self._observer = Observer(story, self._table, self._interpreter, self._opening)
+        self._observer = Observer(story, self._table, self._interpreter, self._opening, lasting)
         self._affordances = Affordances(
             story, self._dictionary, self._interpreter, self._table, self._observer.attribute_names
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+from zlib import crc32
 
 from game_interface.core.machine.attribute_tables import PLAYERS_NAME, attribute_table, numbers_of
 from game_interface.core.machine.interpreter import Interpreter
@@ -21,12 +22,35 @@ Objects: TypeAlias = tuple[GameObject, ...]
 
 _DARK = re.compile(r"(?:\w+ ){0,2}(?:dark|black)(?:ness)?", re.IGNORECASE)
 """A heading of the dark, which is the same in all rooms."""
+_IDLE = ("look", "inventory", "wait", "examine me", "take zz", "zz " * 60)
+"""Commands that change only clocks and the notes of the parser. The last one fills the parser's buffers."""
 _MOST_NODES = 20_000
 """Cached states of all objects; most objects have a few dozen in a long session."""
 
 
+def lasting_memory(interpreter: Interpreter, table: ObjectTable) -> list[slice]:
+    """Return the parts of memory that commands without effect leave as they are at a story's opening.
+
+    The objects are always among them.
+    """
+    changed = 0
+    with interpreter.trying() as start:
+        before = int.from_bytes(start.memory, "big")
+        for command in _IDLE:
+            if not interpreter.listens:
+                break
+            interpreter.send(command[: interpreter.line_room()])
+            after = int.from_bytes(interpreter.memory, "big")
+            changed, before = changed | (before ^ after), after
+    passing = bytearray(changed.to_bytes(len(start.memory), "big"))
+    passing[table.place_of_world] = bytes(len(table.world(start.memory)))
+    return [slice(*part.span()) for part in re.finditer(rb"\0+", passing)]
+
+
 class Observer:
     """Creates the observations of a story that an interpreter runs.
+
+    lasting: the parts of memory that count in ``Observation.state_hash``
 
     attribute_names: the numbers of the story's attributes by name; empty unless they are certain
     max_score: the maximum score; ``None`` if unknown
@@ -34,7 +58,9 @@ class Observer:
     location: the player's location in the latest observation; to be restored together with the story
     """
 
-    def __init__(self, story: Story, table: ObjectTable, interpreter: Interpreter, opening: str) -> None:
+    def __init__(
+        self, story: Story, table: ObjectTable, interpreter: Interpreter, opening: str, lasting: Sequence[slice]
+    ) -> None:
         self._table = table
         self._interpreter = interpreter
         self._version = story.version
@@ -50,6 +76,7 @@ class Observer:
         player = table.entry(memory, status.player or next(declared, 0))
         self.attribute_names = attribute_table(story, self._banner(opening), player.attributes)
         self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
+        self._lasting = lasting
         self.location: Location | None = None
 
     def _banner(self, opening: str) -> str:
@@ -86,7 +113,12 @@ class Observer:
             awaits_key=self._interpreter.prompt == "key",
             attributes_hash=self._table.attributes_hash(memory),
             inside=inside,
+            state_hash=self._state_hash(memory),
         )
+
+    def _state_hash(self, memory: bytes) -> str:
+        machine = repr((self._interpreter.prompt_place, self._interpreter.chance)).encode()
+        return f"{crc32(b''.join([machine, *[memory[each] for each in self._lasting]])):08x}"
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
         """Return ``location``, named by the heading of the room's description if its object has another name or none.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import md5
 from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
-from session.route import Goal, KnownRoute, RouteStep, Standing, Waypoint, standings, touched_in
-from session.text import sentences_of
+from session.commands import is_waiting, plain_command
+from session.route import Goal, KnownRoute, RouteStep, Waypoint, standings, touched_in
+from session.text import one_line, sentences_of
 from session.values import Observation, TurnRecord
 
 Commands = tuple[str, ...]
@@ -51,7 +52,9 @@ class Trail:
     """
 
     def __init__(self) -> None:
-        self._moments: list[_TrailPoint] = []
+        self._moments: list[Observation] = []
+        self._touched: list[frozenset[int]] = [frozenset()]
+        self._answers: set[tuple[str, str]] = set()  # commands with the texts that they printed
         self._steps: list[_PlayedStep] = []
         self._goals: list[tuple[int, Goal]] = []
         self._best: int | None = None
@@ -69,7 +72,7 @@ class Trail:
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
         if not self._moments:
-            self._moments.append(_TrailPoint(record.before, standings(record.before), frozenset()))
+            self._moments.append(record.before)
             self._reached(record.before)
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
@@ -93,27 +96,22 @@ class Trail:
             self._is_over = True
         if self._is_over:
             return
-        before = self._moments[-1]
-        touched = before.touched | touched_in([before.seen, after])
-        self._moments.append(_TrailPoint(after, standings(after), touched))
-        earlier = record.before
-        works_unseen = record.did_something and earlier.noticed == after.noticed
-        is_noticed = earlier.noticed is None or earlier.noticed != after.noticed
-        took_time = earlier.moves is None or earlier.moves != after.moves
-        has_effect = is_noticed or (took_time and earlier.world_hash != after.world_hash)
-        self._steps.append(_PlayedStep(record.action, after.refusal is None and has_effect, works_unseen))
+        self._moments.append(after)
+        self._touched.append(self._touched[-1] | touched_in([record.before, after]))
+        said = plain_command(record.action), one_line(after.text)
+        self._steps.append(_PlayedStep(record.action, after.refusal is not None, said in self._answers))
+        self._answers.add(said)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
     def routes(self, episode: int) -> Iterator[KnownRoute]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
         for length, goal in self._goals:
-            played, moments = self._steps[:length], self._moments[: length + 1]
-            used = moments[-1].touched - _unused(moments, played)
-            touched = tuple(sorted(used))
-            start, *points = (Waypoint.of(moment.seen, touched) for moment in moments)
+            played, moments, touched = self._steps[:length], self._moments[: length + 1], self._touched[length]
+            start, *points = (Waypoint.of(moment, touched) for moment in moments)
             whole = tuple(RouteStep(step.command, point) for step, point in zip(played, points, strict=True))
-            steps = tuple(whole[number] for number in _needed(moments, played, used))
-            yield KnownRoute(0, goal, start, steps, episode, spare=whole if whole != steps else (), touched=touched)
+            steps = tuple(whole[number] for number in _needed(moments, played))
+            spare = whole if whole != steps else ()
+            yield KnownRoute(0, goal, start, steps, episode, spare=spare, touched=tuple(sorted(touched)))
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""
@@ -145,85 +143,41 @@ def digests_of(text: str) -> frozenset[str]:
     )
 
 
-class _TrailPoint(NamedTuple):
-    """What could be seen after a step, how each thing in reach stood, and what was touched up to then."""
-
-    seen: Observation
-    stood: Mapping[int, Standing]
-    touched: frozenset[int]
-
-
 class _PlayedStep(NamedTuple):
-    """A command with its known results."""
+    """A command that was played.
+
+    was_refused: it did not reach the story
+    is_repeated: the story had printed the same text for it before
+    """
 
     command: str
-    has_effect: bool
-    works_unseen: bool
+    was_refused: bool
+    is_repeated: bool
+
+    @property
+    def may_be_idle(self) -> bool:
+        """Whether nothing is known to depend on it. Waiting is for a clock, and clocks do not count as a difference."""
+        return self.is_repeated and not is_waiting(plain_command(self.command))
 
 
-def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> frozenset[int]:
-    """Return the objects that were taken and put down again while nothing else happened.
+def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> list[int]:
+    """Return the indexes of the steps that reached the story and may have changed it.
+
+    Steps are not needed if the story printed nothing new for any of them, and its whole state is then as before.
 
     moments: the opening, and the state after each step
     """
-    unused = moments[-1].touched - _carried(moments[0]) - _carried(moments[-1])
-    while True:
-        in_use: set[int] = set()
-        for step, before, after in zip(played, moments, moments[1:], strict=False):
-            touched = touched_in((before.seen, after.seen))
-            in_hand = touched | _carried(before) | _carried(after)
-            moved = _carried(before) ^ _carried(after)
-            is_same_sight = (before.seen.location, before.seen.score) == (after.seen.location, after.seen.score)
-            is_same_sight = is_same_sight and before.stood.keys() == after.stood.keys()
-            if step.works_unseen or not is_same_sight or not touched <= unused & moved:
-                in_use |= in_hand
-        if unused.isdisjoint(in_use):
-            return unused
-        unused -= in_use
-
-
-def _carried(moment: _TrailPoint) -> frozenset[int]:
-    return frozenset(number for number, standing in moment.stood.items() if standing.is_carried)
-
-
-def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep], touched: frozenset[int]) -> list[int]:
-    """Return the indexes of the steps that changed anything, without detours that lead back to the same state.
-
-    The state is the same if the place, the score and each touched object as last seen are the same.
-
-    moments: the opening, and the state after each step
-    touched: the objects that count
-    """
-    known = _known_first(moments, touched)
-    unseen = 0
     needed: list[int] = []
-    reached: list[Hashable] = [_standing(moments[0].seen, known, unseen)]
-    for number, (step, before, after) in enumerate(zip(played, moments, moments[1:], strict=False)):
-        old, new = before.stood, after.stood
-        known |= {each: new.get(each) for each in touched if each in new or (each in old and old[each].is_carried)}
-        unseen += step.works_unseen
-        standing = _standing(after.seen, known, unseen)
-        if standing is not None and standing in reached:
-            del needed[reached.index(standing) :], reached[reached.index(standing) + 1 :]
-        elif step.has_effect:
-            needed.append(number)
-            reached.append(standing)
+    states = [moments[0].state_hash]
+    for number, (step, after) in enumerate(zip(played, moments[1:], strict=True)):
+        if step.was_refused:
+            continue
+        needed.append(number)
+        states.append(after.state_hash)
+        for at in range(len(needed) - 1, -1, -1):
+            if not played[needed[at]].may_be_idle:
+                break
+            if states[at] == states[-1] != "":
+                del needed[at:], states[at + 1 :]
+                break
     return needed
-
-
-def _known_first(moments: Sequence[_TrailPoint], touched: frozenset[int]) -> dict[int, Standing | None]:
-    """Return the state of each object when first seen; ``None`` if an action revealed it."""
-    known: dict[int, Standing | None] = {}
-    for before, moment in zip((None, *moments), moments, strict=False):
-        is_come_upon = before is not None and before.seen.location != moment.seen.location
-        for number in touched & moment.stood.keys() - known.keys():
-            standing = moment.stood[number]
-            known[number] = standing if before is None or (is_come_upon and not standing.is_carried) else None
-    return known
-
-
-def _standing(moment: Observation, known: Mapping[int, Standing | None], unseen: int) -> Hashable:
-    """Return what the player knows of the position of objects, or ``None`` if too little is known."""
-    if moment.location is None or moment.inventory is None or moment.visible is None:
-        return None
-    return moment.location.num, moment.score, unseen, frozenset(known.items())

@@ -21,6 +21,8 @@ from benchmarks.going_in_circles import (
     walkthrough_turns,
 )
 from benchmarks.map_truth import MapTruth, measure
+from benchmarks.route_truth import beginning, with_idle
+from benchmarks.route_truth import measure as measure_routes
 from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from game_interface.core.game import Game
 from game_interface.core.jericho_interface import JerichoInterface
@@ -75,6 +77,21 @@ def test_every_winning_command_of_every_story_passes_known_to_jericho_or_not(sto
     assert pass_walkthrough(play, "object_tree").refused == []
     unknown = pass_walkthrough(play, "object_tree", use_profile=False)
     assert unknown.refused == [] or not unknown.has_ended
+
+
+@pytest.mark.stories
+@pytest.mark.parametrize("story", [OWN_STORY, *user_stories()], ids=lambda story: story.stem)
+def test_every_route_to_a_score_brings_what_it_promises_when_it_is_played_as_shown(story: Path, tmp_path: Path) -> None:
+    routes = measure_routes(beginning(walkthrough_of(story)), tmp_path)
+    assert [each.brought for each in routes] == [each.promised for each in routes]
+
+
+@pytest.mark.slow
+@pytest.mark.stories
+@pytest.mark.parametrize("story", [OWN_STORY, *user_stories()], ids=lambda story: story.stem)
+def test_a_route_brings_what_it_promises_without_idle_commands_too(story: Path, tmp_path: Path) -> None:
+    routes = measure_routes(with_idle(walkthrough_of(story)), tmp_path)
+    assert [each.brought for each in routes] == [each.promised for each in routes]
 
 
 @pytest.mark.stories

@@ -310,6 +310,12 @@ class Interpreter:
         """The program counter and stack depth at the prompt. A story reads commands at only a few such places."""
         return int(self._library.getPC()) << 16 | int(self._library.getSP())
 
+    @property
+    def chance(self) -> tuple[int, int, int]:
+        """The state of the random number generator. It changes whenever the story draws a number."""
+        library = self._library
+        return int(library.getRngA()), int(library.getRngInterval()), int(library.getRngCounter())
+
     def line_room(self) -> int:
         """Return the size of the story's text buffer in letters. The interpreter does not check for overflow.
 

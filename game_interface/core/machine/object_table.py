@@ -81,7 +81,7 @@ class ObjectTable:
             end = max(end, story.globals)
         starts = range(self._entries, self._entries + layout.attributes)
         self._attributes = [slice(start, entries_end, layout.entry) for start in starts]
-        self._world = slice(self._entries, max(entries_end, min(end, story.dynamic_size)))
+        self.place_of_world = slice(self._entries, max(entries_end, min(end, story.dynamic_size)))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
         self.places = [slice(end - layout.entry, end) for end in range(self._entries, entries_end + 1, layout.entry)]
@@ -168,4 +168,4 @@ class ObjectTable:
 
     def world(self, memory: DynamicMemory) -> DynamicMemory:
         """Return the part of ``memory`` with the tree, the attributes and the properties."""
-        return memory[self._world]
+        return memory[self.place_of_world]

@@ -217,6 +217,31 @@ def test_valid_actions_are_in_whole_words(game: JerichoInterface) -> None:
     assert [word for word in words if len(word) >= 9 and word not in text] == []
 
 
+@pytest.mark.parametrize("command", ["look", "wait", "examine me", "take zz", "zz zz"])
+def test_the_hash_of_the_state_is_equal_after_a_repeated_command_that_only_took_time(
+    game: JerichoInterface, command: str
+) -> None:
+    for way in ("north", "north"):
+        game.step(way)
+    done = game.step(command)
+    assert game.step(command).state_hash == done.state_hash
+    assert game.step("take lamp").state_hash != done.state_hash
+
+
+def test_the_hash_of_the_state_covers_what_no_object_shows(game: JerichoInterface) -> None:
+    start = game.observation
+    state = game.save()
+    variable = game._story.globals + 2 * 200
+    memory = bytearray(state.snapshot.memory)
+    memory[variable] ^= 1
+    drawn = replace(state.snapshot.registers, rng_counter=state.snapshot.registers.rng_counter + 1)
+    for changed in (replace(state.snapshot, memory=bytes(memory)), replace(state.snapshot, registers=drawn)):
+        game._interpreter.restore(changed)
+        now = game._observer.observe(start.text)
+        assert now.world_hash == start.world_hash
+        assert now.state_hash != start.state_hash
+
+
 def test_in_the_dark_the_room_is_known_and_nothing_is_seen(game: JerichoInterface) -> None:
     for command in ("north", "north", "north", "down"):
         observation = game.step(command)

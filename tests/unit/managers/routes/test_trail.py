@@ -38,44 +38,53 @@ def commands_of(*way: tuple[str, Observation]) -> tuple[str, ...]:
     return route_of(*way).commands
 
 
-def test_what_led_back_to_where_all_stood_as_before_is_left_out_and_kept_as_a_spare() -> None:
-    route = route_of(("up", HALL), ("down", YARD), ("east", CAVE))
+def test_a_refused_command_is_left_out_and_kept_as_a_spare() -> None:
+    route = route_of(("save", replace(YARD, text="No.", refusal="No.")), ("east", CAVE))
     assert route.commands == ("east",)
-    assert [step.command for step in route.spare] == ["up", "down", "east"]
-    dropped = replace(YARD, inventory=(), visible=(BOX, replace(COIN, parent=11)))
-    assert commands_of(("drop coin", dropped), ("take coin", YARD), ("east", CAVE)) == ("east",)
+    assert [step.command for step in route.spare] == ["save", "east"]
 
 
-def test_what_was_taken_and_laid_down_elsewhere_in_the_room_is_left_out_unless_something_else_happened() -> None:
-    laid_down = replace(HALL, visible=(replace(LAMP, parent=12),))
-    boxed = replace(HALL, visible=(replace(LAMP, parent=23),))
-    taken = replace(HALL, inventory=(COIN, OWNED), visible=())
-    route = route_of(("up", boxed), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE))
-    assert (route.commands, set(route.touched)) == (("up", "east"), set())
-    won = replace(taken, score=5)
-    way = (("up", HALL), ("take lamp", taken), ("say word", won), ("drop lamp", replace(laid_down, score=5)))
-    assert commands_of(*way, ("east", replace(CAVE, score=6)))[:3] == ("up", "take lamp", "say word")
+START = replace(YARD, state_hash="a")
+FELT = replace(START, text="You are well.")
+ROUND = (("up", replace(HALL, state_hash="b")), ("down", START))
 
 
-LIT, PRESSED = (COIN, OWNED), {"world_hash": "b", "attributes_hash": "b"}
+def shortened(*way: tuple[str, Observation]) -> tuple[str, ...]:
+    return [*trail_of(*way, ("east", replace(CAVE, state_hash="c")), opening=START).routes(1)][-1].commands
+
+
+def test_steps_are_left_out_if_nothing_new_was_printed_and_the_whole_state_is_as_before() -> None:
+    assert shortened(("feel", FELT), ("feel", FELT), ("feel", FELT)) == ("feel", "east")
+    assert shortened(*ROUND, *ROUND, *ROUND) == ("up", "down", "east")
 
 
 @pytest.mark.parametrize(
-    ("changed", "back", "on"),
+    ("command", "again"),
     [
-        (
-            replace(HALL, inventory=LIT, visible=()),
-            replace(YARD, inventory=LIT),
-            replace(CAVE, inventory=LIT),
-        ),
-        (replace(HALL, visible=(replace(LAMP, attributes=OPEN),)), YARD, CAVE),
-        tuple(replace(each, **PRESSED) for each in (HALL, YARD, CAVE)),  # type: ignore[arg-type]  # fields by name
+        ("feel", replace(FELT, text="You are very well.")),
+        ("feel", replace(FELT, state_hash="d")),
+        ("feel", replace(FELT, state_hash="")),
+        ("wait", FELT),
     ],
-    ids=["a thing was taken", "something out of sight was changed", "something that nobody sees has changed"],
+    ids=["a new text", "something unseen differs", "the state is unknown", "waiting is for a clock"],
 )
-def test_a_detour_on_which_something_happened_is_none(changed: Observation, back: Observation, on: Observation) -> None:
-    way = ("up", "handle lamp", "down", "east")
-    assert commands_of(*zip(way, (HALL, changed, back, on), strict=True)) == way
+def test_a_step_without_visible_effect_is_kept_unless_all_is_known_to_be_as_before(
+    command: str, again: Observation
+) -> None:
+    assert shortened((command, FELT), (command, again)) == (command, command, "east")
+
+
+def test_a_way_there_and_back_is_kept_if_one_of_its_steps_may_have_done_something() -> None:
+    (up, hall), down = ROUND
+    read = "read sign", replace(hall, text="Beware.")
+    assert shortened(*ROUND, (up, hall), read, down) == ("up", "down", "up", "read sign", "down", "east")
+    assert shortened(*ROUND, (up, hall), read, read, down) == ("up", "down", "up", "read sign", "down", "east")
+
+
+def test_a_thing_that_was_taken_and_laid_down_again_is_part_of_the_route() -> None:
+    taken, laid_down = replace(HALL, inventory=(COIN, OWNED), visible=()), replace(HALL, text="Dropped.")
+    route = route_of(("up", HALL), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE))
+    assert (route.commands, route.touched) == (("up", "take lamp", "drop lamp", "east"), (LAMP.num,))
 
 
 def test_what_brought_a_thing_to_light_is_kept() -> None:
