@@ -35,7 +35,6 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
 from session.files.journal import (
     Journal,
     JournalLine,
@@ -44,6 +43,7 @@ from session.files.journal import (
     read_journal,
     read_manifest,
 )
+from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
 from session.files.run_folders import (
     AT_END,
     AT_START,
@@ -111,9 +111,9 @@ def open_resumed_run(
         for mended in shared_files(configuration).mend_from(checkpoint.copies):
             _LOG.warning("%s was lost, as in a power cut; it is written again from the run's checkpoint", mended)
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
-        inputs = Inputs(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
+        recording = Recording(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(
-            assemble(configuration, parts, manifest, inputs, stop, journal, copies=checkpoint.copies)
+            assemble(configuration, parts, manifest, recording, stop, journal, copies=checkpoint.copies)
         )
         for line in lines[:done]:
             if line.event is not None:
@@ -121,7 +121,7 @@ def open_resumed_run(
                 if forked_from is not None:
                     show(line.event)
         if not lines:
-            begin(configuration, parts, manifest, inputs, folder)
+            begin(configuration, parts, manifest, recording, folder)
         yield replace(run, position=_position(lines, done))
 
 
@@ -332,16 +332,16 @@ def verify(
         show(event)
 
     def tell(role: Role, prompt: Prompt) -> None:
-        recorded, (episode, turn) = inputs.next_event, moment
+        recorded, (episode, turn) = recording.next_event, moment
         if isinstance(recorded, ModelAnswered | ModelFailed):
             asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded))
 
     is_whole = any(isinstance(line.event, RunEnded) for line in lines)
     with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:
         unlimited = configuration.model_copy(update={"zork_game_workdir": Path(scratch), "budgets": BudgetOptions()})
-        inputs = Inputs(count, recorded=lines[1:])
+        recording = Recording(count, recorded=lines[1:])
         copies, alone = folder / AT_START, replace(parts, model=None, asked=tell)
-        with assemble(unlimited, alone, manifest, inputs, Flag(), copies=copies) as run:
+        with assemble(unlimited, alone, manifest, recording, Flag(), copies=copies) as run:
             meet(run.orchestrator.learning.managers)
             try:
                 run.play()

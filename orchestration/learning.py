@@ -27,7 +27,7 @@ from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, FileEdited, MemoryGiven
 from session.files.document_store import SharedStore
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.files.run_folders import SharedFiles
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -124,27 +124,27 @@ class Learning:
     objectives: ObjectiveManager | None
     _unreadable: set[Path] = field(default_factory=set)
 
-    def hold(self, inputs: Inputs, files: SharedFiles, copies: Path) -> None:
-        """Read and write the shared files in step with ``inputs``.
+    def hold(self, recording: Recording, files: SharedFiles, copies: Path) -> None:
+        """Read and write the shared files in step with ``recording``.
 
         copies: what the files contained before the recorded events, if there are any
         """
-        bases = files.read(copies) if inputs.is_repeating else {}
+        bases = files.read(copies) if recording.is_repeating else {}
         for store in self.stores():
-            store.hold(inputs, bases.get(store.path.name))
+            store.hold(recording, bases.get(store.path.name))
 
     def begin(self, state: GameState) -> None:
         """Begin a new episode in ``state``; everything that outlives an episode stays."""
         for manager in self.managers:
             manager.reset(state)
 
-    def look(self, inputs: Inputs) -> None:
+    def look(self, recording: Recording) -> None:
         """Read what other processes and people wrote to the shared files. An unreadable file is logged and not changed.
 
         In a repetition this is repeated while a recorded edit comes next: some were noticed when a file was written.
         """
         while True:
-            expected = inputs.next_event
+            expected = recording.next_event
             for manager in self.managers:
                 for store in manager.stores:
                     try:
@@ -156,7 +156,7 @@ class Learning:
                         self._unreadable.add(store.path)
                     else:
                         self._unreadable.discard(store.path)
-            if inputs.next_event is expected or not isinstance(inputs.next_event, FileEdited):
+            if recording.next_event is expected or not isinstance(recording.next_event, FileEdited):
                 break
         for manager in self.managers:
             manager.followed()
@@ -187,7 +187,7 @@ class Learning:
         questions = [question for manager in self.managers for question in manager.questions(outlooks)]
         ask_together(questions, self.context.config.prompt_budgets.analysis, self.context.tokens)
 
-    def commit(self, inputs: Inputs) -> None:
+    def commit(self, recording: Recording) -> None:
         """Write what was learned since the last commit to the shared files.
 
         Before the first file changes, the journal has a record of each write and is on the disk. Raises ``StoreError``.
@@ -196,10 +196,10 @@ class Learning:
         with ExitStack() as locks:
             for store in due:
                 store.prepare(locks)
-            inputs.sync()
+            recording.sync()
             for store in due:
                 store.write()
-        self.look(inputs)  # a file may have been edited while it was written
+        self.look(recording)  # a file may have been edited while it was written
         self.state.show_soon()
 
     def remove_memory(self, title: str) -> None:

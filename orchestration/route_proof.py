@@ -16,7 +16,7 @@ from managers.routes.trail import Commands, minimised
 from orchestration.learning import Learning
 from session.errors import GameError
 from session.events import ProvenRoute, RoutesProven
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
 from session.route import KnownRoute, Proof, RouteStep, Waypoint, touched_in
 from session.seeds import derived_seed
@@ -24,7 +24,7 @@ from session.values import Observation
 
 
 def build_route_proof(
-    configuration: GameConfiguration, game: Game, learning: Learning, inputs: Inputs, stop: Flag
+    configuration: GameConfiguration, game: Game, learning: Learning, recording: Recording, stop: Flag
 ) -> Callable[[int], None]:
     """Return a function that tries out new routes after an episode; without ``proven-routes`` it does nothing.
 
@@ -55,7 +55,7 @@ def build_route_proof(
         return RoutesProven(episode, tuple(found)) if found else None
 
     def prove(episode: int) -> None:
-        proven = inputs.get(RoutesProven, partial(tried_out, episode))
+        proven = recording.get(RoutesProven, partial(tried_out, episode))
         if proven is not None:
             routes.take_proof(proven)
 

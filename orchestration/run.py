@@ -26,8 +26,8 @@ from orchestration.run_log import open_log
 from orchestration.turn import build_critic, build_turn, recorded_game, with_changes
 from orchestration.zork_orchestrator import RunEnd, ZorkOrchestrator
 from session.events import Event, RunStarted
-from session.files.inputs import Inputs
 from session.files.journal import Journal, Manifest, new_run_id
+from session.files.recording import Recording
 from session.files.run_folders import (
     AT_END,
     AT_START,
@@ -101,7 +101,7 @@ class Run:
         """
         end = self.orchestrator.play(self.position.index, delay)
         self.orchestrator.learning.state.export_current_state()
-        self.orchestrator.inputs.sync()
+        self.orchestrator.recording.sync()
         return end
 
 
@@ -133,19 +133,21 @@ def open_run(
         stack.callback(journal.close)
         if parts.model is not None:
             parts.model.try_out(True)
-        inputs = Inputs(show, journal)
-        run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal))
-        begin(configuration, parts, manifest, inputs, journal.folder)
+        recording = Recording(show, journal)
+        run = stack.enter_context(assemble(configuration, parts, manifest, recording, stop, journal))
+        begin(configuration, parts, manifest, recording, journal.folder)
         put_last(journal.folder)
         stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
         undoing.pop_all()
         yield run
 
 
-def begin(configuration: GameConfiguration, parts: Parts, manifest: Manifest, inputs: Inputs, folder: Path) -> None:
+def begin(
+    configuration: GameConfiguration, parts: Parts, manifest: Manifest, recording: Recording, folder: Path
+) -> None:
     """Copy the shared files, and record the start of the run. Raises ``StoreError``."""
     shared_files(configuration).copy_to(folder / AT_START, durable=True)
-    inputs.emit(started(configuration, parts, manifest, folder))
+    recording.emit(started(configuration, parts, manifest, folder))
 
 
 @contextmanager
@@ -153,7 +155,7 @@ def assemble(
     configuration: GameConfiguration,
     parts: Parts,
     manifest: Manifest,
-    inputs: Inputs,
+    recording: Recording,
     stop: Flag,
     journal: Journal | None = None,
     copies: Path | None = None,
@@ -161,7 +163,7 @@ def assemble(
     """Assemble the parts of a run.
 
     journal: ``None`` for a replay, which rebuilds every prompt in its own work folder
-    copies: folder of the shared files as they were before the recorded events that ``inputs`` repeats
+    copies: folder of the shared files as they were before the recorded events that ``recording`` repeats
     """
     folder = journal.folder if journal else configuration.zork_game_workdir
     for place in {folder, configuration.zork_game_workdir}:
@@ -169,14 +171,20 @@ def assemble(
     files = shared_files(configuration)
     with open_log(folder / RUN_LOG) as log, using_prompts(configuration.prompts):
         asked = partial(_log_call, log, parts.asked)
-        model = RunModel(configuration, manifest.configuration, parts.model, inputs, asked)
-        inputs.count = model.count
+        model = RunModel(configuration, manifest.configuration, parts.model, recording, asked)
+        recording.count = model.count
         facts, tokens = parts.game.facts, model.tokens
         known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
         learning = build_learning(known)
-        learning.hold(inputs, files, copies or folder / AT_START)
+        learning.hold(recording, files, copies or folder / AT_START)
         build = partial(
-            build_turn, model, parts, recorded_game(parts.game, inputs), build_critic(known, learning), learning, inputs
+            build_turn,
+            model,
+            parts,
+            recorded_game(parts.game, recording),
+            build_critic(known, learning),
+            learning,
+            recording,
         )
         orchestrator = ZorkOrchestrator(
             turn=build(),
@@ -184,9 +192,9 @@ def assemble(
             max_turns=configuration.max_turns_per_episode,
             first_episode=manifest.first_episode,
             stop=stop,
-            checkpoint=partial(_checkpoint, journal, inputs, learning, files) if journal else lambda: None,
+            checkpoint=partial(_checkpoint, journal, recording, learning, files) if journal else lambda: None,
             players=partial(with_changes, model, build),
-            after_episode=build_route_proof(configuration, parts.game, learning, inputs, stop),
+            after_episode=build_route_proof(configuration, parts.game, learning, recording, stop),
             rebuilds_prompts=journal is None,
         )
         yield Run(folder, orchestrator, model)
@@ -197,9 +205,9 @@ def _log_call(log: FilteringBoundLogger, asked: Asked, role: Role, prompt: Promp
     asked(role, prompt)
 
 
-def _checkpoint(journal: Journal, inputs: Inputs, learning: Learning, files: SharedFiles) -> None:
+def _checkpoint(journal: Journal, recording: Recording, learning: Learning, files: SharedFiles) -> None:
     """Make a checkpoint of a run, unless it is being repeated."""
-    if not inputs.is_repeating:
+    if not recording.is_repeating:
         for store in learning.stores():
             store.let_go()
         journal.sync()

@@ -20,7 +20,7 @@ from session.commands import commands_of
 from session.context import AgentContext, OfferedRoute, PromptSection
 from session.errors import LanguageModelError
 from session.events import GameFailed, ProposalReviewed
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
@@ -52,7 +52,7 @@ class Turn:
     player: Agent | RecordedPlayer
     critic: Critic
     learning: Learning
-    inputs: Inputs
+    recording: Recording
     extractor: LanguageModel
     review: Review
 
@@ -138,7 +138,7 @@ class Turn:
                 reason = f"A turn is one command: only {first!r} is played now."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser")))
                 proposal = replace(proposal, action=first)
-            review = self.inputs.get(ProposalReviewed, partial(self.review, proposal))
+            review = self.recording.get(ProposalReviewed, partial(self.review, proposal))
             if review is not None and review.played not in ("", proposal.action):
                 reason = f"{review.played!r} was typed instead."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person")))
@@ -258,13 +258,13 @@ def with_changes(model: RunModel, build: Callable[[], Turn], turn: Turn) -> Turn
     return turn if model.in_force.agent.player == turn.configuration.agent.player else build()
 
 
-def recorded_game(inner: Game, inputs: Inputs) -> RestoringGame:
-    """Return the game of a run, whose failed commands are recorded in ``inputs`` and repeated from there."""
+def recorded_game(inner: Game, recording: Recording) -> RestoringGame:
+    """Return the game of a run, whose failed commands are recorded in ``recording`` and repeated from there."""
 
     def recorded(command: str) -> GameFailed | None:
-        return inputs.get(GameFailed, lambda: None, lambda event: event.command == command)
+        return recording.get(GameFailed, lambda: None, lambda event: event.command == command)
 
-    return RestoringGame(inner, recorded, inputs.emit)
+    return RestoringGame(inner, recorded, recording.emit)
 
 
 class _JudgedProposal(NamedTuple):
@@ -291,7 +291,7 @@ def build_critic(parts: ManagerParts, learning: Learning) -> Critic:
 
 
 def build_turn(
-    model: RunModel, parts: Parts, game: RestoringGame, critic: Critic, learning: Learning, inputs: Inputs
+    model: RunModel, parts: Parts, game: RestoringGame, critic: Critic, learning: Learning, recording: Recording
 ) -> Turn:
     """Build a run's turns around its game and the player of the configuration in force."""
     configuration = model.in_force
@@ -307,5 +307,5 @@ def build_turn(
             reasoning_length=reasoning_length,
         )
     else:
-        player = RecordedPlayer(parts.player, inputs, model.require_budget)
-    return Turn(configuration, game, player, critic, learning, inputs, model, parts.review)
+        player = RecordedPlayer(parts.player, recording, model.require_budget)
+    return Turn(configuration, game, player, critic, learning, recording, model, parts.review)

@@ -24,7 +24,7 @@ from session.events import (
     RunPaused,
     TurnPlayed,
 )
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.game_state import EpisodeProgress, GameState
 from session.values import Observation, Seed
 from zorkgpt.players.player import Leave, Remember
@@ -34,7 +34,7 @@ RunEnd = Literal["done", "interrupted", "paused"]
 
 @dataclass(slots=True)
 class ZorkOrchestrator:
-    """Plays episodes and records every event in ``inputs``.
+    """Plays episodes and records every event in ``recording``.
 
     seeds: one for each episode
     stop: when set by another thread, pauses the run after the current turn, or before its player is asked
@@ -66,9 +66,9 @@ class ZorkOrchestrator:
         return self.turn.learning
 
     @property
-    def inputs(self) -> Inputs:
+    def recording(self) -> Recording:
         """What the run takes from outside."""
-        return self.turn.inputs
+        return self.turn.recording
 
     @property
     def turns_played(self) -> int:
@@ -87,7 +87,7 @@ class ZorkOrchestrator:
                     return self._paused("interrupted", "interrupted")
         except (LanguageModelError, BudgetSpent, WaitInterrupted, StoreError, GameError) as error:
             return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
-        self.inputs.emit(RunEnded(len(self.seeds), self.learning.digests()))
+        self.recording.emit(RunEnded(len(self.seeds), self.learning.digests()))
         return "done"
 
     def _play_episode(self, index: int, delay: float) -> bool:
@@ -96,13 +96,13 @@ class ZorkOrchestrator:
         opening = self.game.reset(seed)
         state, progress = GameState(episode=self.first_episode + index, seed=seed), EpisodeProgress(opening)
         state.begin(opening)
-        self.learning.look(self.inputs)
+        self.learning.look(self.recording)
         self.learning.begin(state)
         self.turn.critic.reset(state.tries)
-        self.inputs.emit(EpisodeStarted(state.episode, seed, opening))
+        self.recording.emit(EpisodeStarted(state.episode, seed, opening))
         self._state = state
         while (end := self._end(state)) is None:
-            if delay and not self.inputs.is_repeating:
+            if delay and not self.recording.is_repeating:
                 self.stop.wait(delay)
             if self.stop.is_set():
                 return False
@@ -114,7 +114,7 @@ class ZorkOrchestrator:
                 self._remember(played.memory)
                 continue
             progress.count(played.record, played.seconds)
-            self.learning.commit(self.inputs)
+            self.learning.commit(self.recording)
         self.learning.end(end)
         self.after_episode(state.episode)
         ended = EpisodeEnded(
@@ -127,9 +127,9 @@ class ZorkOrchestrator:
             rooms=len(progress.rooms),
             seconds=round(progress.seconds, 1),
         )
-        self.inputs.emit(ended)
+        self.recording.emit(ended)
         self._state = None
-        self.learning.commit(self.inputs)
+        self.learning.commit(self.recording)
         self.checkpoint()
         return True
 
@@ -143,13 +143,13 @@ class ZorkOrchestrator:
 
     def _remember(self, given: MemoryGiven) -> None:
         """Learn what the player remembers before the next turn, and write it."""
-        if recorded := self.inputs.get(MemoryGiven, lambda: given):
+        if recorded := self.recording.get(MemoryGiven, lambda: given):
             self.learning.remember(recorded, self.game.observation)
-            self.learning.commit(self.inputs)
+            self.learning.commit(self.recording)
 
     def _play_turn(self, state: GameState) -> TurnPlayed | Remember | Leave:
-        self.learning.look(self.inputs)
-        while removed := self.inputs.get(MemoryRemoved, lambda: None):
+        self.learning.look(self.recording)
+        while removed := self.recording.get(MemoryRemoved, lambda: None):
             self.learning.remove_memory(removed.title)
         played = None if self.rebuilds_prompts else self._repeated_turn()
         if played is None:
@@ -164,7 +164,7 @@ class ZorkOrchestrator:
             seconds = round(time.monotonic() - start, 3)
             memory = "".join(section.text for section in learned.found if section.place == Place.MEMORY)
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
-        self.inputs.emit(played)
+        self.recording.emit(played)
         state.record(played.record)
         self.turn.critic.learn(played.record)
         self.learning.learn(played.record)
@@ -172,7 +172,7 @@ class ZorkOrchestrator:
 
     def _repeated_turn(self) -> TurnPlayed | None:
         """Play the command of the next recorded turn without its prompts; ``None`` if no whole turn is recorded."""
-        recorded = self.inputs.next_turn()
+        recorded = self.recording.next_turn()
         if recorded is None:
             return None
         events, played = recorded
@@ -182,7 +182,7 @@ class ZorkOrchestrator:
 
     def _paused(self, end: RunEnd, reason: str) -> RunEnd:
         state = self._state
-        self.inputs.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
+        self.recording.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
         return end
 
 

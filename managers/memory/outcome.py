@@ -15,7 +15,7 @@ from typing_extensions import TypedDict, override
 from session.commands import is_routine, passes_time
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence
 from session.text import one_line, text_key
@@ -324,9 +324,9 @@ class NewsLedger(SharedStore):
         self._made |= new
 
     @override
-    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
-        super().hold(inputs)
-        if inputs.is_repeating:
+    def hold(self, recording: Recording, base: bytes | None = None) -> None:
+        super().hold(recording)
+        if recording.is_repeating:
             lines = _lines(base)
             self._known, self._made = len(lines), _titles_by_key(lines)
 

@@ -22,8 +22,8 @@ from typing_extensions import override
 
 from session.errors import StoreError, first_problem, reported_as
 from session.events import FileEdited, FileWritten
-from session.files.inputs import Inputs
 from session.files.markdown import BYTE_ORDER_MARK
+from session.files.recording import Recording
 from session.files.shared_files import (
     QUIET,
     backup_of,
@@ -67,7 +67,7 @@ document."""
 class SharedStore(ABC):
     """Keeps what a manager learns in one file of the work folder.
 
-    inputs: what the run reads and writes, as its journal has it; ``None`` outside a run
+    recording: what the run reads and writes, as its journal has it; ``None`` outside a run
     is_due: whether there is something to write
 
     In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
@@ -78,7 +78,7 @@ class SharedStore(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.inputs: Inputs | None = None
+        self.recording: Recording | None = None
         self.is_due = False
         self._signature: tuple[int, ...] | None = None
         self._left: tuple[int, ...] | None = None  # the signature after the last own write
@@ -86,17 +86,17 @@ class SharedStore(ABC):
     @property
     def holds(self) -> bool:
         """Whether changes wait for the end of the turn, as in a run."""
-        return self.inputs is not None
+        return self.recording is not None
 
     @property
     def digest(self) -> str | None:
         """SHA-256 of what the file contains or is about to, 64 hex digits; ``None`` if it is not compared."""
         return None
 
-    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
+    def hold(self, recording: Recording, base: bytes | None = None) -> None:
         """Take part in a run. If turns are to be repeated, begin with ``base`` instead of the file's content."""
         del base
-        self.inputs = inputs
+        self.recording = recording
 
     @abstractmethod
     def commit(self) -> None:
@@ -114,17 +114,17 @@ class SharedStore(ABC):
         """Write what was prepared."""
 
     def _recorded_edit(self, live: Callable[[], FileEdited | None]) -> FileEdited | None:
-        if self.inputs is None:
+        if self.recording is None:
             return live()
-        return self.inputs.get(FileEdited, live, lambda event: event.file == self.path.name)
+        return self.recording.get(FileEdited, live, lambda event: event.file == self.path.name)
 
     def _record_write(self, before: str | None, after: str) -> None:
-        if self.inputs is not None:
-            self.inputs.emit(FileWritten(self.path.name, before or "", after))
+        if self.recording is not None:
+            self.recording.emit(FileWritten(self.path.name, before or "", after))
 
     @property
     def _is_repeating(self) -> bool:
-        return self.inputs is not None and self.inputs.is_repeating
+        return self.recording is not None and self.recording.is_repeating
 
     def _stat(self) -> tuple[int, ...] | None:
         """Return what changes whenever the file is replaced, ``None`` if it does not exist."""
@@ -207,9 +207,9 @@ class DocumentStore(SharedStore, Generic[D]):
         return sha256(self._rendered()).hexdigest()
 
     @override
-    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
-        super().hold(inputs)
-        if inputs.is_repeating:
+    def hold(self, recording: Recording, base: bytes | None = None) -> None:
+        super().hold(recording)
+        if recording.is_repeating:
             self._content = base or None
             self._saved = self.document = self._parse(self._decoded(base or b""))
             self._is_reconciled, self._signature = False, NEVER_LOOKED
@@ -218,7 +218,7 @@ class DocumentStore(SharedStore, Generic[D]):
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
         known = self._saved
-        if self.inputs is None:
+        if self.recording is None:
             self._look()
         return self._saved is not known
 

@@ -37,7 +37,7 @@ from session.errors import (
     ZorkGPTError,
 )
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
-from session.files.inputs import Difference
+from session.files.recording import Difference
 from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ResolvedConfiguration, load_configuration

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
-from session.files.inputs import Diverged, Inputs, RecordingEnded
+from session.files.recording import Diverged, Recording, RecordingEnded
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
@@ -87,7 +87,7 @@ class RunModel:
         configuration: GameConfiguration,
         begun_with: Mapping[str, Any],
         chosen: ChosenModel | None,
-        inputs: Inputs,
+        recording: Recording,
         asked: Asked,
     ) -> None:
         self.tokens = TokenCounter()
@@ -96,7 +96,7 @@ class RunModel:
         )
         self._configuration = configuration
         self._chosen = chosen
-        self._inputs = inputs
+        self._recording = recording
         self._asked = asked
         self._failures: Counter[str] = Counter()  # consecutive ones of each role but the agent
         self._open_until: dict[str, int] = {}  # the turn of the run, from 0, before which a role is not called
@@ -111,15 +111,15 @@ class RunModel:
         raises ``Diverged`` if the prompt differs from the recorded one and ``RecordingEnded`` after the last one.
         """
         self._require_closed(role)
-        while isinstance(change := self._inputs.next_event, OptionsChanged):
-            self._inputs.emit(change)
+        while isinstance(change := self._recording.next_event, OptionsChanged):
+            self._recording.emit(change)
         if self._chosen is None:
             self._asked(role, prompt)
         if repeated := self._repeat(role, prompt, schema):
             return repeated
         if self._chosen is None:
-            if self._inputs.is_repeating:
-                raise Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
+            if self._recording.is_repeating:
+                raise Diverged(self._recording.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
             raise RecordingEnded("the recording ends here")
         self.require_budget()
         self.take_changes()
@@ -144,7 +144,7 @@ class RunModel:
             failed = ModelFailed(
                 role, prompt_sha256(prompt), str(error), failure, seconds, error.model, *counts, *tried
             )
-            self._inputs.emit(failed)
+            self._recording.emit(failed)
             raise
         answer = completion.value.model_dump(mode="json")
         answered = ModelAnswered(
@@ -163,7 +163,7 @@ class RunModel:
             text=_beyond(answer, completion),
             unusable=completion.unusable,
         )
-        self._inputs.emit(answered)
+        self._recording.emit(answered)
         return completion
 
     @property
@@ -173,7 +173,7 @@ class RunModel:
 
     def take_changes(self) -> None:
         """Repeat recorded option changes, or record the current ones. Raises ``RecordingEnded`` or ``StoreError``."""
-        while self._inputs.get(OptionsChanged, self._changes):
+        while self._recording.get(OptionsChanged, self._changes):
             pass
 
     def count(self, event: Event) -> None:
@@ -188,7 +188,7 @@ class RunModel:
             self._failures[event.role] += 1
             if self._failures[event.role] >= FAILURES_TO_OPEN:
                 self._open_until[event.role] = self._turns + TURNS_REFUSED
-            if self._failures[event.role] == FAILURES_TO_OPEN and not self._inputs.is_repeating:
+            if self._failures[event.role] == FAILURES_TO_OPEN and not self._recording.is_repeating:
                 _LOG.warning(
                     "the %s model failed %d times in a row; it is now called once in %d turns until it answers",
                     event.role,
@@ -210,14 +210,14 @@ class RunModel:
 
         A resumed run calls the agent's model again after a recorded failure of it, since it cannot go on without it.
         """
-        recorded = self._inputs.next_event
+        recorded = self._recording.next_event
         if not isinstance(recorded, ModelAnswered | ModelFailed):
             return None
         if (recorded.role, recorded.prompt_sha256) != (role, prompt_sha256(prompt)):
             return None
         if isinstance(recorded, ModelFailed) and role == "agent" and self._chosen is not None:
             return None
-        self._inputs.emit(recorded)
+        self._recording.emit(recorded)
         usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
         if isinstance(recorded, ModelFailed):
             failure = (ResponseInvalid if recorded.failure == "invalid" else LanguageModelUnavailable)(recorded.error)

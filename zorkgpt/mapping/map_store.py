@@ -18,7 +18,7 @@ from typing_extensions import override
 from session.errors import reported_as
 from session.events import FileEdited
 from session.files.document_store import SharedStore
-from session.files.inputs import Inputs
+from session.files.recording import Recording
 from session.files.shared_files import backup_of, locked, read_shared
 from zorkgpt.mapping.map_graph import MapGraph, NoMap
 
@@ -50,9 +50,9 @@ class MapStore(SharedStore):
         return digest(self.graph)
 
     @override
-    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
-        super().hold(inputs)
-        if inputs.is_repeating:
+    def hold(self, recording: Recording, base: bytes | None = None) -> None:
+        super().hold(recording)
+        if recording.is_repeating:
             restored = MapGraph.parse(base, self.path) if base else MapGraph()
             for name in MapGraph.model_fields:
                 setattr(self.graph, name, getattr(restored, name))

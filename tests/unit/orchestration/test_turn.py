@@ -64,11 +64,11 @@ class Turns:
         self.learning = build_learning(parts)
         self.turn = Turn(
             config,
-            recorded_game(game, inputs := held(folder).inputs),
+            recorded_game(game, recording := held(folder).recording),
             Agent(self.model, travels=True),
             build_critic(parts, self.learning),
             self.learning,
-            inputs,
+            recording,
             self.model,
             lambda _proposal: None,
         )
@@ -188,9 +188,9 @@ def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[E
     for event in recorded:
         journal.append(event)
     journal.close()
-    inputs, events = HeldStores(folder, []).inputs, list[Event]()
-    inputs.count = events.append
-    return recorded_game(inner, inputs), events
+    recording, events = HeldStores(folder, []).recording, list[Event]()
+    recording.count = events.append
+    return recorded_game(inner, recording), events
 
 
 def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said_and_play_goes_on() -> None:

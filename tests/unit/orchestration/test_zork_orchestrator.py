@@ -72,15 +72,15 @@ class Run:
         parts = ManagerParts(log, configuration, GameState(), self.model, self.game.facts, VOCABULARY, TokenCounter())
         learning = build_learning(parts)
         stores = held(folder, *learning.managers)
-        inputs, self.events = stores.inputs, stores.events
+        recording, self.events = stores.recording, stores.events
         self.orchestrator = ZorkOrchestrator(
             turn=Turn(
                 configuration,
-                recorded_game(self.game, inputs),
+                recorded_game(self.game, recording),
                 Agent(self.model),
                 build_critic(parts, learning),
                 learning,
-                inputs,
+                recording,
                 self.model,
                 lambda _proposal: None,
             ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orchestration.history import Branch
     from session.events import Event
-    from session.files.inputs import Difference
+    from session.files.recording import Difference
     from session.game_configuration import GameConfiguration
 
 LONGEST_SHOWN = 400  # characters of a value
@@ -186,7 +186,7 @@ def _print_difference(difference: Difference) -> None:
 def _values(event: Event | str | None) -> Iterator[tuple[str, str]]:
     """Yield the values of an event with their paths; ``None`` stands for the end of a journal."""
     from session.events import EVENTS
-    from session.files.inputs import timeless
+    from session.files.recording import timeless
 
     if event is None or isinstance(event, str):
         yield "kind", event or "the journal ends"

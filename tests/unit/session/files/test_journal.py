@@ -25,7 +25,6 @@ from session.events import (
     RunPaused,
     TurnPlayed,
 )
-from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
 from session.files.journal import (
     _SUM_FIELD,
     _SUM_LENGTH,
@@ -39,6 +38,7 @@ from session.files.journal import (
     read_journal,
     read_manifest,
 )
+from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
 from session.files.shared_files import GrowingFile
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.full_disk import no_file_may_pass
@@ -297,9 +297,9 @@ REMOVED = MemoryRemoved("Mordant first")
 OTHER = failed(1.0, "the model is gone")
 
 
-def replay_of(*events: Event | None, first: int = 5) -> Inputs:
+def replay_of(*events: Event | None, first: int = 5) -> Recording:
     lines = [JournalLine(seq, "", event) for seq, event in enumerate(events, start=first)]
-    return Inputs(lambda _event: None, recorded=lines)
+    return Recording(lambda _event: None, recorded=lines)
 
 
 class Resumed:
@@ -318,8 +318,8 @@ class Resumed:
         self.repeated: list[tuple[int, int]] = []
         self.journal = Journal.reopen(folder, lines, None)
         weakref.finalize(self, self.journal.close)
-        self.inputs = Inputs(self.shown.append, self.journal, lines, lambda *turns: self.repeated.append(turns))
-        self.inputs.count = self.counted.append
+        self.recording = Recording(self.shown.append, self.journal, lines, lambda *turns: self.repeated.append(turns))
+        self.recording.count = self.counted.append
 
     @property
     def recorded(self) -> list[Event | None]:
@@ -330,7 +330,7 @@ class TestRepeating:
     def test_events_are_repeated_in_their_order_and_then_recorded(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path, START, turn_played(1.0))
         for event in (START, turn_played(1.0), answered()):
-            run.inputs.emit(event)
+            run.recording.emit(event)
         assert run.recorded == [START, turn_played(1.0), answered()]
         assert run.counted == [START, turn_played(1.0), answered()]
         assert run.shown == [answered()], "a person has seen the others"
@@ -340,35 +340,35 @@ class TestRepeating:
     def test_a_duration_is_not_a_difference(self, event: ModelAnswered | TurnPlayed) -> None:
         later = replace(event, seconds=99.0)
         assert is_same(event, later)
-        inputs = replay_of(event)
-        inputs.emit(later)
-        assert not inputs.is_repeating
+        recording = replay_of(event)
+        recording.emit(later)
+        assert not recording.is_repeating
 
     def test_a_replay_that_differs_names_the_line(self) -> None:
-        inputs = replay_of(START, turn_played(1.0))
-        inputs.emit(START)
+        recording = replay_of(START, turn_played(1.0))
+        recording.emit(START)
         with pytest.raises(Diverged) as raised:
-            inputs.emit(OTHER)
+            recording.emit(OTHER)
         assert raised.value.difference == Difference(6, turn_played(1.0), OTHER)
         assert str(raised.value) == "line 6 of the journal is not repeated"
 
     def test_a_replay_ends_with_its_recording(self) -> None:
-        inputs = replay_of(START, PAUSED)
-        inputs.emit(START)
-        assert not inputs.is_repeating
+        recording = replay_of(START, PAUSED)
+        recording.emit(START)
+        assert not recording.is_repeating
         with pytest.raises(RecordingEnded):
-            inputs.emit(turn_played(1.0))
+            recording.emit(turn_played(1.0))
         with pytest.raises(RecordingEnded):
-            inputs.get(MemoryRemoved, lambda: None)
+            recording.get(MemoryRemoved, lambda: None)
 
     def test_the_turn_in_flight_is_cut_off_if_the_run_goes_on_differently_and_no_other(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path / "in flight", turn_played(1.0), answered(), answered(role="memory"))
         for event in (turn_played(1.0), answered(), OTHER):
-            run.inputs.emit(event)
+            run.recording.emit(event)
         assert run.recorded == [turn_played(1.0), answered(), OTHER]
         run = Resumed(tmp_path / "played", answered(), turn_played(1.0))
         with pytest.raises(Diverged):
-            run.inputs.emit(OTHER)
+            run.recording.emit(OTHER)
         assert run.recorded == [answered(), turn_played(1.0)]
 
     def test_a_write_that_was_not_recorded_is_a_difference(self) -> None:
@@ -379,15 +379,15 @@ class TestRepeating:
 class TestPauses:
     def test_a_pause_is_cut_off_when_the_run_goes_on(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path, turn_played(1.0), PAUSED)
-        run.inputs.emit(turn_played(1.0))
+        run.recording.emit(turn_played(1.0))
         assert run.recorded[-1] == PAUSED
-        run.inputs.emit(answered())
+        run.recording.emit(answered())
         assert run.recorded == [turn_played(1.0), answered()]
 
     def test_a_pause_while_turns_are_repeated_leaves_the_journal_as_it_is(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path, turn_played(1.0), turn_played(2.0, turn=2))
-        run.inputs.emit(turn_played(1.0))
-        run.inputs.emit(PAUSED)
+        run.recording.emit(turn_played(1.0))
+        run.recording.emit(PAUSED)
         assert run.recorded == [turn_played(1.0), turn_played(2.0, turn=2)]
         assert run.shown == [PAUSED]
 
@@ -395,26 +395,26 @@ class TestPauses:
 class TestOutsideInputs:
     def test_a_recorded_one_is_taken_if_it_is_next_and_matches(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path, REMOVED, turn_played(1.0))
-        assert run.inputs.get(MemoryRemoved, lambda: REMOVED, lambda event: event.title == "another") is None
-        assert run.inputs.next_event == REMOVED
-        assert run.inputs.get(MemoryRemoved, lambda: pytest.fail("live")) == REMOVED
-        assert run.inputs.get(MemoryRemoved, lambda: pytest.fail("live")) is None, "there was none at that moment"
+        assert run.recording.get(MemoryRemoved, lambda: REMOVED, lambda event: event.title == "another") is None
+        assert run.recording.next_event == REMOVED
+        assert run.recording.get(MemoryRemoved, lambda: pytest.fail("live")) == REMOVED
+        assert run.recording.get(MemoryRemoved, lambda: pytest.fail("live")) is None, "there was none at that moment"
 
     def test_a_live_one_is_recorded_when_nothing_is_left_to_repeat(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path)
-        assert run.inputs.get(MemoryRemoved, lambda: None) is None
-        assert run.inputs.get(MemoryRemoved, lambda: REMOVED) == REMOVED
+        assert run.recording.get(MemoryRemoved, lambda: None) is None
+        assert run.recording.get(MemoryRemoved, lambda: REMOVED) == REMOVED
         assert run.recorded == [REMOVED]
 
 
 class TestWholeTurns:
     def test_what_came_before_a_recorded_turn_is_repeated_with_it(self, tmp_path: Path) -> None:
         run = Resumed(tmp_path, answered(), answered(role="critic"), turn_played(1.0))
-        assert run.inputs.next_turn() == ([answered(), answered(role="critic")], turn_played(1.0))
-        assert run.inputs.next_event == turn_played(1.0)
+        assert run.recording.next_turn() == ([answered(), answered(role="critic")], turn_played(1.0))
+        assert run.recording.next_event == turn_played(1.0)
 
     @pytest.mark.parametrize("after", [(), (episode_ended(), START, turn_played(1.0))])
     def test_a_turn_that_was_not_recorded_to_its_end_is_none(self, tmp_path: Path, after: tuple[Event, ...]) -> None:
         run = Resumed(tmp_path, answered(), *after)
-        assert run.inputs.next_turn() is None
-        assert run.inputs.next_event == answered()
+        assert run.recording.next_turn() is None
+        assert run.recording.next_event == answered()

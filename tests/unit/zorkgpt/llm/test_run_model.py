@@ -11,8 +11,8 @@ import pytest
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, RunPaused
-from session.files.inputs import Diverged, Inputs, RecordingEnded
 from session.files.journal import Journal, JournalLine
+from session.files.recording import Diverged, Recording, RecordingEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
@@ -72,12 +72,12 @@ def door(
     configuration = GameConfiguration.model_validate(options)
     lines = [JournalLine(seq, "", event) for seq, event in enumerate(recorded, start=1)]
     events: list[Event] = []
-    inputs = Inputs(events.append, journal, lines)
+    recording = Recording(events.append, journal, lines)
     chosen = ChosenModel(live, "scripted", waits=waits or Waits()) if live else None
     model = RunModel(
-        configuration, options if begun_with is None else begun_with, chosen, inputs, lambda _role, _prompt: None
+        configuration, options if begun_with is None else begun_with, chosen, recording, lambda _role, _prompt: None
     )
-    inputs.count = model.count
+    recording.count = model.count
     return Door(model, events)
 
 

@@ -10,7 +10,7 @@ import pytest
 from session.commands import COMMON_COMMANDS, Vocabulary
 from session.context import AgentContext, OfferedRoute
 from session.events import Event, MemoryGiven, Proposed
-from session.files.inputs import Diverged
+from session.files.recording import Diverged
 from session.values import AgentNote, Location, Observation, Proposal
 from tests.fixtures.held_stores import held
 from zorkgpt.players.function import Action, FunctionPlayer
@@ -104,7 +104,7 @@ def test_a_way_that_is_not_offered_is_an_error_of_the_function() -> None:
 
 def recorded(folder: Path, player: Player | None) -> tuple[RecordedPlayer, list[Event]]:
     stores = held(folder)
-    return RecordedPlayer(player, stores.inputs, lambda: None), stores.events
+    return RecordedPlayer(player, stores.recording, lambda: None), stores.events
 
 
 def test_a_proposal_is_recorded_and_a_memory_only_when_it_is_learned(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Everything that a run takes from outside, in the order of its journal: recorded first, then live (ADR 31)."""
+"""The events of a run in the order of its journal: first the recorded ones, then new ones (ADR 31)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Diverged(ZorkGPTError):
         self.difference = difference
 
 
-class Inputs:
+class Recording:
     """Repeats the recorded events of a run in order, then takes live ones and appends them to the journal.
 
     recorded: the journal lines to repeat; a pause at their end is ignored
