@@ -54,10 +54,9 @@ class MapStore(SharedStore):
         super().hold(recording)
         if recording.is_repeating:
             restored = MapGraph.parse(base, self.path) if base else MapGraph()
-            for name in MapGraph.model_fields:
-                setattr(self.graph, name, getattr(restored, name))
+            vars(self.graph).clear()  # with what was derived from it
+            vars(self.graph).update(vars(restored))
             self.graph.__pydantic_extra__ = restored.model_extra
-            self.graph.__pydantic_private__ = restored.__pydantic_private__
             self._written = {self.digest}
             self._signature = None
 
