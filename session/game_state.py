@@ -113,6 +113,7 @@ class EpisodeProgress:
 
 MOST_NOTES = 5
 LONGEST_NOTE = 300  # characters
+NOTHING_SEEN = Observation("")
 
 
 class PlayedAction(NamedTuple):
@@ -130,18 +131,16 @@ class GameState:
     episode_id: its name, by default its number as text
     seed: the seed of the story's random numbers in this episode
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
-    current_room_id, current_room_name_for_map: the player's location; ``None`` and "" if it is unknown
-    previous_zork_score: points after the last recorded turn; ``None`` if the story has no score
+    turns: the turns recorded so far
+    latest: the observation after the last of them, or the opening
     opening, opening_location: the story's text before the first turn, and the player's location then
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept for compatibility; memories are in ``Memories.md``
-    turn_locations: the name of the location in which each turn began, "" if it is unknown
-    visited_locations: ids of the locations in which at least one turn began
     tries: its turns by location and command
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
-    last_room_description…: text, turn and location id of the last description of a room
     room_descriptions: the last full description of each room, by its id
+    last_room_description_location_id: the room that was described last
     arrival_turn: the turn in which the player came to the present room, 0 for the opening
     """
 
@@ -149,40 +148,79 @@ class GameState:
     episode_id: str = ""
     seed: Seed = 1
     turn_count: int = 0
-    current_room_id: int | None = None
-    current_room_name_for_map: str = ""
-    current_inventory: list[str] = field(default_factory=list)
-    previous_zork_score: int | None = None
-    is_dead: bool = False
-    game_over: bool = False
+    turns: list[TurnRecord] = field(default_factory=list)
+    latest: Observation = NOTHING_SEEN
     opening: str = ""
     opening_location: Location | None = None
     action_history: list[PlayedAction] = field(default_factory=list)
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
-    turn_locations: list[str] = field(default_factory=list)
-    visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
     notes: list[str] = field(default_factory=list)
-    last_room_description: str = ""
-    last_room_description_turn: int = 0
-    last_room_description_location_id: int | None = None
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
+    last_room_description_location_id: int | None = None
     arrival_turn: int = 0
 
     def __post_init__(self) -> None:
         self.episode_id = self.episode_id or str(self.episode)
 
+    @property
+    def current_room_id(self) -> int | None:
+        """The player's location, ``None`` if it is unknown."""
+        return self.latest.location.num if self.latest.location else None
+
+    @property
+    def current_room_name_for_map(self) -> str:
+        """The label of the player's location, "" if it is unknown."""
+        return self.latest.location.label if self.latest.location else ""
+
+    @property
+    def current_inventory(self) -> list[str]:
+        """The names of what the player carries."""
+        return [thing.name for thing in self.latest.inventory or ()]
+
+    @property
+    def previous_zork_score(self) -> int | None:
+        """The points after the last recorded turn; ``None`` if the story has no score."""
+        return self.latest.score
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the player died in the last turn."""
+        return self.latest.died
+
+    @property
+    def game_over(self) -> bool:
+        """Whether the story has ended."""
+        return self.latest.ending is not None
+
+    @property
+    def visited_locations(self) -> set[int]:
+        """The ids of the locations in which at least one turn began."""
+        return {turn.before.location.num for turn in self.turns if turn.before.location}
+
+    @property
+    def last_room_description(self) -> str:
+        """The text of the last description of a room."""
+        known = self.room_descriptions.get(self.last_room_description_location_id or 0)
+        return known.text if known else ""
+
+    @property
+    def last_room_description_turn(self) -> int:
+        """The turn of the last description of a room."""
+        known = self.room_descriptions.get(self.last_room_description_location_id or 0)
+        return known.turn if known else 0
+
     def begin(self, opening: Observation) -> None:
         """Start with the opening of the story."""
-        self.opening, self.opening_location = opening.text, opening.location
-        self._look_at(opening)
+        self.opening, self.opening_location, self.latest = opening.text, opening.location, opening
         self._find_description(opening, 0)
 
     def record(self, turn: TurnRecord) -> None:
         """Add a turn to the history, and update the state with its outcome."""
         self._believe_reading(turn)
-        self.turn_count = turn.turn
+        self.turn_count, self.latest = turn.turn, turn.after
+        self.turns.append(turn)
         self.tries.add(turn)
         for note in turn.notes:
             text = cut_at(one_line(note.text), LONGEST_NOTE)
@@ -191,25 +229,20 @@ class GameState:
             )
             self.notes[replaced] = [text] if text else []
             del self.notes[:-MOST_NOTES]
-        if turn.before.location is not None:
-            self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
-        self.turn_locations.append(turn.before.location.label if turn.before.location else "")
         self.add_reasoning(turn.turn, turn.reasoning, turn.action)
         if turn.moved or turn.before.location is None:
             self.arrival_turn = turn.turn
-        self._look_at(turn.after)
         self._find_description(turn.after, turn.turn)
 
     def room_description(self, location_id: int) -> RoomDescription | None:
         """Return the last full description of a room, ``None`` if the story has not printed one in this episode."""
-        if location_id == self.last_room_description_location_id:
-            return RoomDescription(self.last_room_description, self.last_room_description_turn)
         return self.room_descriptions.get(location_id)
 
     def turn_location(self, turn: int) -> str:
         """Return the name of the location in which a turn began, "" if it is unknown."""
-        return self.turn_locations[turn - 1] if 0 < turn <= len(self.turn_locations) else ""
+        began = self.turns[turn - 1].before.location if 0 < turn <= len(self.turns) else None
+        return began.label if began else ""
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
         """Add the reasoning behind a turn's command to the history."""
@@ -249,14 +282,4 @@ class GameState:
 
     def _keep_description(self, location_id: int, text: str, turn: int) -> None:
         self.room_descriptions[location_id] = RoomDescription(text, turn)
-        self.last_room_description, self.last_room_description_turn = text, turn
         self.last_room_description_location_id = location_id
-
-    def _look_at(self, observation: Observation) -> None:
-        location = observation.location
-        self.current_room_id = location.num if location else None
-        self.current_room_name_for_map = location.label if location else ""
-        self.current_inventory = [thing.name for thing in observation.inventory or ()]
-        self.previous_zork_score = observation.score
-        self.is_dead = observation.died
-        self.game_over = observation.ending is not None

@@ -12,7 +12,7 @@ from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Observation, Reading
+from session.values import Location, Observation, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
@@ -20,7 +20,7 @@ from zorkgpt.mapping.navigation import local_view
 
 
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
-    state = GameState(current_room_id=here)
+    state = GameState(latest=Observation("", None if here is None else Location(here, "")))
     return MapManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
 
 
@@ -223,7 +223,7 @@ def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Pat
     walks = (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4), walk(4, "n", 5))
     for radius, rooms in ((1, ["L2", "Other"]), (2, ["L2", "L1", "L3", "Other"]), (3, ["L2", "L1", "L3", "L4"])):
         config = GameConfiguration.model_validate({"zork_game_workdir": tmp_path, "map": {"local_radius": radius}})
-        manager = MapManager(structlog.get_logger(), config, GameState(current_room_id=2))
+        manager = MapManager(structlog.get_logger(), config, GameState(latest=Observation("", Location(2, ""))))
         for step in walks:
             manager.learn(step)
         assert [line.split()[0] for line in manager.local_view().splitlines()] == rooms

@@ -95,7 +95,8 @@ def test_what_the_agent_says_of_objectives_holds_at_once_and_asks_no_model(tmp_p
 def test_nobody_is_asked_without_need(tmp_path: Path) -> None:
     for enabled, game_over in ((False, False), (True, True)):
         play = ObjectivePlay(tmp_path, objectives={"enabled": enabled})
-        play.state.turn_count, play.state.game_over = 20, game_over
+        play.state.turn_count = 20
+        play.state.latest = replace(play.state.latest, ending="lost" if game_over else None)
         assert play.manager.process_periodic_update() == ()
         assert play.llm.calls == []
 

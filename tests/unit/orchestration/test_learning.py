@@ -17,7 +17,7 @@ from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
-from session.text import TokenCounter
+from session.text import RoomDescription, TokenCounter
 from session.values import Location, Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
@@ -117,8 +117,7 @@ def learnt(learning: Learning) -> list[PromptSection]:
 def manager(budget: int) -> ContextManager:
     """Six turns, the last two in a hall with a known description, with a history window of four."""
     state = GameState(turn_count=6, opening=WORDS, arrival_turn=4)
-    state.last_room_description, state.last_room_description_location_id = WORDS, 4
-    state.last_room_description_turn = 6
+    state.room_descriptions[4], state.last_room_description_location_id = RoomDescription(WORDS, 6), 4
     for turn in range(1, 7):
         state.add_reasoning(turn, WORDS, f"act {turn}")
         state.action_history.append(PlayedAction(f"act {turn}", "Done."))
