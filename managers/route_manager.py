@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -39,6 +40,8 @@ from zorkgpt.mapping.navigation import fewest_moves, shortest_route
 
 ROUTES_FILE = "routes.json"
 LONGEST_NEWS = 160  # characters
+_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
+"""A line in brackets, in which a story says how it has read the command."""
 FATAL = 1000
 """Times that a command counts as tried where it ended the story before."""
 
@@ -218,7 +221,8 @@ class RouteManager(BaseManager):
         news = ""
         if self.book.said and not self.config.assist:  # a player by a list cannot read, and small talk would stop it
             known = self.book.said | self._trail.said
-            news = next((each for each in sentences_of(record.after.text) if not digests_of(each) <= known), "")
+            told = sentences_of(_ASIDE.sub("", record.after.text))
+            news = next((each for each in told if not digests_of(each) <= known), "")
         self._trail.add(record)
         self._latest = record.after
         way = self._under_way if record.is_of_route else None
@@ -277,9 +281,9 @@ class RouteManager(BaseManager):
                 if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
-        text = "\n".join(filter(None, [self._news, *(line for _, line in lines)]))
-        return PromptSection("ROUTES", text, 5, Place.HERE, tuple(route_key(number) for number, _ in lines))
+        lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN)
+        text = "\n".join(filter(None, [self._news, *lines, left_out]))
+        return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))
 
     @override
     def outlook(self) -> str:
@@ -289,8 +293,8 @@ class RouteManager(BaseManager):
         best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
         left = max(0, most - len(best.steps))
         limit = f"An episode has at most {counted(most, 'turn')}: the route to +{best.gain()} leaves {left} of them."
-        lines = route_lines(routes, self.book.names, ROUTES_SHOWN)
-        return "\n".join([*(f"Route {line}" for _, line in lines), limit])
+        lines, _, left_out = route_lines(routes, self.book.names, ROUTES_SHOWN)
+        return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, limit]))
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -17,7 +17,7 @@ from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
 from session.text import counted, cut_at
 
 MOST_GAINS = 4
-COMMANDS_SHOWN = 360  # characters of the commands of all routes together
+MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
 LONGEST_GAINS = 120  # characters: of the things that a route takes
 MOST_SCORES = 3
 MOST_ROOMS = 6
@@ -291,8 +291,16 @@ def route_aim(route: KnownRoute, done: int = 0) -> str:
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 
-def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> list[tuple[int, str]]:
-    """Return at most so many lines about routes with their numbers, the best first.
+class RouteLines(NamedTuple):
+    """Lines about routes, the numbers of these routes, and a line about how many have no room; "" if all have."""
+
+    lines: list[str]
+    numbers: tuple[int, ...]
+    left_out: str
+
+
+def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> RouteLines:
+    """Return at most so many lines about routes with all their commands, the best first.
 
     A route with which a longer one begins has no line of its own.
 
@@ -307,8 +315,15 @@ def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str
             if len(path) > len(paths[begun.setdefault(beginning, at)]):
                 begun[beginning] = at
     longest = dict.fromkeys(begun[path[-1]] for path in paths)
-    room = COMMANDS_SHOWN // max(1, min(len(longest), most))
-    return [(found[at][0].number, route_line(*found[at], names=names, room=room)) for at in list(longest)[:most]]
+    lines: list[str] = []
+    for at in list(longest)[:most]:
+        line = route_line(*found[at], names=names)
+        if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
+            break
+        lines.append(line)
+    others = len(longest) - len(lines)
+    left_out = f"{counted(others, 'more route')} not shown." if others else ""
+    return RouteLines(lines, tuple(found[at][0].number for at in list(longest)[: len(lines)]), left_out)
 
 
 def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:
@@ -365,27 +380,15 @@ class RoutePromises:
         return best
 
 
-def route_line(
-    route: KnownRoute,
-    done: int = 0,
-    *,
-    names: Mapping[int, str] | None = None,
-    room: int = COMMANDS_SHOWN // 4,
-) -> str:
-    """Return the route on a line: its aim, its record, the commands that are left after ``done`` of them, its things.
+def route_line(route: KnownRoute, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
+    """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     The aim is followed by the latest gains before its last command, each with the number of the command.
-    If there is no room for all commands, the first and the last are shown.
 
     names: of the things that it may take, by number
-    room: characters for the commands
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
-    for last in range(3, len(numbered)):  # leaving out one would save nothing
-        if len(shown) <= room:
-            break
-        shown = ", ".join([numbered[0], "…", *numbered[last:]])
     now, score = route.steps[done - 1].leads_to if done else route.start, route.score_after(done)
     gains: dict[int, int] = {}
     for number, step in enumerate(route.steps[done:-1], start=1):

@@ -222,6 +222,8 @@ def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(
     )
     assert manager.set_out(Proposal("wait", follow=1), DIMS) == ""
     assert followed(tmp_path / "heard", [LIT[0], DIMS], known=(*known, DIMS.text)).next_proposal is not None
+    aside = replace(LIT[1], text=f"(first getting off the chair)\n{LIT[1].text}")
+    assert followed(tmp_path / "aside", [LIT[0], aside], known=known).next_proposal is not None
     cannot_read = followed(tmp_path / "list", [LIT[0], DIMS], known=known, assist="valid-actions")
     assert cannot_read.next_proposal is not None
 
