@@ -365,7 +365,8 @@ class ObjectiveManager(BaseManager):
         if self.map_manager is None:
             return Part("map", (), empty=NO_MAP)
         view, graph = self.map_manager.local_view(), self.map_manager.game_map.render_mermaid()
-        shown = [f"## Current and Adjacent Locations\n{view}"] if view else []
+        here = f"**Current location**: L{self.game_state.current_room_id}\n**Available Exits:**"
+        shown = [f"## Current and Adjacent Locations\n{here}\n{view}"] if view else []
         shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(self.map_manager.game_map.rooms)}")
         if len(graph) <= LONGEST_DRAWING:
             shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")

@@ -61,6 +61,8 @@ __all__ = [
 
 NEWS_FILE = "memory_news.txt"
 MOST_MEMORIES = 8  # of one visit
+MOST_TOKENS = 300
+"""Of a location's memories in a prompt; longer ones are logged once (docs/specification.md, Location memory)."""
 LOGGED_REASONING = 200  # characters
 COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
 
@@ -112,6 +114,7 @@ class SimpleMemoryManager(BaseManager):
         self.stores = (self._store, self._ledger)
         self._visit = VisitTracker()
         self._counts: Counter[str] = Counter()
+        self._long: set[int] = set()  # ids of the locations with more than MOST_TOKENS
         self.followed()
 
     @classmethod
@@ -314,7 +317,11 @@ class SimpleMemoryManager(BaseManager):
         here = observation.location
         if here is None:
             return self._shown_at(None)
-        return self._shown_at(self.shown_location(here.num), here.num)
+        section = self._shown_at(self.shown_location(here.num), here.num)
+        if here.num not in self._long and self.tokens.estimate(section.text) > MOST_TOKENS:
+            self._long.add(here.num)
+            self.log_warning(f"more than {MOST_TOKENS} tokens of memories at a location", location_id=here.num)
+        return section
 
     def commit(self) -> None:
         """Write pending memories. A failure to write is logged."""
@@ -474,6 +481,8 @@ class SimpleMemoryManager(BaseManager):
     def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
         persistent = [memory for memory in made if memory.persistence != "ephemeral"]
+        if not any(answer.should_remember for answer in answers):
+            self.log_info("nothing to remember", location_id=visit.outcomes[0].location.num)
         self._ledger.note(visit.outcomes, persistent, visit.memories)
         if self._is_over:
             self._store.demand()

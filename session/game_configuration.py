@@ -29,7 +29,7 @@ from pydantic import (
     SecretStr,
     WithJsonSchema,
 )
-from pydantic_core import PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from session.files.shared_files import is_plain_name, is_reserved
 from session.model_files import is_model_file
@@ -164,9 +164,9 @@ def _named_or_counted(value: object) -> object:
     """Return the seed, converted to a number if it is text. Raises pydantic's errors for anything else."""
     if value == "jericho":
         return value
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9]{1,20}\s*", value) else value
     if not isinstance(number, int) or isinstance(number, bool):
-        raise PydanticKnownError("int_type")
+        raise PydanticCustomError("seed", "expected a whole number from 1, or jericho")
     if number <= 0:
         raise PydanticKnownError("greater_than", {"gt": 0})
     if number > HIGHEST_SEED:
@@ -392,7 +392,7 @@ class BudgetOptions(Options):
 
     max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
     max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")
-    max_time: Duration | None = Field(None, description="seconds that a run may play; also as 90m or 2h")
+    max_time: Duration | None = Field(None, ge=1, description="seconds that a run may play; also as 90m or 2h")
 
 
 class PriceOptions(Options):

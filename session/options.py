@@ -35,6 +35,8 @@ OF_SERVERS = frozenset({"base_url", "api_key"})
 TABLES = frozenset({"prompts"})
 """Options whose entries can be set one by one."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
+ALIKE = 0.5
+"""The similarity from which an unknown name is taken for a misspelled option."""
 DEEPEST = 100
 """Levels of tables and lists in a TOML file, far more than an option has."""
 _MOST_DOTS = 1000
@@ -182,8 +184,9 @@ def _chosen(root: type[Options], settings: Iterable[Setting]) -> dict[str, Setti
             inner = next((name for name in names if name.startswith(f"{leaf.name}.")), None)
             if inner:
                 raise ConfigurationError(f"{leaf.origin} is a group of options, such as {inner}")
-            (closest,) = get_close_matches(leaf.name.lower(), names, n=1, cutoff=0)
-            raise ConfigurationError(f"{leaf.origin} is not an option; the closest one is {closest}")
+            closest = get_close_matches(leaf.name.lower(), names, n=1, cutoff=ALIKE)
+            advice = f"the closest one is {closest[0]}" if closest else "`zorkgpt config show` lists all"
+            raise ConfigurationError(f"{leaf.origin} is not an option; {advice}")
         chosen[name] = setting
     return chosen
 

@@ -44,7 +44,6 @@ LONGEST_QUOTE = 200  # characters
 LONGEST_COMMAND = 60
 LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
-LEADS_THERE = "It leads there."
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.04
 SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
@@ -231,7 +230,10 @@ def _text(outcome: ActionOutcome) -> str:
         told = told.removeprefix(_first_sentence(outcome))
     if not told.strip():
         told = "" if outcome.destination else one_line(outcome.record.after.text)
-    return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else LEADS_THERE
+    if told.strip():
+        return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"'
+    destination = outcome.destination
+    return "The story printed nothing." if destination is None else f"The player was then in {destination.label}."
 
 
 def _first_sentence(outcome: ActionOutcome) -> str:

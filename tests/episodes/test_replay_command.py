@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +206,12 @@ def test_a_script_with_a_command_that_cannot_reach_the_story_is_status_1(tmp_pat
     for score, status in ((0, 0), (7, 1)):
         arguments = ("--expect-score", str(score), "--workdir", str(tmp_path))
         assert typed("replay", "--from-actions", str(script), *arguments).status == status
+
+
+def test_a_script_may_be_a_pipe(tmp_path: Path, own_story: Path) -> None:
+    script = tmp_path / "pipe"
+    os.mkfifo(script)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(script.write_text, "north\nlook\n")
+        shown = typed("replay", "--from-actions", str(script), "--game", str(own_story), "--workdir", str(tmp_path))
+    assert (shown.status, "Forecourt" in shown.text) == (0, True)

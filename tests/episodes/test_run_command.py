@@ -147,6 +147,7 @@ def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_wo
     [
         pytest.param(signal.SIGINT, Silent(), id="silent, interrupted"),
         pytest.param(signal.SIGTERM, proposes("north"), id="answering, terminated"),
+        pytest.param(signal.SIGHUP, Silent(), id="silent, terminal closed"),
         pytest.param(signal.SIGINT, Header(), id="dripping, interrupted", marks=pytest.mark.slow),
     ],
 )
@@ -169,6 +170,22 @@ def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
     with MisbehavingServer(proposes("south")) as server:
         resuming = ("resume", "--base-url", server.base_url, "--workdir", "work")
         assert ran(tmp_path, *resuming, env=only_the_agent()).status == 0
+    assert [turn.action for turn in turns(tmp_path)] == ["north", "south"]
+
+
+def test_a_run_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    interrupting = Interrupts(proposes("south"), signal.SIGHUP)
+    ignoring = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with (
+            MisbehavingServer(proposes("north"), interrupting) as server,
+            started(tmp_path, server, "--max-turns", "2", stderr=subprocess.DEVNULL) as process,
+        ):
+            interrupting.pid = process.pid
+            process.communicate(timeout=60)
+    finally:
+        signal.signal(signal.SIGHUP, ignoring)
+    assert process.returncode == 0
     assert [turn.action for turn in turns(tmp_path)] == ["north", "south"]
 
 

@@ -79,7 +79,11 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any option: its name, =, its value.", metavar="OPTION=VALUE")
 ]
 Step = Annotated[
-    bool, typer.Option("--step", help="Show each command before it is played: play it, edit it or refuse it.")
+    bool,
+    typer.Option(
+        "--step",
+        help="Show each command first: Enter plays it; e, r, a and Enter edit, refuse, ask no more.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only how the run begins and ends.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Play nothing; print what it would cost.")]

@@ -152,7 +152,7 @@ def _introduction(configuration: GameConfiguration) -> str:
     kinds = {
         "the map": True,
         "routes": configuration.routes.enabled,
-        "memories of places": configuration.simple_memory.enabled,
+        "memories of places": configuration.simple_memory.enabled and player != "person-alone",
         "knowledge of the game": configuration.knowledge.enabled and player != "person-alone",
     }
     learnt = ", ".join(kind for kind, is_learnt in kinds.items() if is_learnt)
@@ -212,19 +212,21 @@ def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callabl
 
 @contextmanager
 def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]:
-    """Set ``screen.stop``, which cancels a request to a model, at the first SIGINT or SIGTERM; interrupt at the second.
+    """Set ``screen.stop``, which cancels a request to a model, at the first signal to stop; interrupt at the second.
 
-    If the keyboard waits for a line, the first one interrupts that.
+    The signals are SIGINT, SIGTERM and SIGHUP, which a closed terminal sends. If the keyboard waits for a line, the
+    first one interrupts that.
     """
 
-    def request(_signal: int, _frame: object) -> None:
+    def request(number: int, _frame: object) -> None:
         if screen.stop.is_set() or keyboard.is_waiting:
             raise KeyboardInterrupt
         screen.stop.set()
-        if screen.view is None:  # the view shows it
+        if screen.view is None and number != signal.SIGHUP:  # the view shows it
             print_error("\nStopping. Ctrl-C again to leave at once.")
 
-    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
+    ignored = {number for number in STOPPING if signal.getsignal(number) == signal.SIG_IGN}  # SIGHUP under nohup
+    previous = {number: signal.signal(number, request) for number in STOPPING if number not in ignored}
     try:
         yield
     finally:
@@ -232,6 +234,7 @@ def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]
             signal.signal(number, handler)
 
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CHOICES = "[Enter] play  [e Enter] edit  [r Enter] refuse  [a Enter] stop asking > "
 KEYS = "Enter alone plays it; e, r or a, then Enter, edits it, refuses it or plays on without asking"
 LEAVING = "quit"

@@ -37,8 +37,9 @@ def check_prompts(prompts: Mapping[str, ChangedPrompt]) -> None:
     names = [each.name.removesuffix(".md") for each in files("zorkgpt.prompts").iterdir() if each.name.endswith(".md")]
     for name, prompt in prompts.items():
         if name not in names:
-            (closest,) = get_close_matches(name, names, n=1, cutoff=0)
-            raise ConfigurationError(f"prompts.{name} ({prompt.file}) is not a prompt; the closest one is {closest}")
+            closest = get_close_matches(name, names, n=1)
+            advice = f"the closest one is {closest[0]}" if closest else f"there are {', '.join(sorted(names))}"
+            raise ConfigurationError(f"prompts.{name} ({prompt.file}) is not a prompt; {advice}")
         given, own = _fields(Template(prompt.text)), prompt_fields(name)
         for problem, wrong in (("lacks the field", own - given), ("has an unknown field,", given - own)):
             if wrong:

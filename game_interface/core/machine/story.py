@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ _OTHER_FORMATS = {
     b"T3-i": "it is made for TADS; this program plays Z-machine stories only",
     b"PK\x03\x04": "it is a ZIP archive",
 }
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _SMALLEST_OBJECT_TABLE = 62 + 9
 """Bytes of 31 defaults and one object of version 1-3."""
 _BLOCK = 512
@@ -151,13 +153,19 @@ def _not_a_story(content: bytes) -> str:
     faults = {
         "it is empty": not content,
         _OTHER_FORMATS.get(content[:4], ""): content[:4] in _OTHER_FORMATS,
-        "it is text": content.isascii() and version >= ord(" "),
+        "it is text": _is_text(content),
         f"it is too short, {len(content)} bytes of the {HEADER_SIZE} of the header": len(content) < HEADER_SIZE,
         f"it is larger than any story, over {_LARGEST_FILE} bytes": len(content) > _LARGEST_FILE,
         "it is of version 6, which needs pictures and windows": version == 6,  # noqa: PLR2004 - versions are numbers
-        f"its first byte names version {version}, which does not exist": version not in PLAYABLE_VERSIONS,
+        f"it begins with byte {version}, and a story with its version, 1 to 8": version not in PLAYABLE_VERSIONS,
     }
     return next((fault for fault, holds in faults.items() if holds), "")
+
+
+def _is_text(content: bytes) -> bool:
+    """Return whether the beginning is text in UTF-8, Latin-1 or UTF-16 with a mark: without control characters."""
+    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return is_wide or (len(content) > 0 and not _CONTROL.search(content[:_BLOCK]))
 
 
 def _damage(story: Story) -> str:

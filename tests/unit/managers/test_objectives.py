@@ -323,7 +323,8 @@ def test_ways_and_untried_exits_are_shown_once_as_the_agent_sees_them(tmp_path: 
     play.map.game_map.add_exits(VATS.num, ["up"])
     shown = map_text(play.manager)
     here = "L31 Blue Vats (here): south -> L11 (back?); untried: up"
-    assert shown.startswith(f"## Current and Adjacent Locations\n{here}\nL11 Dye Works Gate: north -> L31\n\n")
+    where = f"**Current location**: L{VATS.num}\n**Available Exits:**"
+    assert shown.startswith(f"## Current and Adjacent Locations\n{where}\n{here}\nL11 Dye Works Gate: north -> L31\n\n")
     assert play.map.local_view() in shown
     assert shown.count("untried") == 1
 

@@ -139,14 +139,18 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
 
 
 def _play(ablation: Ablation, runner: Runner) -> None:
-    """Play every run and print each that is done. SIGTERM stops it like Ctrl-C: with a line and status 130."""
+    """Play every run and print each that is done. A signal to stop ends it like Ctrl-C: with a line and status 130."""
     total = len(list(ablation.plan.tasks()))
     done = len(ablation.done())
     typer.echo(
         f"{counted(total, 'run')} of {counted(ablation.plan.episodes, 'episode')}, {done} done; "
         f"assistance: {ablation.plan.assistance}"
     )
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    previous = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) != signal.SIG_IGN  # nohup
+    }
     try:
         with closing(ablation.play(runner)) as playing:
             for task in playing:
@@ -156,7 +160,8 @@ def _play(ablation: Ablation, runner: Runner) -> None:
         typer.echo(f"Stopped with {done} of {total} runs done; the same command continues from there.", err=True)
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def print_results(results: Results, out: Path) -> None:

@@ -74,7 +74,7 @@ def mcp(
     def leave(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
     try:
         serve(open_session, configuration, story.sha256)

@@ -71,8 +71,9 @@ def replay(
     _require_fitting(fork_at, expect_score, without_memory, *of_fork.values())
     options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
-    if from_actions and run is not None and Path(run).is_file():
-        _play_script(Path(run), now, expect_score)
+    script = Path("/dev/stdin" if run == "-" else run or "")
+    if from_actions and script.exists() and not script.is_dir():  # a pipe as well
+        _play_script(script, now, expect_score)
         return
     try:
         folder = common_options.chosen_run(now.zork_game_workdir, run, game)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from session.memory import MemoryStatus
 from session.values import Location, Observation
@@ -108,6 +109,25 @@ def test_arrivals_get_room_after_all_other_memories(tmp_path: Path) -> None:
     for number in range(8):
         play.manager.add_memory(VATS.num, VATS.name, memory(f"Lesson {number}", episode=0, text="x" * 40))
     assert TITLE not in play.manager.get_location_memory(VATS.num)
+
+
+def test_long_memories_of_a_location_are_logged_once(tmp_path: Path) -> None:
+    play = walked(tmp_path)
+    for number in range(9):
+        play.manager.add_memory(VATS.num, VATS.name, memory(f"Lesson {number}", text="x" * 200))
+    play.turn("down", "Blue Vats", location=VATS)
+    with capture_logs() as logs:
+        play.manager.section(play.now)
+        play.manager.section(play.now)
+    assert [each["location_id"] for each in logs if "more than 300 tokens" in each["event"]] == [VATS.num]
+
+
+def test_an_answer_without_a_memory_is_logged(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, silent)
+    play.turn("take beam", "You can't.")
+    with capture_logs() as logs:
+        play.manager.end()
+    assert "nothing to remember" in [each["event"] for each in logs]
 
 
 def test_a_question_about_what_happened_shows_the_arrival_once(tmp_path: Path) -> None:

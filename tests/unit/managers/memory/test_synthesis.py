@@ -543,7 +543,7 @@ def test_the_text_is_the_storys_own_as_far_as_the_title_has_not_got_it(tmp_path:
     assert [each.text for each in play.manager.memory_cache[VATS.num] if not each.is_arrival] == [
         '"It fits you. You feel well."',
         '"You can\'t."',
-        "It leads there.",
+        "The player was then in Drying Loft.",
         '"Down you go!"',
     ]
 

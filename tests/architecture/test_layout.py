@@ -1,0 +1,46 @@
+"""The folders of the repository, and what Git ignores in the work folder."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = (
+    "orchestration",
+    "managers",
+    "session",
+    "game_interface",
+    "infrastructure",
+    "zorkgpt",
+    "tests",
+    "game_files",
+)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_of_the_specified_layout_has_a_file_that_git_keeps(folder: str) -> None:
+    kept = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert kept.split()
+
+
+@pytest.mark.parametrize(
+    ("file", "is_ignored"),
+    [
+        ("Memories.md", False),
+        ("knowledgebase.md", False),
+        ("routes.json", False),
+        ("zork1/Memories.md", False),
+        ("README.md", False),
+        ("map_state.json", True),
+        ("Memories.md.backup", True),
+        ("Memories.md.lock", True),
+        ("runs/20260101-000000-0000/start/Memories.md", True),
+        ("zork1/runs/20260101-000000-0000/journal.jsonl", True),
+    ],
+)
+def test_git_ignores_the_work_folder_except_for_what_people_edit(file: str, *, is_ignored: bool) -> None:
+    checked = subprocess.run(["git", "check-ignore", "-q", "--no-index", f"game_files/{file}"], cwd=ROOT, check=False)
+    assert (checked.returncode == 0) == is_ignored
