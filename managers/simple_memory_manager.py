@@ -62,7 +62,7 @@ __all__ = [
 NEWS_FILE = "memory_news.txt"
 MOST_MEMORIES = 8  # of one visit
 MOST_TOKENS = 300
-"""Of a location's memories in a prompt; longer ones are logged once (docs/specification.md, Location memory)."""
+"""Of memories in a prompt; more are logged once (docs/specification.md, Location memory in prompts)."""
 LOGGED_REASONING = 200  # characters
 COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
 
