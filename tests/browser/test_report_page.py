@@ -145,7 +145,7 @@ def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learnt(o
     page.get_by_role("slider", name="Turn").fill("5")
     expect(page.get_by_role("article").locator("ins")).to_contain_text("What turn 5 taught")
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("article")).to_contain_text("1 thing learnt before stood in the prompt")
+    expect(page.get_by_role("article")).to_contain_text("1 learned item in the prompt")
 
 
 def test_a_call_is_copied_and_downloaded_whole_with_every_answer_that_the_model_wrote(open_report: OpenReport) -> None:
@@ -229,6 +229,38 @@ def test_a_click_on_a_curve_or_a_mark_goes_there(open_report: OpenReport) -> Non
     page.keyboard.press("3")
     page.get_by_role("link", name="2 points (episode 1, turn 40)").click()
     expect_turn(page, "Episode 1, turn 40")
+
+
+def test_the_curves_end_at_the_last_turn_although_each_episode_has_an_opening(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(300)), "#e2t50/curves")
+    chart = page.get_by_role("figure").filter(has_text="Score")
+    last = chart.locator(".tick-x").last
+    expect(last).to_have_text("300")
+    assert float(last.get_attribute("x") or 0) == pytest.approx(float(chart.locator(".now").get_attribute("x1") or 0))
+    start, end = (float(chart.locator(".tick-x").nth(at).get_attribute("x") or 0) for at in (0, -1))
+    border = float(chart.locator(".border").get_attribute("x1") or 0)
+    assert border == pytest.approx(start + (end - start) * 250 / 300)
+
+
+def test_on_a_phone_no_button_of_the_map_is_over_it(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t40/map")
+    page.set_viewport_size({"width": 390, "height": 844})
+    drawn, button = page.locator(".plan svg").bounding_box(), page.get_by_role("button", name="Larger").bounding_box()
+    assert drawn is not None
+    assert button is not None
+    assert button["y"] >= drawn["y"] + drawn["height"]
+
+
+def test_a_route_of_which_only_the_figures_changed_is_shown_with_its_commands(open_report: OpenReport) -> None:
+    run = run_of(40)
+    commands = [f"climb {number}" for number in range(12)]
+    before: dict[str, object] = {"key": "r:1", "kind": "route", "title": "To the loft", "place": None, "by": ""}
+    before |= {"text": "\n".join(commands), "tags": ["1 time"]}
+    run["turns"][7]["changes"] = [{"key": "r:1", "before": before, "after": {**before, "tags": ["2 times"]}}]
+    page = open_report(report_of(run), "#e1t7")
+    changed = page.get_by_role("listitem").filter(has_text="route changed")
+    expect(changed).to_contain_text(", ".join(commands))
+    expect(changed).not_to_contain_text("as before")
 
 
 def test_two_runs_stand_side_by_side_at_the_same_milestone(open_report: OpenReport) -> None:

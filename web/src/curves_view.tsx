@@ -8,7 +8,7 @@ import { spelled } from "./written";
 
 /** What of a step the x axis shows. */
 const AXES = {
-  index: { name: "one after another", across: "turn of the run" },
+  turnOfRun: { name: "one after another", across: "turn of the run" },
   turn: { name: "laid over each other", across: "turn" },
   episode: { name: "at each episode's end", across: "episode" },
 };
@@ -29,15 +29,15 @@ const MEASURES: Measure[] = [
 
 /** Score, rooms, tokens and dollars along the run, with what happened marked. */
 export function CurvesView({ journey, step, goTo }: { journey: Journey; step: Step; goTo: (index: number) => void }) {
-  const [axis, setAxis] = useState<Axis>("index");
+  const [axis, setAxis] = useState<Axis>("turnOfRun");
   const { steps } = journey;
   const episodes = useMemo(() => [...journey.episodes.values()], [journey]);
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
-  const borders = axis === "index" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
+  const borders = axis === "turnOfRun" ? episodes.slice(1).map(([opening]) => opening!.turnOfRun) : [];
 
   function pick(at: number) {
     const nearest = Math.round(at);
-    if (axis === "index") goTo(Math.min(steps.length - 1, Math.max(0, nearest)));
+    if (axis === "turnOfRun") goTo((steps.find((each) => each.turnOfRun >= nearest) ?? steps.at(-1)!).index);
     else goTo(axis === "turn" ? journey.indexOf(step.episode, nearest) : journey.indexOf(nearest, Infinity));
   }
 
@@ -69,14 +69,14 @@ function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
     ? [{ name: "episodes", shade: 0, points: pointsOf(episodes.map((episode) => episode.at(-1)!)) }]
     : episodes.map((episode, order) => ({
         name: `episode ${episode[0]!.episode}`,
-        shade: axis === "index" ? 0 : order / Math.max(1, episodes.length - 1),
+        shade: axis === "turnOfRun" ? 0 : order / Math.max(1, episodes.length - 1),
         points: pointsOf(episode),
       }));
   return all.filter(({ points }) => points.length);
 }
 
 /** What happened, a row for each kind, under the charts and of their width. */
-function Lanes({ steps, axis }: { steps: Step[]; axis: "index" | "turn" }) {
+function Lanes({ steps, axis }: { steps: Step[]; axis: "turnOfRun" | "turn" }) {
   const { box, width } = useWidth();
   const x = scaleLinear([0, Math.max(1, max(steps, (step) => step[axis]) ?? 0)], [MARGIN.left, width - MARGIN.right]);
   const lanes = useMemo(() => group(steps.flatMap((step) => step.marks.map((mark) => ({ ...mark, step }))), ({ kind }) => kind), [steps]);

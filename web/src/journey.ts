@@ -19,6 +19,7 @@ export interface Step {
   index: number;
   episode: number;
   turn: number; // 0: the opening
+  turnOfRun: number; // of all episodes together; at an opening that of the turn before
   href: string;
   seen: Observation; // after it
   place: number | null; // the id of the room that it ended in
@@ -114,7 +115,7 @@ export class Journey {
         dollars: dollars === null || !isPriced ? null : dollars + (cost.dollars ?? 0),
       });
       const step: Step = {
-        index, episode, turn, seen, place, placeName, played, calls, cost, read, changes, marks,
+        index, episode, turn, turnOfRun: (last?.turnOfRun ?? 0) + (turn > 0 ? 1 : 0), seen, place, placeName, played, calls, cost, read, changes, marks,
         href: addressOf(number, episode, turn),
         proposal: played?.record.proposals.at(-1),
         scoreChange: !played || !before || score === null || before.seen.score === null ? null : score - before.seen.score,

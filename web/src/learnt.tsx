@@ -58,13 +58,16 @@ function ItemText({ item }: { item: Item }) {
     <>
       {item.title && <strong><Written text={item.title} /></strong>}{" "}
       <span class="label"><Written text={[item.kind, ...item.tags].join(", ")} /></span>
-      {item.text && <p class="item-text"><Written text={item.kind === "route" ? item.text.replaceAll("\n", ", ") : item.text} /></p>}
+      {item.text && <p class="item-text"><Written text={textOf(item)} /></p>}
       {item.by && <p class="label"><Written text={item.by} /></p>}
     </>
   );
 }
 
-const wholeOf = (item: Item) => [item.title, item.tags.join(", "), item.text].filter(Boolean).join("\n");
+/** The text of something learnt; the commands of a route are one line. */
+const textOf = (item: Item) => (item.kind === "route" ? item.text.replaceAll("\n", ", ") : item.text);
+
+const wholeOf = (item: Item) => [item.title, item.tags.join(", "), textOf(item)].filter(Boolean).join("\n");
 
 /** Something that was learnt, changed or given up, as a difference. */
 export function ChangedItem({ change: { before, after } }: { change: ItemChange }) {
