@@ -154,9 +154,8 @@ class EpisodeSynthesizer(BaseManager):
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
-            summary,
+            [*self._earlier(), summary],
             insights=shown,
-            earlier=self._earlier(),
             plan=self._plan,
             budget=budget,
             tokens=self.tokens,

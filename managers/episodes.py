@@ -269,11 +269,10 @@ def _short(text: str) -> str:
 
 
 def episode_prompt(
-    summary: EpisodeSummary,
+    summaries: Sequence[EpisodeSummary],
     *,
     insights: Sequence[KnowledgeEntry],
     knowledge: str,
-    earlier: Sequence[EpisodeSummary],
     plan: Sequence[str] = (),
     outlook: Sequence[str] = (),
     budget: int,
@@ -281,11 +280,12 @@ def episode_prompt(
 ) -> Prompt:
     """Return the question about what the episode taught, in at most ``budget`` tokens if the instructions leave room.
 
+    summaries: of earlier episodes, oldest first, then of this one
     insights: the known ones; the model can refer to the program's own by number, starting with 1
-    earlier: the episodes before, oldest first
     plan: the plan for this episode
     outlook: what a plan for the next one should take into account
     """
+    *earlier, summary = summaries
     ours = [entry for entry in insights if entry.is_ours]
     fields = {"insights": numbered_list(insights, ours), "episode": outcome_line(summary)}
     before = [

@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
+from typing import Literal
 
 from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
@@ -304,20 +305,18 @@ def verify(
     show: Callable[[Event], None],
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
-    *,
-    salvages: bool = False,
-    until: Moment | None = None,
+    until: Moment | Literal["damage"] | None = None,
 ) -> Replayed:
     """Repeat a run with its recorded answers in a temporary work folder, and compare every event.
 
     asked: called with every prompt, including the first one that differs from the recorded one
     meet: called with the managers before the first episode, so that ``show`` and ``asked`` can inspect them
-    salvages: repeat the readable part of a damaged journal, and ignore checkpoints
-    until: repeat no turn after this one, and read no more of the journal than that takes; ``None`` for all turns
+    until: repeat no turn after this one, and read no more of the journal than that takes; ``None`` for all turns;
+        ``damage`` for the readable part of a damaged journal, whatever the checkpoints are
     Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
     the file if the story, the journal, a checkpoint or an initial file was changed.
     """
-    manifest, lines = read_manifest(folder), _lines_from_start(folder, salvages=salvages, until=until)
+    manifest, lines = read_manifest(folder), _lines_from_start(folder, until)
     _require_story(manifest, parts)
     turns = 0
     moment = (manifest.first_episode, 0)
@@ -352,17 +351,18 @@ def verify(
     return Replayed(turns, is_whole)
 
 
-def _lines_from_start(folder: Path, *, salvages: bool, until: Moment | None) -> list[JournalLine]:
+def _lines_from_start(folder: Path, until: Moment | Literal["damage"] | None) -> list[JournalLine]:
     """Return the lines of a journal that can be repeated from the unchanged files of the run's start."""
     lines: list[JournalLine] = []
-    with suppress(StoreError) if salvages else nullcontext():
+    last = None if until == "damage" else until
+    with suppress(StoreError) if until == "damage" else nullcontext():
         for line in read_journal(folder):  # keeps the lines before an error
             event = line.event
-            if until and isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) > until:
+            if last and isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) > last:
                 break
             lines.append(line)
         else:
-            if not salvages:
+            if until != "damage":
                 _checkpoint_in(folder, lines)
     if not lines or not isinstance(lines[0].event, RunStarted):
         raise StoreError(f"the journal in {folder} does not contain the start of its run")

@@ -37,6 +37,11 @@ HOMES = {
     "genai_prices": "zorkgpt.llm",
     "huggingface_hub": "zorkgpt.llm",
     "opentelemetry": "zorkgpt.telemetry",
+    "mcp": "zorkgpt.mcp_server",
+    "gymnasium": "zorkgpt.gym",
+    "inspect_ai": "zorkgpt.inspect_task",
+    "distributed": "zorkgpt.ablation",
+    "scipy": "zorkgpt.ablation",
 }
 """The only package, or module, that may import each of these."""
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
-from orchestration.history import Moment, Replayed, verify, verify_actions
+from orchestration.history import Moment, Replayed, verify
 from orchestration.opening import open_story
 from orchestration.recorded_configuration import recorded
 from orchestration.run import other_versions
@@ -87,9 +88,9 @@ class RunPage:
         )
         try:
             try:
-                replayed = once_more(salvages=run.summary.state in ("damaged", "playing"))
+                replayed = once_more(until="damage" if run.summary.state in ("damaged", "playing") else None)
             except StoreError as error:
-                replayed = once_more(salvages=True)
+                replayed = once_more(until="damage")
                 self._notes.append(Note(f"{error}. What the journal still tells is shown."))
         except ZorkGPTError as error:
             text = f"The run could not be repeated, so prompts and what each turn taught are missing: {error}."
@@ -211,12 +212,10 @@ def repeat(
     folder: Path,
     now: GameConfiguration,
     *,
-    from_actions: bool = False,
     show: Callable[[Event], None] = lambda _event: None,
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
-    salvages: bool = False,
-    until: Moment | None = None,
+    until: Moment | Literal["damage"] | None = None,
 ) -> Replayed:
     """Repeat the run of that folder without a model, and compare.
 
@@ -225,9 +224,7 @@ def repeat(
     """
     configuration = recorded(folder, now)
     with open_story(configuration) as parts:
-        if from_actions:
-            return verify_actions(parts, folder, show)
-        return verify(configuration, parts, folder, show, asked, meet, salvages=salvages, until=until)
+        return verify(configuration, parts, folder, show, asked, meet, until)
 
 
 def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:

@@ -102,6 +102,9 @@ def _require_fitting(fork_at: str | None, expect_score: int | None, *of_fork: ob
 
 def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, from_actions: bool) -> None:
     """Repeat a run and print the result. Exits with status 1 if it differs or does not end with the expected score."""
+    from orchestration.history import verify_actions
+    from orchestration.opening import open_story
+    from orchestration.recorded_configuration import recorded
     from orchestration.run import other_versions
     from session.events import EpisodeStarted, TurnPlayed
     from session.files.journal import read_manifest
@@ -116,7 +119,11 @@ def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, f
         elif isinstance(event, EpisodeStarted):
             scores.append(event.opening.score)
 
-    replayed = repeat(folder, now, from_actions=from_actions, show=see)
+    if from_actions:
+        with open_story(recorded(folder, now)) as parts:
+            replayed = verify_actions(parts, folder, see)
+    else:
+        replayed = repeat(folder, now, show=see)
     if versions := other_versions(manifest):
         typer.echo(f"Note: {versions}", err=True)
     turns, name = counted(replayed.turns, "turn"), f"Run {folder.name} of {manifest.story}"
