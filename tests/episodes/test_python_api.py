@@ -98,6 +98,12 @@ print(json.dumps([ours, list(sys.modules), dir(api), api.__all__]))
     assert not hasattr(zorkgpt.api, "IsolatedGame")
 
 
+def test_no_module_of_the_package_has_the_name_of_a_public_function() -> None:
+    """Importing such a module would put it in the place of the function."""
+    modules = {path.stem for path in Path(zorkgpt.api.__file__).parent.glob("*.py")}
+    assert modules & set(zorkgpt.api.__all__) == set()
+
+
 @pytest.mark.slow
 def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of_the_command() -> None:
     given: dict[str, Any] = {"player": "random", "episodes": 2, "max_turns": 5, "out": "out"}

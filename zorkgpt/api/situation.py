@@ -1,39 +1,23 @@
-"""What a Python program that plays sees of a run, and how it plays turn by turn."""
+"""What a Python program that plays sees of a run."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from queue import Queue
-from threading import Event as Flag
-
-from typing_extensions import Self
 
 from managers.known import Known
-from managers.memory.document import stands
-from managers.memory.synthesis import LONGEST_TEXT, LONGEST_TITLE, VisitMemory
 from managers.objectives import Objective
 from orchestration.run import Run
-from session.errors import WaitInterrupted
-from session.events import MemoryGiven
-from session.game_state import LONGEST_NOTE
 from session.knowledge import KnowledgeEntry
-from session.memory import PERSISTENCES, Memory, Persistence
+from session.memory import Memory
 from session.route import KnownRoute
-from session.text import text_key
 from session.values import Observation
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
 from zorkgpt.mapping.navigation import shortest_route
 from zorkgpt.players.function import Action
 from zorkgpt.players.player import Remember, TurnContext
-from zorkgpt.report.played_run import PlayedRun
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_LONGEST_COMMAND, _LONGEST_REASONING = 1000, 10_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,170 +120,3 @@ Choice = str | Action | Remember
 
 Agent = Callable[[Situation], Choice] | Callable[[Situation], Awaitable[Choice]]
 """Returns what to do next. It may be a coroutine function."""
-
-
-class Session:
-    """A run that a program plays turn by turn: ``for situation in session: session.act("north")``.
-
-    At the end of its block, a run that has not ended is paused, and can be resumed. Errors of the run are raised by the
-    method that waits for its next turn.
-
-    A text that is too long or contains control characters is a ``ValueError``.
-
-    play: plays the run with an agent and returns it
-    stop: pauses the run
-    player: the agent's name
-    """
-
-    def __init__(self, play: Callable[[Agent], PlayedRun], stop: Flag, player: str) -> None:
-        self._stop = stop
-        self._situations: Queue[Situation | None] = Queue()
-        self._actions: Queue[Action | Remember | None] = Queue()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="zorkgpt-session")
-
-        def choose(situation: Situation) -> Choice:
-            self._situations.put(situation)
-            action = self._actions.get()
-            if action is None:
-                raise WaitInterrupted("the session was closed")
-            return action
-
-        choose.__name__ = player
-        self._played = self._thread.submit(play, choose)
-        self._played.add_done_callback(lambda _played: self._situations.put(None))
-        self._latest: Situation | None = None
-        self._is_waiting = True
-
-    @property
-    def situation(self) -> Situation | None:
-        """The current situation; ``None`` after the end of the run."""
-        if self._is_waiting:
-            self._latest = self._situations.get()
-            self._is_waiting = False
-            if self._latest is None:
-                self._played.result()
-        return self._latest
-
-    def act(self, command: str, *, reasoning: str = "", note: str = "") -> Situation | None:
-        """Play a command, and return the next situation; ``None`` if the run has ended."""
-        return self._do(Action(command, reasoning, note=note))
-
-    def follow(self, route: int, *, until: int | None = None, reasoning: str = "", note: str = "") -> Situation | None:
-        """Follow a route from here, and return the situation in which it ends or stops.
-
-        until: the number of its last command to play, from 1
-
-        Raises ``ValueError`` if the route does not begin here.
-        """
-        if self.situation is not None and route not in {each.number for each in self.situation.routes}:
-            raise ValueError(f"route {route} does not begin here")
-        return self._do(Action(reasoning=reasoning, follow=route, until=until, note=note))
-
-    def go_to(self, location_id: int, *, reasoning: str = "", note: str = "") -> Situation | None:
-        """Walk to a location, and return the situation there, or where the walk stops.
-
-        Raises ``ValueError`` if no way is known.
-        """
-        now = self.situation
-        if now is not None:
-            here = now.observation.location
-            way = None if here is None else now.map.way(here.num, location_id)
-            if not way:
-                raise ValueError(f"no way from here to location {location_id} is known")
-            if len(way) == 1:
-                return self._do(Action(way[0], reasoning, note=note))
-        return self._do(Action(reasoning=reasoning, go_to=location_id, note=note))
-
-    def remember(self, location_id: int, title: str, text: str, *, persistence: Persistence = "permanent") -> Memory:
-        """Remember something of a location, and return the memory as it was stored.
-
-        persistence: ``core`` for what the story shows on arrival, before the first command there; ``permanent`` for how
-            the game works; ``ephemeral`` for what applies to this episode only. The rules for a model's memories may
-            change it (docs/specification.md, Core memories)
-
-        Raises ``ValueError`` for an unknown location, an invalid memory, or a title that the location already has.
-        """
-        require_text("the title", title, LONGEST_TITLE)
-        require_text("the text", text, LONGEST_TEXT)
-        if not title.strip() or not text.strip() or persistence not in PERSISTENCES:
-            raise ValueError("a memory needs a title, a text, and core, permanent or ephemeral as its persistence")
-        if stands(self._now().memories.get(location_id, ()), title):
-            raise ValueError(f"location {location_id} has a memory of this title: invalidate it, or use another title")
-        answer = {"should_remember": True, "memory_title": title, "memory_text": text, "persistence": persistence}
-        stored = self._give(location_id, answer).memories.get(location_id, ())
-        for memory in stored:
-            if text_key(memory.title) == text_key(title):
-                return memory
-        raise ValueError("the memory is not stored: memories are off in this run (simple_memory.enabled)")
-
-    def invalidate(self, location_id: int, title: str, *, reason: str) -> None:
-        """Mark a memory of a location as false. Raises ``ValueError`` if there is none of that title."""
-        require_text("the title", title, LONGEST_TITLE)
-        require_text("the reason", reason, LONGEST_TEXT)
-        if not reason.strip():
-            raise ValueError("the reason is empty: explain why the memory is not true")
-        if not stands(self._now().memories.get(location_id, ()), title):
-            raise ValueError(f"location {location_id} has no memory of this title")
-        answer = {"should_remember": False, "invalidate_memory_titles": [title], "invalidation_reason": reason}
-        self._give(location_id, answer)
-
-    @property
-    def run(self) -> PlayedRun:
-        """The whole run. Waits for its end."""
-        return self._played.result()
-
-    def close(self) -> None:
-        """Pause the run unless it has ended, and wait for it."""
-        self._stop.set()
-        self._actions.put(None)
-        wait([self._played])
-        self._thread.shutdown()
-
-    def __iter__(self) -> Iterator[Situation]:
-        """Yield the situation before each turn until the run ends."""
-        while (situation := self.situation) is not None:
-            yield situation
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _now(self) -> Situation:
-        now = self.situation
-        if now is None:
-            raise ValueError("the run has ended")
-        return now
-
-    def _do(self, action: Action) -> Situation | None:
-        now = self._now()
-        require_text("the command", action.command, _LONGEST_COMMAND)
-        require_text("the reasoning", action.reasoning, _LONGEST_REASONING)
-        require_text("the note", action.note, LONGEST_NOTE)
-        if not action.command.strip() and action.follow is None and action.go_to is None:
-            raise ValueError("An empty command does nothing.")
-        if not action.command.strip() or (now.choices and action.command not in now.choices):
-            raise ValueError(f"{action.command!r} is not one of the commands to choose from")
-        self._actions.put(action)
-        self._is_waiting = True
-        return self.situation
-
-    def _give(self, location_id: int, answer: dict[str, object]) -> Situation:
-        """Have the run learn from an answer about a location, and return the situation with what it has learned."""
-        if location_id not in self._now().map.locations:
-            raise ValueError(f"location {location_id} is not on the map")
-        given = VisitMemory.model_validate({**answer, "location_id": location_id})
-        self._actions.put(Remember(MemoryGiven(given.model_dump(mode="json"))))
-        self._is_waiting = True
-        return self._now()
-
-
-def require_text(name: str, text: str, longest: int) -> None:
-    """Raise ``ValueError`` for a text that must not be recorded, and ``TypeError`` for anything else."""
-    if not isinstance(text, str):
-        raise TypeError(f"{name} is {type(text).__name__}; expected a string")
-    if len(text) > longest:
-        raise ValueError(f"{name} has {len(text):,} characters; at most {longest:,} are allowed")
-    if _CONTROL.search(text):
-        raise ValueError(f"{name} contains a control character")

@@ -13,7 +13,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 from session.events import EpisodeStarted, Event, RunEnded
 from session.values import Observation
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
-from zorkgpt.api.situation import Session
+from zorkgpt.api.sessions import Session
 from zorkgpt.mcp_server import ClientsRun
 from zorkgpt.report.played_run import read_run
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.events import Event
-    from zorkgpt.api.situation import Session
+    from zorkgpt.api.sessions import Session
 
 
 def mcp(
