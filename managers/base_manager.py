@@ -16,6 +16,7 @@ from managers.known import Known
 from managers.questions import Question, ask_each
 from session.commands import Vocabulary
 from session.context import PromptSection
+from session.errors import StoreError
 from session.events import EpisodeEnd
 from session.files.document_store import SharedStore
 from session.files.run_folders import SharedFile
@@ -117,9 +118,18 @@ class BaseManager(ABC):
         return cls.files
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """Begin a new episode, in ``game_state`` if given. Knowledge from earlier episodes is kept."""
+        """Begin a new episode, in ``game_state`` if given. Knowledge from earlier episodes is kept.
+
+        Outside a run, what others wrote into the files is read now. In a run, ``Learning`` does that every turn.
+        """
         if game_state is not None:
             self.game_state = game_state
+        for store in self.stores:
+            try:
+                if not store.holds:
+                    store.look()
+            except StoreError as error:
+                self.log_warning("a shared file cannot be read", error=str(error))
 
     def learn(self, record: TurnRecord) -> object:
         """Learn from a turn. ``game_state`` already contains it."""

@@ -94,7 +94,6 @@ class EpisodeSynthesizer(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._store.refresh()
         self._turns: list[TurnRecord] = []
         self._summary: EpisodeSummary | None = None
         earlier = self._earlier()

@@ -40,7 +40,7 @@ from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
-from session.errors import LanguageModelError, StoreError
+from session.errors import LanguageModelError
 from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
@@ -257,7 +257,6 @@ class KnowledgeManager(BaseManager):
         """Begin a new episode, with all that is known, also what others have written since."""
         super().reset(game_state)
         self.asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
-        self._refresh()
         self._shown = self._most_useful()
 
     @override
@@ -287,7 +286,6 @@ class KnowledgeManager(BaseManager):
             if is_at_end:
                 self._archive_ephemeral()
             return ()
-        self._refresh()
         episode, memories = self.game_state.episode, self.memory_manager
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
         played = Played(
@@ -395,11 +393,3 @@ class KnowledgeManager(BaseManager):
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._known())
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
-
-    def _refresh(self) -> None:
-        """Read changes by others. If the file cannot be read, the previous content remains."""
-        try:
-            self._knowledge.refresh()
-            self._archive.refresh()
-        except StoreError as error:
-            self.log_warning("the knowledge cannot be read", error=str(error))

@@ -364,7 +364,6 @@ class LexiconManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._store.refresh()
         self.show_all()
 
     @override

@@ -116,7 +116,6 @@ class RouteManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._store.refresh()
         self._trail = Trail()
         self._latest: Observation | None = None
         self._under_way: UnderWay | None = None

@@ -578,7 +578,8 @@ class SimpleMemoryManager(BaseManager):
             self._follow()
             for revision in given:
                 self._revise(revision)
-        if self._attempt(self._store.refresh):
+        if not self._store.holds:
+            self._attempt(self._store.look)
             self.followed()
 
     def _attempt(self, access: Callable[[], bool | None]) -> bool:

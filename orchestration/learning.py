@@ -199,7 +199,6 @@ class Learning:
             recording.sync()
             for store in due:
                 store.write()
-        self.look(recording)  # a file may have been edited while it was written
         self.state.show_soon()
 
     def remove_memory(self, title: str) -> None:

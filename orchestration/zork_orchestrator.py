@@ -130,6 +130,7 @@ class ZorkOrchestrator:
         self.recording.emit(ended)
         self._state = None
         self.learning.commit(self.recording)
+        self.learning.look(self.recording)  # what the checkpoint copies is part of the recording
         self.checkpoint()
         return True
 

@@ -15,7 +15,6 @@ from typing_extensions import TypedDict, override
 from session.commands import is_routine, passes_time
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
-from session.files.recording import Recording
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence
 from session.text import one_line, text_key
@@ -324,11 +323,9 @@ class NewsLedger(SharedStore):
         self._made |= new
 
     @override
-    def hold(self, recording: Recording, base: bytes | None = None) -> None:
-        super().hold(recording)
-        if recording.is_repeating:
-            lines = _lines(base)
-            self._known, self._made = len(lines), _titles_by_key(lines)
+    def _return_to(self, base: bytes | None) -> None:
+        lines = _lines(base)
+        self._known, self._made = len(lines), _titles_by_key(lines)
 
     @override
     def commit(self) -> None:

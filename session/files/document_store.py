@@ -95,8 +95,13 @@ class SharedStore(ABC):
 
     def hold(self, recording: Recording, base: bytes | None = None) -> None:
         """Take part in a run. If turns are to be repeated, begin with ``base`` instead of the file's content."""
-        del base
         self.recording = recording
+        if recording.is_repeating:
+            self._return_to(base)
+
+    @abstractmethod
+    def _return_to(self, base: bytes | None) -> None:
+        """Begin with that content, as the file had it before the turns that are to be repeated."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -121,6 +126,12 @@ class SharedStore(ABC):
     def _record_write(self, before: str | None, after: str) -> None:
         if self.recording is not None:
             self.recording.emit(FileWritten(self.path.name, before or "", after))
+
+    def _claim(self, locks: ExitStack) -> bool:
+        """Lock the file until it is written; return false if turns are repeated, which leave it alone."""
+        if not self._is_repeating:
+            locks.enter_context(locked(self.path))
+        return not self._is_repeating
 
     @property
     def _is_repeating(self) -> bool:
@@ -194,7 +205,7 @@ class DocumentStore(SharedStore, Generic[D]):
         self._on_disk: bytes | None = None
         self._replaced: list[_Replaced] = []
         weakref.finalize(self, _close, self._replaced)
-        self.refresh()
+        self.look()
 
     @property
     def unsaved(self) -> int:
@@ -208,25 +219,22 @@ class DocumentStore(SharedStore, Generic[D]):
 
     @override
     def hold(self, recording: Recording, base: bytes | None = None) -> None:
-        super().hold(recording)
-        if recording.is_repeating:
-            self._content = base or None
-            self._saved = self.document = self._parse(self._decoded(base or b""))
-            self._is_reconciled, self._signature = False, NEVER_LOOKED
+        super().hold(recording, base)
         self._versions, self._left = [(_sha256(self._content), ())], self._stat()
 
-    def refresh(self) -> bool:
-        """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
-        known = self._saved
-        if self.recording is None:
-            self._look()
-        return self._saved is not known
+    @override
+    def _return_to(self, base: bytes | None) -> None:
+        self._content = base or None
+        self._saved = self.document = self._parse(self._decoded(base or b""))
+        self._is_reconciled, self._signature = False, NEVER_LOOKED
 
     @override
     def look(self) -> None:
-        is_first = not self._is_reconciled and not self._is_repeating
-        with locked(self.path) if is_first else nullcontext():
-            self._look()
+        self._take_in(self._found_unlocked)
+
+    def _found_unlocked(self) -> FileEdited | None:
+        with nullcontext() if self._is_reconciled else locked(self.path):
+            return self._found_edit()
 
     @override
     def let_go(self) -> None:
@@ -269,11 +277,10 @@ class DocumentStore(SharedStore, Generic[D]):
 
     @override
     def prepare(self, locks: ExitStack) -> None:
-        if not self._is_repeating:
-            locks.enter_context(locked(self.path))
+        if self._claim(locks):
             self._settle()
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
-        self._look()
+        self._take_in(self._found_edit)
         if self._unsaved or self._is_unwritten:
             self._record_write(_sha256(self._content), self.digest)
 
@@ -288,11 +295,9 @@ class DocumentStore(SharedStore, Generic[D]):
                 self._versions.append((_sha256(content or None), tuple(self._unsaved)))
             self._content, self._saved, self._unsaved = content or None, self.document, []
         self.is_due = self._is_unwritten = False
-        if not self._is_reconciled and not self._is_repeating:
-            self.look()
 
-    def _look(self) -> None:
-        edited = self._recorded_edit(self._found_edit)
+    def _take_in(self, live: Callable[[], FileEdited | None]) -> None:
+        edited = self._recorded_edit(live)
         if edited is None:
             return
         self._saved = self._parse(edited.text)
@@ -304,7 +309,6 @@ class DocumentStore(SharedStore, Generic[D]):
                 lost = [edit for _, edits in self._versions[-edited.lacks :] for edit in edits]
                 self._unsaved, self.is_due = [*lost, *self._unsaved], True
             self._versions.append((_sha256(self._content), ()))
-        self._is_reconciled = self._is_reconciled or not self._is_repeating
         self._replay()
 
     def _found_edit(self) -> FileEdited | None:
@@ -336,7 +340,7 @@ class DocumentStore(SharedStore, Generic[D]):
         if self._is_unwritten:
             text = _merged(self._decoded(self._on_disk or b""), text, self._decoded(self._content or b""))
         self._parse(text)  # what cannot be read is not recorded
-        self._signature, self._on_disk = signature, content
+        self._is_reconciled, self._signature, self._on_disk = True, signature, content
         return FileEdited(self.path.name, text, lacks, self._is_unwritten)
 
     def _version_reached(self, content: bytes | None) -> int:
@@ -410,7 +414,7 @@ class DocumentStore(SharedStore, Generic[D]):
         with locked(self.path):
             self._settle()
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
-            self._look()
+            self._take_in(self._found_edit)
             self._replay()
             saved = self._unsaved
             self.write()

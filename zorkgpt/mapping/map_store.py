@@ -18,7 +18,6 @@ from typing_extensions import override
 from session.errors import reported_as
 from session.events import FileEdited
 from session.files.document_store import SharedStore
-from session.files.recording import Recording
 from session.files.shared_files import backup_of, locked, read_shared
 from zorkgpt.mapping.map_graph import MapGraph, NoMap
 
@@ -50,15 +49,13 @@ class MapStore(SharedStore):
         return digest(self.graph)
 
     @override
-    def hold(self, recording: Recording, base: bytes | None = None) -> None:
-        super().hold(recording)
-        if recording.is_repeating:
-            restored = MapGraph.parse(base, self.path) if base else MapGraph()
-            vars(self.graph).clear()  # with what was derived from it
-            vars(self.graph).update(vars(restored))
-            self.graph.__pydantic_extra__ = restored.model_extra
-            self._written = {self.digest}
-            self._signature = None
+    def _return_to(self, base: bytes | None) -> None:
+        restored = MapGraph.parse(base, self.path) if base else MapGraph()
+        vars(self.graph).clear()  # with what was derived from it
+        vars(self.graph).update(vars(restored))
+        self.graph.__pydantic_extra__ = restored.model_extra
+        self._written = {self.digest}
+        self._signature = None
 
     def demand(self) -> None:
         """Let the map go to its file with the next write."""
@@ -78,15 +75,15 @@ class MapStore(SharedStore):
 
     @override
     def prepare(self, locks: ExitStack) -> None:
-        if not self._is_repeating:
-            locks.enter_context(locked(self.path))
-        self._is_prepared = not self._is_repeating
+        self._is_prepared = self._claim(locks)
         self._absorb(self._recorded_edit(self._found_edit))
         self._record_write(None, self.digest)
 
     @override
     def write(self) -> None:
         self._written.add(self.digest)
+        if not self._is_prepared:
+            self._absorb(self._recorded_edit(lambda: None))  # which the last branch has recorded
         if self._is_repeating:
             self.is_changed = self.is_due = False
         elif self._is_prepared:

@@ -95,8 +95,7 @@ class TestOthersWrite:
         store.apply(added("a"))
         edited = "<!-- mind the vats -->\n" + path.read_text().replace("About a.", "About a, mended.")
         path.write_text(edited)
-        assert store.refresh()
-        assert not store.refresh()
+        store.look()
         assert store.document.render() == edited
         store.apply(added("b"))
         assert "<!-- mind the vats -->" in path.read_text()
