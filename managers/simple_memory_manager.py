@@ -406,16 +406,20 @@ class SimpleMemoryManager(BaseManager):
         }
 
     def _keep_arrival(self, record: TurnRecord, location: Location) -> None:
-        """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory."""
+        """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory.
+
+        One that a person has deleted does not come back.
+        """
         memories = self._at(location.num)
-        if any(
+        if self._ledger.has_kept_arrival(location.num) or any(
             each.is_arrival or (each.persistence == "core" and each.status != MemoryStatus.SUPERSEDED)
             for each in memories
         ):
             return
         memory = arrival_memory(record, location)
-        if memory is not None:
-            self._counts["memories_learnt"] += self.add_memory(location.num, location.name, memory)
+        if memory is not None and self.add_memory(location.num, location.name, memory):
+            self._counts["memories_learnt"] += 1
+            self._ledger.note_arrival(location.num)
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
         """Return whether the outcome is news by itself, or because the command failed earlier on this visit.

@@ -322,6 +322,16 @@ class NewsLedger(SharedStore):
         self.is_due = bool(self._unwritten)
         self._made |= new
 
+    def has_kept_arrival(self, location_id: int) -> bool:
+        """Return whether the text on arrival at the location was kept before; a person may have deleted it since."""
+        return digest("arrival", str(location_id)) in self._made
+
+    def note_arrival(self, location_id: int) -> None:
+        """Record that the text on arrival at the location is kept. The next :meth:`write` adds it to the file."""
+        key = digest("arrival", str(location_id))
+        self._unwritten += (key,)
+        self._made[key], self.is_due = "", True
+
     @override
     def _return_to(self, base: bytes | None) -> None:
         lines = _lines(base)

@@ -46,6 +46,8 @@ JOURNAL_VERSION = 5
 _OTHER_VERSION = "a run can be read by the version of the program that recorded it"
 JOURNAL_FILE = "journal.jsonl"
 _TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
+_MOSTLY_EMPTY = frozenset({"text", "unusable"})
+"""Fields of a model's answer that are left out if they are empty, which is their default."""
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _RUN_ID = "%Y%m%d-%H%M%S"
 _LONGEST_LINE = 4 * 1024 * 1024
@@ -343,13 +345,15 @@ def observation_in(event: Event | None) -> Observation | None:
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
-    """Return the event as JSON, without unknown values and without what was ``seen`` in the line before."""
+    """Return the event as JSON, without unknown and false values and without what was ``seen`` in the line before."""
     if not isinstance(event, TurnPlayed) or event.record.before != seen:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
-        return whole
+        return {name: value for name, value in whole.items() if name not in _MOSTLY_EMPTY or value}
     old, new = event.record.before.parents, event.record.after.parents
     short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_TOLD_BEFORE)
-    after = {name: value for name, value in short["record"]["after"].items() if value is not None}
+    after = {
+        name: value for name, value in short["record"]["after"].items() if value is not None and value is not False
+    }
     short["record"]["after"] = after
     if len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))

@@ -44,6 +44,8 @@ class Characters:
 
     def encoded(self, line: str) -> bytes:
         """Return the bytes by which the interpreter reads ``line``."""
+        if line.isascii() and "\0" not in line:
+            return line.encode("ascii")
         return bytes(self.code(each) or ord("?") for each in line)
 
 

@@ -179,8 +179,9 @@ class Interpreter:
         ASCII without a line break.
         """
         self.require_open()
-        self._containment.begin_step(at_key=self.prompt == "key")
-        typed = keypress(line) if self.prompt == "key" else self._characters.encoded(line)
+        at_key = self.prompt == "key"
+        self._containment.begin_step(at_key=at_key)
+        typed = keypress(line) if at_key else self._characters.encoded(line)
         self._printed, self._drawn = b"", ""
         text: bytes = self._library.step(typed + b"\n")
         self._show_status_line()

@@ -210,7 +210,7 @@ def test_what_is_not_understood_is_reported_with_its_line_and_never_loaded(lines
     [
         ("**[NOTE] T** *(from the manual)*\nText.\n", "from the manual"),
         ("**[NOTE - SUPERSEDED] T**\n[Superseded by mistake\nText.\n", "[Superseded by mistake"),
-        ('**[NOTE] T**\n[Superseded at T5 by "U"]\nText.\n', "does not say SUPERSEDED"),
+        ('**[NOTE] T**\n[Superseded at T5 by "U"]\nText.\n', "lacks SUPERSEDED"),
     ],
 )
 def test_a_memory_understood_in_part_is_used_and_the_rest_reported(lines: str, words: str) -> None:
