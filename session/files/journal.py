@@ -44,6 +44,7 @@ from session.values import Observation, Seed
 
 JOURNAL_VERSION = 5
 _OTHER_VERSION = "a run can be read by the version of the program that recorded it"
+_CHANGED = "the line or one before it was changed after it was written"
 JOURNAL_FILE = "journal.jsonl"
 _TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _MOSTLY_EMPTY = frozenset({"text", "unusable"})
@@ -266,6 +267,23 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
         raise StoreError(f"{path}:{len(lines)}: its line end was changed after it was written")
 
 
+def checked(read: Callable[[bytes, str], L]) -> Callable[[bytes, str], L]:
+    """Return ``read`` with a check of each line's sum after it; it is for the lines of one journal in order.
+
+    Raises ``StoreError`` naming the first line that was changed.
+    """
+    chain = ""
+
+    def read_checked(line: bytes, place: str) -> L:
+        nonlocal chain
+        result, chain = read(line, place), _sum(chain, line[:-_SUM_LENGTH] + b"}")
+        if not line.endswith((_SUM_FIELD % chain).encode("ascii")):
+            raise StoreError(f"{place}: {_CHANGED}")
+        return result
+
+    return read_checked
+
+
 def _understood(read: Callable[[bytes, str], L], line: bytes, place: str) -> L:
     try:
         return read(line, place)
@@ -318,7 +336,7 @@ class _LineReader:
         require_known_version(entry["v"], place)
         chain = _sum(last.sum, line[:-_SUM_LENGTH] + b"}")
         if entry["sum"] != chain or entry["seq"] != last.seq + 1:
-            raise StoreError(f"{place}: the line or one before it was changed after it was written")
+            raise StoreError(f"{place}: {_CHANGED}")
         try:
             event = EVENTS.validate_python(_whole(entry["event"], self._seen))
         except ValidationError as error:

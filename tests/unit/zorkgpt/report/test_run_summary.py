@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from session.errors import StoreError
 from session.events import Event, RunEnded, RunPaused
-from session.files.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import claimed, run_folders
 from session.values import Observation
+from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
 from zorkgpt.report.run_summary import KILLED, summaries_as_json, summarise
@@ -61,6 +64,30 @@ def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [*lines[:2], lines[2].replace(b"wait", b"dive"), *lines[3:]],
+        lambda lines: [*lines[:2], lines[2][:-3] + b'0"}', *lines[3:]],
+        lambda lines: [*lines[:2], *lines[3:]],
+        lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+        lambda lines: [*lines[:4], lines[4].replace(b"run_ended", b"run_Ended")],
+    ],
+    ids=["edited", "another sum", "left out", "swapped", "the last one edited"],
+)
+def test_a_line_that_was_changed_makes_a_run_damaged_even_if_its_end_can_be_read(
+    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    folder = write_run(tmp_path, [*EPISODE, RunEnded(1)])
+    journal = folder / JOURNAL_FILE
+    lines = journal.read_bytes().split(b"\n")[:-1]
+    journal.write_bytes(b"".join(line + b"\n" for line in change(lines)))
+    with pytest.raises(StoreError) as refusal:
+        list(read_journal(folder))
+    run = summarise(folder)
+    assert (run.state, run.reason) == ("damaged", str(refusal.value))
+
+
+@pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("manifest.json", None, "cannot read"),
@@ -93,10 +120,8 @@ def test_tokens_are_those_of_prompts_and_answers_and_half_a_surrogate_pair_is_no
 
 def test_a_kind_of_event_that_is_not_known_is_passed_over(tmp_path: Path) -> None:
     folder = write_run(tmp_path, EPISODE[:2])
-    with (folder / JOURNAL_FILE).open("ab") as journal:
-        line = json.loads((folder / JOURNAL_FILE).read_bytes().splitlines()[0])
-        journal.write(json.dumps({**line, "event": {"kind": "moon_rose"}}).encode() + b"\n")
-    assert summarise(folder).turns == 1
+    rewrite(folder, lambda line: {**line, "event": {"kind": "moon_rose"}} if line["seq"] == 1 else line)
+    assert (summarise(folder).turns, summarise(folder).state) == (1, "killed")
 
 
 @pytest.mark.parametrize(("opening", "best"), [(Observation("Steam."), None), (replace(SEEN, score=10), 10)])
