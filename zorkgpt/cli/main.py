@@ -33,7 +33,7 @@ from zorkgpt.cli.commands import (
     watch,
 )
 from zorkgpt.cli.commands import map as map_command
-from zorkgpt.cli.terminal import LogTo, discard_stdout, open_missing_streams, print_error
+from zorkgpt.cli.terminal import PLAIN, LogTo, discard_stdout, open_missing_streams, print_error
 
 app = typer.Typer(
     name="zorkgpt",
@@ -93,7 +93,7 @@ def main() -> None:
     warnings.showwarning = lambda message, *_place, **_more: print_error(f"zorkgpt: {message}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=PLAIN)
     try:
         app()
     except (ZorkGPTError, OSError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
 import os
@@ -31,6 +32,22 @@ EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
 NOTHING = "\N{EN DASH}"  # what could not be measured; never 0
 _UNLIMITED = 100_000  # columns of a table that is not printed to a terminal
 _STDERR = 2
+PLAIN = "plain"
+"""The error handler for streams whose encoding lacks a character: it writes a similar one of ASCII, or ``?``."""
+_FORMS = str.maketrans(
+    "✓✗\u2013\u2014\u2212…•→←≤≥\u2018\u2019“”─│┌┐└┘├┤┬┴┼╲\u2571╭╮╰╯━▁▂▃▄▅▆▇█",
+    "+x---~*><<>''\"\"-|+++++++++\\/++++-_.,-~=*#",
+)
+
+
+def _plain_forms(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_FORMS)
+    return "".join(each if each.isascii() else "?" for each in text), error.end  # as wide as before
+
+
+codecs.register_error(PLAIN, _plain_forms)
 
 
 def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, wraps: bool = False) -> list[str]:
@@ -156,7 +173,7 @@ def print_error(text: str) -> None:
     It bypasses Python's buffers, so that a signal handler may print while something else is being written.
     """
     with suppress(OSError):
-        os.write(_STDERR, f"{printable(text)}\n".encode(errors="backslashreplace"))
+        os.write(_STDERR, f"{printable(text)}\n".encode(sys.stderr.encoding or "utf-8", PLAIN))
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.command_line import COMMAND, environment
+from tests.fixtures.command_line import COMMAND, environment, ran
+from tests.unit.zorkgpt.report.dye_runs import started, write_run
+from zorkgpt.mapping.map_graph import MapGraph
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
@@ -32,6 +34,29 @@ with _stopping_on_interrupt(screen, Keyboard(screen)):
     sys.stderr.write("a line of a progress bar\\n")
 print(screen.stop.is_set())
 """
+
+
+@pytest.mark.parametrize("command", ["doctor", "runs list", "map"])
+def test_a_terminal_of_another_encoding_gets_similar_characters_of_the_same_width(tmp_path: Path, command: str) -> None:
+    folder = write_run(tmp_path, [started()], story="the dyeworks of Netherfold")
+    (folder / "manifest.json").unlink()
+    graph = MapGraph()
+    for number, name in {1: "Vats", 2: "Loft"}.items():
+        graph.add_room(number, name)
+    graph.add_connection(1, "southeast", 2)
+    graph.save_to_json(tmp_path / "map_state.json")
+    whole, shown = (
+        ran(tmp_path, *command.split(), "--workdir", str(tmp_path), env=environment(PYTHONIOENCODING=encoding)).out
+        for encoding in ("utf-8", "latin-1")
+    )
+    assert b"?" not in shown
+    assert [*map(len, shown.decode("latin-1").splitlines())] == [*map(len, whole.decode().splitlines())]
+
+
+def test_an_error_is_printed_in_the_encoding_of_the_terminal() -> None:
+    command = [sys.executable, "-c", PRINT_ERROR, "é \N{EN DASH} 語"]
+    env = environment(PYTHONIOENCODING="latin-1")
+    assert subprocess.run(command, env=env, capture_output=True, timeout=60, check=True).stderr == b"\xe9 - ?\n"
 
 
 def to_full(*arguments: str, both: bool = False) -> subprocess.CompletedProcess[str]:
