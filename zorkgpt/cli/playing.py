@@ -21,7 +21,7 @@ from orchestration.opening import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed
-from session.files.journal import JOURNAL_FILE, observation_in, read_journal
+from session.files.journal import JOURNAL_FILE, observation_in, read_journal, read_manifest
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
 from session.processes import program
@@ -83,6 +83,7 @@ class Watching:
             if (more := len(problems) - MOST_PROBLEMS) > 0:
                 check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
+        self.screen.episodes = len(read_manifest(run.folder).seeds)
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         if run.is_played and not self.screen.is_json:
             self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))

@@ -306,6 +306,23 @@ def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
     assert "map_state.json was changed from outside this run, and is read again." in plain()
 
 
+def test_a_pause_names_the_episode_only_if_the_run_has_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paused = RunPaused("the server is gone", episode=2, turns=4)
+    screen = Screen()
+    for screen.episodes in (1, 2):
+        screen.show(paused)
+    assert capsys.readouterr().out.splitlines() == [
+        "Paused after 4 turns: the server is gone",
+        "Paused in episode 2 after 4 turns: the server is gone",
+    ]
+    write_run(tmp_path, [], RUN, seeds=(20,), first_episode=2)
+    alone = Stage(tmp_path, 80, 24)
+    alone.view.show(paused)
+    assert "Paused after 4 turns" in alone.printed.getvalue()
+
+
 def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(as_json=True)
     for event in EVENTS:
