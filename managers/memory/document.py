@@ -172,13 +172,16 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> MemoriesDocument:
         """Return the document with the memory as the last of its location's section.
 
-        A missing section is inserted before the first one with a greater id, with one visit if the memory's episode is
-        known. Other sections do not move. Raises ``ValueError`` for an ephemeral memory.
+        A missing section is inserted before the first one with a greater id. If no visits are counted yet and the
+        memory's episode is known, it was learnt on the first visit. Other sections do not move. Raises ``ValueError``
+        for an ephemeral memory.
         """
         written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)
         section_at = self._section_of(location_id)
         if section_at is not None:
-            return self.with_last_block(section_at, written)
+            is_counted = any(isinstance(each, VisitCount) for each in self.sections[section_at].contents)
+            visited = self if is_counted or not memory.episode else self.update_visits(location_id, memory.episode)
+            return visited.with_last_block(section_at, written)
         places = [(at, section.heading.num) for at, section in enumerate(self.sections) if section.heading is not None]
         after = places[-1][0] + 1 if places else len(self.sections)
         at = next((at for at, other in places if other > location_id), after)
