@@ -15,14 +15,16 @@ from threading import RLock, Thread
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleRenderable, Group, RenderableType
+from rich.control import Control
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import ControlType, Segment
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
-from typing_extensions import Self
+from typing_extensions import Self, override
 
 from managers.known import Kind
 from managers.memory.document import MemoriesDocument, open_memories
@@ -251,6 +253,23 @@ THINKERS = {
 _LISTS: Mapping[str, Kind] = {"Objectives": "objective", "Remembered here": "memory", "Routes": "route"}
 
 
+class _Panel(Live):
+    """Clears all rows of a panel, also those that it got when the terminal became narrower and wrapped its lines."""
+
+    _drawn: tuple[int, ...] = ()  # columns of each of its lines
+
+    @override
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        if not self.console.is_interactive:
+            return super().process_renderables(renderables)
+        wrapped = sum(max(0, columns - 1) // self.console.width for columns in self._drawn)
+        clear = Control(*((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)) * wrapped)
+        processed = super().process_renderables(renderables)
+        lines = self.console.render_lines(processed[-1], pad=False)
+        self._drawn = tuple(map(Segment.get_line_length, lines))
+        return [clear, *processed]
+
+
 class LiveView:
     """Shows the state of a run below its events, which scroll.
 
@@ -293,7 +312,7 @@ class LiveView:
         self._refreshing = Thread(target=self._refresh, daemon=True)
 
     def _new_live(self) -> Live:
-        return Live(console=self._console, get_renderable=self._panel, auto_refresh=False, transient=True)
+        return _Panel(console=self._console, get_renderable=self._panel, auto_refresh=False, transient=True)
 
     def _refresh(self) -> None:
         while not self._is_over.wait(1 / REFRESHES):

@@ -306,6 +306,21 @@ def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
     assert "map_state.json was changed from outside this run, and is read again." in plain()
 
 
+def test_in_a_terminal_that_became_narrower_every_row_of_the_old_panel_is_cleared(stage: Callable[..., Stage]) -> None:
+    shown = stage(80, 24)
+    shown.present(objective=OBJECTIVES)
+    with shown.view, shown.view._drawing:
+        old = shown.panel
+        shown.console.width = 30
+        start = shown.printed.tell()
+        shown.view.tell("It is narrow.")
+        redrawn = shown.printed.getvalue()[start:].partition("It is")[0]
+    rows = sum(max(1, -(-len(line) // 30)) for line in old)
+    assert rows > len(old)
+    assert redrawn.count("\x1b[1A") == rows - 1
+    assert redrawn.count("\x1b[2K") == rows
+
+
 def test_a_pause_names_the_episode_only_if_the_run_has_several(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
