@@ -162,7 +162,7 @@ def test_a_room_that_only_the_map_knows_is_found_and_named_as_there(
 
 
 def test_rooms_of_one_name_on_the_map_are_told_by_number_and_without_any_name_that_is_said(mapped: Path) -> None:
-    assert "say 50 or 51" in _error(ConfigurationError, "add", "Maze", "T", "x")
+    assert "50 or 51" in _error(ConfigurationError, "add", "Maze", "T", "x")
     unknown = _error(ConfigurationError, "add", "Attic", "T", "x")
     assert unknown == "no location of game_files is called Attic; its names: Blue Vats, Causeway, Drying Loft, Maze"
     assert "is called ;" in _error(ConfigurationError, "add", "", "T", "x")
