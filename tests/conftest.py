@@ -22,6 +22,7 @@ sys.dont_write_bytecode = False
 
 # A shell without job control lets what it starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
 
 
 @pytest.fixture(scope="session")
