@@ -33,7 +33,7 @@ def play(story: str, *commands: str) -> list[Observation]:
 def test_an_end_is_one_however_it_asks_what_to_do_next(command: str, ending: Ending) -> None:
     before, last = play("exits.z5", "look", command)
     assert (before.ending, last.ending, last.died) == (None, ending, ending == "lost")
-    assert ("fault of the story" in last.text) == (ending == "crashed")
+    assert ("story crashed here" in last.text) == (ending == "crashed")
 
 
 def test_a_death_that_is_survived_ends_nothing() -> None:

@@ -67,7 +67,9 @@ def test_a_limit_in_time_holds_while_a_model_is_waited_for(tmp_path: Path) -> No
         paused = ran(tmp_path, *command(server, "--patience", "8h", "--max-time", "4"), env=PLAYER_ONLY)
     assert paused.status == 1, paused
     assert b"after 1 turn: max-time 4 s reached: 4" in paused.out
-    assert recommended(paused)[-2:] == ["--max-time", "8"]
+    option, seconds = recommended(paused)[-2:]
+    assert option == "--max-time"
+    assert float(seconds) >= 2 * 4
 
 
 class InterruptsTheWait:

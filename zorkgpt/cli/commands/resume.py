@@ -40,7 +40,7 @@ def resume(
     quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
-    """Resume a paused, interrupted or killed run, as if it had never stopped."""
+    """Resume a paused or killed run, as if it had never stopped."""
     from orchestration.history import open_resumed_run
     from orchestration.recorded_configuration import continued
     from session.text import who_plays
