@@ -164,11 +164,12 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
 def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
     """Return what the story printed on arrival, for the record of the first turn there.
 
-    The text is in whole sentences, with the number of those left out. Returns ``None`` without a description under
-    the room's name.
+    The text is in whole sentences, with the number of those left out. Lines in brackets are no part of it, because the
+    story speaks of the game in them. Returns ``None`` without a description under the room's name.
     """
-    told = description_in(record.before.text, location.name) or ""
-    sentences = sentences_of(told.partition("\n")[2])
+    _, *lines = (description_in(record.before.text, location.name) or "").splitlines() or [""]
+    shown = [line for line in lines if not (line.strip().startswith("[") and line.strip().endswith("]"))]
+    sentences = sentences_of("\n".join(shown))
     kept = [*accumulate(sentences, "{} {}".format)]
     number = sum(len(text) <= LONGEST_ARRIVAL for text in kept)
     if not number:

@@ -53,7 +53,12 @@ def test_a_long_text_is_kept_in_whole_sentences_with_the_number_of_those_left_ou
     assert end == f"{left} sentences left out)"
 
 
-@pytest.mark.parametrize("arrival", ["Blue Vats", "Blue Vats\n", "It is dark here.", ""])
+def test_what_the_story_says_of_the_game_is_no_part_of_it(tmp_path: Path) -> None:
+    (kept,) = walked(tmp_path, f"Blue Vats\n{LONG}\n\n[Your score has gone up.]").manager.memory_cache[VATS.num]
+    assert kept.text == LONG
+
+
+@pytest.mark.parametrize("arrival", ["Blue Vats", "Blue Vats\n", "Blue Vats\n[A hint.]", "It is dark here.", ""])
 def test_a_room_that_was_not_described_has_none(tmp_path: Path, arrival: str) -> None:
     assert VATS.num not in walked(tmp_path, arrival).manager.memory_cache
 
