@@ -193,7 +193,7 @@ def person(stack: ExitStack, folder: Path) -> list[str]:
     """A person plays."""
     shown = _opened(stack, "person", folder, "play", "--workdir", "work")
     screens = [shown.wait_for("\n>")]
-    for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "saved by itself")):
+    for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "saved automatically")):
         shown.type(command)
         shown.wait_for(seen)
         latest = shown.wait_for("\n>")
