@@ -111,7 +111,7 @@ def open_resumed_run(
         put_last(folder)
         for mended in shared_files(configuration).mend_from(checkpoint.copies):
             _LOG.warning("%s was lost, as in a power cut; it is written again from the run's checkpoint", mended)
-        stack.callback(shared_files(configuration).copy_to, folder / AT_END)
+        stack.enter_context(shared_files(configuration).copied_at_end(folder / AT_END))
         recording = Recording(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(
             assemble(configuration, parts, manifest, recording, stop, journal, copies=checkpoint.copies)

@@ -137,7 +137,7 @@ def open_run(
         run = stack.enter_context(assemble(configuration, parts, manifest, recording, stop, journal))
         begin(configuration, parts, manifest, recording, journal.folder)
         put_last(journal.folder)
-        stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
+        stack.enter_context(shared_files(configuration).copied_at_end(journal.folder / AT_END))
         undoing.pop_all()
         yield run
 

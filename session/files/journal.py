@@ -29,7 +29,7 @@ from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
 from session.errors import StoreError, first_problem, reported_as
-from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
+from session.events import EVENTS, EpisodeStarted, Event, ModelAnswered, TurnPlayed
 from session.files.shared_files import (
     GrowingFile,
     append_whole,
@@ -366,7 +366,9 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
     """Return the event as JSON, without unknown and false values and without what was ``seen`` in the line before."""
     if not isinstance(event, TurnPlayed) or event.record.before != seen:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
-        return {name: value for name, value in whole.items() if name not in _MOSTLY_EMPTY or value}
+        if isinstance(event, ModelAnswered):
+            return {name: value for name, value in whole.items() if name not in _MOSTLY_EMPTY or value}
+        return whole
     old, new = event.record.before.parents, event.record.after.parents
     short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_TOLD_BEFORE)
     after = {

@@ -7,7 +7,7 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -387,6 +387,17 @@ class SharedFiles:
             copies.mkdir(exist_ok=True)
         for file, copy in self._with_copies(copies):
             write_atomically(copy, read_shared(file) or b"", durable=durable, mode=permissions(file))
+
+    @contextmanager
+    def copied_at_end(self, copies: Path) -> Iterator[None]:
+        """Copy the files into ``copies`` after the block. An error of the block is not replaced by one of copying."""
+        with ExitStack() as stack:
+            stack.push(lambda kind, _error, _trace: self._copy_at_end(copies, has_failed=kind is not None))
+            yield
+
+    def _copy_at_end(self, copies: Path, *, has_failed: bool) -> None:
+        with suppress(StoreError) if has_failed else nullcontext():
+            self.copy_to(copies)
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""

@@ -163,8 +163,8 @@ def test_prices_that_are_learnt_of_later_count(here: Path) -> None:
 
 
 def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:
-    assert "max-tokens 40 reached: " in resume(here, "--max-tokens", "40").text
-    assert "max-tokens 40 reached: " in resume(here).text
+    assert "max-tokens 30 reached: " in resume(here, "--max-tokens", "30").text
+    assert "max-tokens 30 reached: " in resume(here).text
     (find_run(here / "work") / BUDGETS).write_text('{"max_tokens": -1}')
     assert "budgets.json is not a file of budgets: max_tokens: " in refusal(resume(here))
 

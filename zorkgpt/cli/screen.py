@@ -170,9 +170,8 @@ def _news(event: Event, episodes: int) -> list[str]:
         case RunStarted():
             help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
             length = f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}"
-            player = who_plays(event.player, event.model, event.server)
-            why = f" ({event.model_choice})" if event.model_choice else ""
-            lines = [f"{player}{why}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
+            player = who_plays(event.player, event.model, ", ".join(filter(None, (event.server, event.model_choice))))
+            lines = [f"{player}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
         case EpisodeEnded():
             maximum = "" if event.max_score is None else f" of {event.max_score}"
             score = "score unknown" if event.score is None else f"score {event.score}{maximum}"
