@@ -90,8 +90,15 @@ SCORES = ("score", "last three", "last score", "best score")
 
 
 def finished_run(workdir: Path) -> Path | None:
-    """Return the folder of the completed run in a work folder, or ``None``."""
-    return next((run for run in run_folders([workdir]) if summarise(run).state == "done"), None)
+    """Return the folder of the completed run in a work folder, or ``None``. Its journal may have been changed since."""
+    return next((run for run in run_folders([workdir]) if _is_finished(run)), None)
+
+
+def _is_finished(run: Path) -> bool:
+    state = summarise(run).state
+    if state != "damaged" or not (run / JOURNAL_FILE).is_file():
+        return state == "done"
+    return any(b'"kind":"run_ended"' in line for line in (run / JOURNAL_FILE).read_bytes().splitlines()[-1:])
 
 
 def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None = None) -> RunMeasures:
