@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from threading import Event as Flag
 from threading import RLock, Thread
@@ -40,7 +41,6 @@ from session.events import (
     ModelAnswered,
     ModelFailed,
     OptionsChanged,
-    ProvenRoute,
     RoutesProven,
     RunPaused,
     RunStarted,
@@ -190,23 +190,22 @@ def _news(event: Event, episodes: int) -> list[str]:
         case GameFailed():
             lines = [f"The interpreter failed and was restored: {event.error}"]
         case RoutesProven():
-            lines = list(map(_proven, event.routes))
+            lines = [_proven(event)]
         case FileEdited():
             lines = [f"{event.file} was changed from outside this run, and is read again."]
     return list(map(one_line, lines))
 
 
-def _proven(route: ProvenRoute) -> str:
-    commands = counted(route.commands, "command")
-    trials = [
-        (len(form.steps), f"worked in {form.proof.worked} of {form.proof.tried} trials")
-        for form in route.forms
-        if form.proof is not None
-    ]
-    if [length for length, _ in trials] == [route.commands]:
-        return f"Route {route.number} was tried out: its {commands} {trials[0][1]}"
-    forms = " or ".join(f"{length} ({worked})" for length, worked in trials)
-    return f"Route {route.number} was tried out: {commands} became {forms}"
+def _proven(event: RoutesProven) -> str:
+    """Return in a line what came of the trials; the best route is the one that promises the most points."""
+    count = len(event.routes)
+    line = f"{counted(count, 'route')} {'was' if count == 1 else 'were'} tried out"
+    worked = [[form for form in route.forms if form.proof and form.proof.worked] for route in event.routes]
+    best = max(chain.from_iterable(worked), key=lambda form: (form.promise(), -len(form.steps)), default=None)
+    if best is None or best.proof is None or best.gain() <= 0:
+        return f"{line}; {sum(map(bool, worked))} worked again"
+    trials = "" if best.proof.worked == best.proof.tried else f" in {best.proof.worked} of {best.proof.tried} trials"
+    return f"{line}; the best{trials}: +{best.gain()} in {counted(len(best.steps), 'command')}"
 
 
 _ENDS: Mapping[EpisodeEnd, str] = {

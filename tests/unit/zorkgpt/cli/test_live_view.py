@@ -347,10 +347,25 @@ def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("commands", "words"),
-    [(7, "7 commands became 2 (worked in 4 of 5 trials)"), (2, "its 2 commands worked in 4 of 5 trials")],
+    ("routes", "words"),
+    [
+        ([(7, 10, 5), (3, 10, 4), (9, 5, 5)], "3 routes were tried out; the best: +10 in 7 commands"),
+        ([(7, 10, 4)], "1 route was tried out; the best in 4 of 5 trials: +10 in 7 commands"),
+        ([(7, 10, 0), (2, 5, 0)], "2 routes were tried out; 0 worked again"),
+        ([(7, 0, 5), (2, 0, 0)], "2 routes were tried out; 1 worked again"),
+    ],
 )
-def test_a_route_that_was_tried_out_says_what_it_became_and_whether_it_worked(commands: int, words: str) -> None:
-    form = KnownRoute(2, Goal("score", 5), Waypoint(), (RouteStep("up", Waypoint()),) * 2, 1, proof=Proof(4, 5))
-    shown = plain(RoutesProven(1, (ProvenRoute(form.key, 2, commands, (form,)),)))
-    assert shown == f"Route 2 was tried out: {words}\n"
+def test_routes_that_were_tried_out_are_one_line_with_the_best_of_them(
+    routes: list[tuple[int, int, int]], words: str
+) -> None:
+    proven = tuple(
+        ProvenRoute("", number, 20, (ending_at(score, number=number, length=length, proof=Proof(worked, 5)),))
+        for number, (length, score, worked) in enumerate(routes, start=1)
+    )
+    assert plain(RoutesProven(1, proven)) == f"{words}\n"
+
+
+def ending_at(score: int, *, number: int = 1, length: int = 1, proof: Proof | None = None) -> KnownRoute:
+    """A route from 0 points to that score."""
+    steps = (RouteStep("up", Waypoint(score=0)),) * (length - 1) + (RouteStep("pull chain", Waypoint(score=score)),)
+    return KnownRoute(number, Goal("score", score), Waypoint(score=0), steps, 1, proof=proof)
