@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from managers.objectives import Objective
-from managers.routes.document import route_aim, route_record
+from managers.routes.document import last_command, route_aim, route_record
 from session.knowledge import KnowledgeEntry
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.route import KnownRoute
@@ -112,7 +112,8 @@ class Known:
         lines = []
         for route, done in self.from_here[:ROUTES_SHOWN]:
             left = counted(len(route.steps) - done, "command")
-            lines.append(f"{route.number}: {route_aim(route, done)} in {left} from here")
+            end = f", ending with {last_command(route.steps[done:])}" if route.goal.kind == "score" else ""
+            lines.append(f"{route.number}: {route_aim(route, done)} in {left} from here{end}")
         others = self.usable - len(lines)
         if others:
             lines.append(counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
@@ -187,7 +188,8 @@ def _knowledge_item(entry: KnowledgeEntry) -> Item:
 
 
 def _route_item(route: KnownRoute) -> Item:
-    title, by = f"Route {route.number}: {route_aim(route)}", f"episode {route.episode}; {route_record(route)}"
+    end = f", ending with {last_command(route.steps)}" if route.goal.kind == "score" else ""
+    title, by = f"Route {route.number}: {route_aim(route)}{end}", f"episode {route.episode}; {route_record(route)}"
     return Item(route_key(route.number), "route", title, "\n".join(route.commands), by=by)
 
 

@@ -22,6 +22,7 @@ from managers.routes.document import (
     RoutePromises,
     TriedRoute,
     held_key,
+    last_command,
     parse_routes,
     route_aim,
     route_lines,
@@ -312,7 +313,8 @@ class RouteManager(BaseManager):
     def known(self) -> Known:
         way, usable = self._under_way, len(self._trusted())
         if way is not None:
-            told = f"{way.name}: {way.done} of {counted(len(way.steps), 'command')}"
+            aim = f", {way.aim}, ending with {last_command(way.steps)}" if way.aim else ""
+            told = f"{way.name}: {way.done} of {counted(len(way.steps), 'command')}{aim}"
             return Known(routes=self.book.routes, usable=usable, under_way=told)
         from_here = tuple(RouteFromHere(route, done) for route, done in self._from_here(self._latest))
         return Known(routes=self.book.routes, usable=usable, from_here=from_here)

@@ -15,10 +15,12 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event as Flag
+from typing import NamedTuple
 
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
+from rich.text import Text
 
 from orchestration.recorded_configuration import recorded
 from session.events import TurnPlayed
@@ -77,26 +79,42 @@ def zorkgpt(*arguments: str) -> None:
     subprocess.run([program, *arguments], cwd=ROOT, check=True)
 
 
+class Screen(NamedTuple):
+    """What a terminal shows, as text and as a picture in SVG."""
+
+    text: str
+    svg: str
+
+
 def picture_of_terminal(run: Path) -> str:
-    """Return what a terminal shows at the end of that run, as SVG."""
-    console = Console(
-        record=True, file=io.StringIO(), force_terminal=True, width=COLUMNS, height=ROWS, color_system="truecolor"
-    )
+    """Return what a terminal shows at the end of that run, as SVG, with its last turns whole."""
+    return screen_of(run, COLUMNS, ROWS, turns=TURNS_SHOWN).svg
+
+
+def screen_of(run: Path, columns: int, rows: int, turns: int | None = None) -> Screen:
+    """Return what a terminal of that size shows at the end of the run; with ``turns``, the last of them whole."""
+    printed = io.StringIO()
+    console = Console(file=printed, force_terminal=True, width=columns, height=rows, color_system="truecolor")
     events = [line.event for line in read_journal(run) if line.event is not None]
-    turns = [place for place, event in enumerate(events) if isinstance(event, TurnPlayed)]
+    last = [place for place, event in enumerate(events) if isinstance(event, TurnPlayed)][-(turns or rows) :]
     configuration = recorded(run, GameConfiguration())
     spending = Spending(configuration)
     view = LiveView(configuration, run, spending, Flag(), console)
     view.look()
     for place, event in enumerate(events):
         spending.count(event)
-        if turns[-TURNS_SHOWN] <= place <= turns[-1]:
+        if last[0] <= place <= last[-1]:
             view.show(event)
-        elif place < turns[-1]:
+        elif place < last[-1]:
             view.note(event)
     view.asks("agent")
     console.print(view._panel())
-    return FONT.sub("", console.export_svg(title="zorkgpt run", theme=PAPER))
+    lines = printed.getvalue().splitlines()
+    lines = lines if turns else lines[-rows:]
+    shown = Console(record=True, file=io.StringIO(), width=columns, height=rows, color_system="truecolor")
+    shown.print(Text.from_ansi("\n".join(lines)))
+    svg = shown.export_svg(title="zorkgpt run", theme=PAPER, clear=False)
+    return Screen(shown.export_text(), FONT.sub("", svg))
 
 
 def photograph(page: Path, picture: Path) -> None:

@@ -14,11 +14,12 @@ from pydantic import NonNegativeInt, TypeAdapter
 
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
-from session.text import counted, cut_at
+from session.text import counted, cut_at, one_line
 
 MOST_GAINS = 4
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
 LONGEST_GAINS = 120  # characters: of the things that a route takes
+LONGEST_LAST = 60  # characters of the last command of a route
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
@@ -289,6 +290,12 @@ def route_aim(route: KnownRoute, done: int = 0) -> str:
         return f"+{gain}"
     goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
     return f"{goal}, +{gain}" if gain > 0 else goal
+
+
+def last_command(steps: Sequence[RouteStep]) -> str:
+    """Return the last of these commands and where it is typed, for a reader."""
+    place = one_line(steps[-2].leads_to.place) if len(steps) > 1 else ""
+    return f"`{cut_at(one_line(steps[-1].command), LONGEST_LAST)}`{f' at {place}' if place else ''}"
 
 
 class RouteLines(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from rich.cells import cell_len, set_cell_size
 
 from session.text import one_line, printable
@@ -36,14 +38,48 @@ def draw_text(graph: MapGraph, here: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def draw_around(graph: MapGraph, here: int) -> list[str]:
-    """Return the lines of a drawing of the rooms at most one move away."""
-    near = neighbourhood(graph, here, 1)
+def draw_around(graph: MapGraph, here: int) -> tuple[list[str], list[str]]:
+    """Return the lines of a drawing of the rooms that the compass leads to from here, and all other ways in words.
+
+    Without such a room there is no drawing.
+    """
+    ways = _ways_beside(graph, here)
+    shown = {here}.union(*((way.from_id, way.to_id) for way in ways if way.shown == "solid"))
+    lines, other = _drawn(_part(graph, shown), here) if len(shown) > 1 else ([], [])
+    hidden = {(way.from_id, way.to_id) for way in other}
+    unseen = [way for way in ways if (way.from_id, way.to_id) in hidden or not shown >= {way.from_id, way.to_id}]
+    return lines, _in_words(unseen, graph, here)
+
+
+def ways_in_words(graph: MapGraph, here: int) -> list[str]:
+    """Return the ways from this room and to it, and the exits that were not tried."""
+    return _in_words(_ways_beside(graph, here), graph, here)
+
+
+def _ways_beside(graph: MapGraph, here: int) -> list[Way]:
+    near = _part(graph, neighbourhood(graph, here, 1))
+    return [way for way in lay_out(near, here).ways if here in (way.from_id, way.to_id)]
+
+
+def _part(graph: MapGraph, room_ids: Collection[int]) -> MapGraph:
+    """Return the map of these rooms alone."""
     ways = {
-        from_id: {command: to_id for command, to_id in graph.connections.get(from_id, {}).items() if to_id in near}
-        for from_id in near
+        from_id: {command: to_id for command, to_id in graph.connections.get(from_id, {}).items() if to_id in room_ids}
+        for from_id in room_ids
     }
-    return _drawn(MapGraph(rooms={room_id: graph.rooms[room_id] for room_id in near}, connections=ways), here)[0]
+    return MapGraph(rooms={room_id: graph.rooms[room_id] for room_id in room_ids}, connections=ways)
+
+
+def _in_words(ways: Iterable[Way], graph: MapGraph, here: int) -> list[str]:
+    names, words = _names(graph), []
+    for way in ways:
+        out, back, other = way.there, way.back, way.to_id
+        if way.to_id == here:
+            out, back, other = way.back, way.there, way.from_id
+        commands = ", ".join(map(one_line, out or back))
+        words.append(f"{commands} to {names[other]}" if out else f"from {names[other]} by {commands}")
+    untried = graph.untried_exits(here)
+    return words + ([f"not tried: {', '.join(map(one_line, untried))}"] if untried else [])
 
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:

@@ -7,7 +7,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -51,8 +51,8 @@ from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
 from session.text import counted, cut_at, one_line, printable, who_plays
 from session.values import Observation, TurnRecord
-from zorkgpt.cli.map_text import draw_around
-from zorkgpt.cli.terminal import LogTo, discard_stdout, print_error, print_line, set_echo
+from zorkgpt.cli.map_text import draw_around, ways_in_words
+from zorkgpt.cli.terminal import LogTo, discard_stdout, folded, print_error, print_line, set_echo
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.embedded.model_store import Stage
 from zorkgpt.llm.language_model import Prompt, Role
@@ -145,7 +145,7 @@ def draw(event: Event, console: Console, episodes: int = 0) -> None:
         console.print(Text(printable(event.opening.text.strip())))
     elif isinstance(event, TurnPlayed):
         record = event.record
-        parts = [Text(printable(record.reasoning), style="italic dim")] if record.reasoning else []
+        parts = [Text(printable(record.reasoning), style="italic")] if record.reasoning else []
         parts += [Text(printable(line), style="yellow") for line in _rejected(record)]
         parts.append(Text(f"> {printable(_command(record.action))}", style="bold cyan"))
         parts.append(Text(printable(record.after.text.strip())))
@@ -237,7 +237,7 @@ def _place_and_score(observation: Observation) -> list[str]:
 
 REFRESHES = 5  # a second, so that the spinner turns
 HIGH = 36  # rows of a terminal from which lists have several lines, and the map is beside them
-LIST_COLUMNS, LIST_LINES = 50, 12  # minimal columns, and maximal lines, of the lists beside the map
+LIST_COLUMNS = 50  # at least, of the lists beside the map
 _UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and clear everything below
 CURVE = "▁▂▃▄▅▆▇█"
 CURVE_LENGTH = 20
@@ -441,21 +441,26 @@ class LiveView:
         present = self._state.present if self._state else {}
         lists = {title: [printable(one_line(each)) for each in present.get(kind, ())] for title, kind in _LISTS.items()}
         things = [printable(one_line(thing.name)) for thing in (seen.inventory if seen else None) or ()]
-        carried = f"Carrying: {'; '.join(things) or '-'}"
-        body: RenderableType
-        if self._console.height < HIGH:
-            body = _cut("\n".join(f"{title}: {'; '.join(entries) or '-'}" for title, entries in lists.items()))
-        else:
-            here = seen.location.num if seen and seen.location else None
-            drawing = draw_around(self._map, here) if here is not None and here in self._map.rooms else []
-            drawn = max(map(cell_len, drawing), default=0)
-            if width - drawn < LIST_COLUMNS:
-                drawing, drawn = [], 0
+        here = seen.location.num if seen and seen.location else None
+        drawing: list[str] = []
+        if here is not None and here in self._map.rooms:
+            drawing, other = draw_around(self._map, here) if self._console.height >= HIGH else ([], [])
+            if width - max(map(cell_len, drawing), default=0) < LIST_COLUMNS:
+                drawing = []
+            ways = "; ".join(other if drawing else ways_in_words(self._map, here))
+            lists = {"Other ways" if drawing else "Ways": [printable(ways)] if ways else [], **lists}
+        lists = {title: entries for title, entries in lists.items() if entries}
+        body: RenderableType = _cut("\n".join(f"{title}: {'; '.join(entries)}" for title, entries in lists.items()))
+        if self._console.height >= HIGH:
+            columns = width - max(map(cell_len, drawing), default=0) - 2
             body = Table.grid(padding=(0, 2, 0, 0))
-            body.add_column(width=width - drawn - 2)
-            body.add_row(_cut("\n".join(_stacked(lists))), Text("\n".join(drawing), no_wrap=True))
+            body.add_column(width=columns)
+            lines = _stacked(lists, columns, self._console.height // 3)
+            body.add_row(_cut("\n".join(lines)), Text("\n".join(drawing), no_wrap=True))
         above = [Text(self._introduction, style="italic")] if self._introduction else []
-        return Group(Text("─" * width, style="dim"), *above, self._heading(), _cut(carried), body)
+        below: list[RenderableType] = [_cut(f"Carrying: {'; '.join(things)}")] if things else []
+        below += [body] if lists or drawing else []
+        return Group(Text("─" * width, style="dim"), *above, self._heading(), *below)
 
     def _heading(self) -> Text:
         seen = self._seen
@@ -492,17 +497,21 @@ def _cut(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
-def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
-    """Return the lists below each other, with as many entries of each as leave room for the others."""
-    lines: list[str] = []
-    for most in range(LIST_LINES, 0, -1):
+def _stacked(lists: Mapping[str, list[str]], columns: int, room: int) -> list[str]:
+    """Return the lists below each other in at most so many lines: whole, else as many lines of each as have room."""
+    lines = [line for title, entries in lists.items() for line in (f"{title}:", *_wrapped(entries, columns))]
+    most = room
+    while len(lines) > room and most:
         lines = []
         for title, entries in lists.items():
-            more = ["…"] if len(entries) > most else []
-            lines += [f"{title}:", *entries[:most], *more] if entries else [f"{title}: -"]
-        if len(lines) <= LIST_LINES:
-            break
+            more = [f"  and {len(entries) - most} more"] if len(entries) > most else []
+            lines += [f"{title}:", *(f"  {entry}" for entry in entries[:most]), *more]
+        most -= 1
     return lines
+
+
+def _wrapped(entries: Iterable[str], columns: int) -> list[str]:
+    return [f"  {line}" for entry in entries for line in folded(entry, columns - 2, 2)]
 
 
 _DESCRIPTIONS: dict[Stage, str] = {

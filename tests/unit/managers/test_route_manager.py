@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 import structlog
 
 from managers.map_manager import MapManager
@@ -85,11 +86,30 @@ def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path:
 
 def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(11, "north", "up"))
-    assert manager.known().present(None)["route"] == ("2: +11 in 2 commands from here", "1: +5 in 1 command from here")
+    assert manager.known().present(None)["route"] == (
+        "2: +11 in 2 commands from here, ending with `up` at Hall",
+        "1: +5 in 1 command from here, ending with `up`",
+    )
     play(manager, YARD, HALL, "north")
-    assert manager.known().present(None)["route"] == ("2: +11 in 1 command from here", "1 other route")
+    assert manager.known().present(None)["route"] == (
+        "2: +11 in 1 command from here, ending with `up`",
+        "1 other route",
+    )
     play(manager, YARD, LOFT, "north")
     assert manager.known().present(None)["route"] == ("2 routes, none from here",)
+
+
+@pytest.mark.parametrize(
+    ("goal", "aim"),
+    [
+        (Goal("score", 11), "+11 points, ending with `up` at Hall"),
+        (Goal("thing", 30, "knife"), "take knife, +11, ending with `up` at Hall"),
+    ],
+)
+def test_people_are_shown_what_a_followed_route_is_for(tmp_path: Path, goal: Goal, aim: str) -> None:
+    manager = manager_in(tmp_path, replace(route_to(11, "north", "up"), goal=goal))
+    assert manager.set_out(Proposal("wait", follow=1), YARD) == ""
+    assert manager.known().present(None)["route"] == (f"Route 1: 0 of 2 commands, {aim}",)
 
 
 def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
@@ -97,7 +117,7 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     steps = (RouteStep("north", Waypoint.of(hall)), RouteStep("up", Waypoint.of(loft)))
     manager = manager_in(tmp_path, KnownRoute(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
     play(manager, YARD, hall, "north")
-    assert manager.known().present(None)["route"] == ("1: +20 in 1 command from here",)
+    assert manager.known().present(None)["route"] == ("1: +20 in 1 command from here, ending with `up`",)
     assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
     assert "+20" in told(manager, hall)
     assert "+50" not in told(manager, hall)

@@ -32,6 +32,7 @@ from session.events import (
 )
 from session.game_configuration import GameConfiguration
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+from session.text import one_line
 from session.values import GameObject, Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
 from tests.fixtures.command_line import ran_on_a_terminal, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent
@@ -40,6 +41,7 @@ from tests.fixtures.troubled_server import Answers
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
 from zorkgpt.cli.screen import LiveView, Screen, draw, plain_lines
 from zorkgpt.llm.budget import Spending
+from zorkgpt.mapping.map_graph import MapGraph
 
 RUN = "20260131-184500-1a2b"
 MEMORY = "## Location 44: Drying Loft\n**[NOTE] {title}**\nIt takes ten turns.\n"
@@ -128,11 +130,74 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
         "Carrying: banner",
         "Objectives: Dye the banner; Find the \\x1b[2J key",
         "Remembered here: [permanent] Banner dries on the beam",
-        "Routes: -",
         "⠋ the agent thinks, 0 s · 0 tokens",
     ]
     small.view.show(started(2))
     assert small.panel[1].startswith("Episode 2 (2 of 2) · Turn 0")
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 40)])
+def test_what_is_empty_or_unknown_takes_no_row(stage: Callable[..., Stage], width: int, height: int) -> None:
+    bare = stage(width, height)
+    bare.present(objective=[], memory=[], route=[])
+    bare.view.show(started())
+    bare.view.show(played(turn(1, "wait", replace(SEEN, inventory=None))))
+    bare.view.asks("agent")
+    assert len(bare.panel) == 3  # the line above, the heading and what the agent does
+
+
+def room_with_ways(stage: Stage) -> list[str]:
+    """The panel in a room with ways up, down, through a word and in, of which one is one-way, and one was not tried."""
+    graph = MapGraph()
+    for room in (Location(31, "Blue Vats"), LOFT, *(Location(number, f"Room {number}") for number in range(50, 54))):
+        graph.add_room(room.num, room.name)
+    ways = (
+        (31, "north", 44),
+        (44, "south", 31),
+        (44, "up", 50),
+        (44, "enter vat", 51),
+        (52, "down", 44),
+        (52, "in", 53),
+    )
+    for from_id, command, to_id in ways:
+        graph.add_connection(from_id, command, to_id)
+    graph.add_exits(44, ("west",))
+    graph.save_to_json(stage.workdir / stage.configuration.map_state_file)
+    stage.view.show(started())
+    stage.view.show(played(turn(1, "north", location=LOFT)))
+    stage.view.asks("agent")
+    return stage.panel
+
+
+@pytest.mark.parametrize("height", [24, 50])
+def test_ways_that_no_line_can_show_are_listed(stage: Callable[..., Stage], height: int) -> None:
+    listed = ("up to Room 50", "enter vat to Room 51", "from Room 52 by down", "not tried: west")
+    wide, narrow = "\n".join(room_with_ways(stage(140, height))), "\n".join(room_with_ways(stage(60, height)))
+    assert all(way in wide for way in listed)
+    assert ("│@Drying Loft" in wide) == (height == 50)
+    assert ("south to Blue Vats" in wide) == (height == 24)
+    assert "Room 53" not in wide
+    assert "│" not in narrow
+    assert "up to Room 50" in narrow
+    assert "Other ways" not in narrow
+
+
+def test_lists_beside_the_map_are_whole_if_they_have_room_and_else_count_what_is_left_out(
+    stage: Callable[..., Stage],
+) -> None:
+    objective = "Find out " + "what made the river run red " * 5
+    tall = stage(120, 50)
+    tall.present(objective=[objective], memory=MEMORIES, route=ROUTES)
+    tall.view.show(started())
+    tall.view.asks("agent")
+    assert one_line(objective) in one_line("\n".join(tall.panel))
+    tall.present(objective=[f"Aim {number}" for number in range(40)], memory=MEMORIES, route=ROUTES)
+    tall.view.asks("agent")
+    shown = one_line("\n".join(tall.panel))
+    left_out = int(re.findall(r"and (\d+) more", shown)[0])
+    assert f"Aim {39 - left_out} and" in shown
+    assert f"Aim {40 - left_out}" not in shown
+    assert all(entry in shown for entry in (*MEMORIES, *ROUTES))
 
 
 @pytest.mark.parametrize(("run", "episode"), [("20260130-120000-9f8e", 1), (RUN, 2)])
@@ -141,8 +206,7 @@ def test_lists_of_another_run_or_episode_are_not_shown(stage: Callable[..., Stag
     small.present(run, episode, objective=["Dye the banner"], route=["2 routes, none from here"])
     small.view.show(started(1))
     small.view.asks("agent")
-    assert "Objectives: -" in small.panel
-    assert "Routes: -" in small.panel
+    assert not any(line.startswith(("Objectives", "Routes")) for line in small.panel)
     small.present(RUN, 1, objective=["Fill the vat"])
     small.view.asks("agent")
     assert "Objectives: Fill the vat" in small.panel
