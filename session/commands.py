@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+from session.errors import ConfigurationError
 from session.text import one_line
 
 ParserFamily = Literal["infocom", "inform", "unknown"]
@@ -47,6 +49,18 @@ class Vocabulary:
     def cut(self, word: str) -> str:
         """Return the word as the parser compares it: in lower case, and cut to its first letters."""
         return word.lower()[: self.letters]
+
+
+def read_script(path: Path) -> list[str]:
+    """Return the commands of a file, one on each line. Lines that begin with ``#`` are comments.
+
+    Raises ``ConfigurationError`` if the file is not text.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 COMMON_COMMANDS = (

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ("zorkgpt.testing",)
+
 STORIES_VARIABLE = "ZORKGPT_STORIES"
 
 settings.register_profile("untimed", deadline=None)  # how long an example takes tells of the machine, not of the law

@@ -40,6 +40,7 @@ HOMES = {
     "mcp": "zorkgpt.mcp_server",
     "gymnasium": "zorkgpt.gym",
     "inspect_ai": "zorkgpt.inspect_task",
+    "pytest": "zorkgpt.testing",
     "distributed": "zorkgpt.ablation",
     "scipy": "zorkgpt.ablation",
 }

@@ -123,6 +123,26 @@ def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: 
     assert _run(installed, tmp_path, "program.py").stdout == "3\n"
 
 
+@pytest.mark.slow
+def test_a_project_of_five_files_tests_its_own_story(installed: Installed, tmp_path: Path, own_story: Path) -> None:
+    """As docs/python.md explains: without a conftest.py, because pytest finds the fixtures in the wheel."""
+    project = shutil.copytree(ROOT / "examples" / "own-story", tmp_path / "project")
+    shutil.copy(own_story, project / "story.z5")
+    assert len([path for path in project.rglob("*") if path.is_file()]) == 5
+    passed = _run(installed, project, "-m", "pytest", "-p", "no:cacheprovider")
+    assert (passed.returncode, "2 passed" in passed.stdout) == (0, True), passed.stdout
+    strict = ("-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"))
+    checked = _run(installed, project, *strict, "--python-executable", str(installed.python), "test_story.py")
+    assert checked.stdout == "Success: no issues found in 1 source file\n"
+
+    scores = ("-m", "zorkgpt", "replay", "--from-actions", "walkthrough.txt", "--game", "story.z5", "--expect-score")
+    assert _run(installed, project, *scores, "5").returncode == 0
+    (project / "walkthrough.txt").write_text("north\nlook\nlook\n")
+    assert _run(installed, project, *scores, "5").returncode == 1
+    failed = _run(installed, project, "-m", "pytest", "-p", "no:cacheprovider")
+    assert (failed.returncode, "2 failed" in failed.stdout) == (1, True), failed.stdout
+
+
 def _run(installed: Installed, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(installed.python), *arguments], cwd=folder, env=environment(), capture_output=True, text=True, check=False

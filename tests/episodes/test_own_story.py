@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Location, Observation
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from zorkgpt.testing import PlayCommands
 
 FULL_SCORE = 100
 TO_THE_LAMP = ("north", "north", "take lamp")
@@ -49,15 +49,16 @@ def carried(observation: Observation) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 12, 1986])
-def test_the_walkthrough_wins_with_every_point_by_thirteen_deeds_whatever_the_seed(own_story: Path, seed: int) -> None:
-    with JerichoInterface(own_story, seed=seed) as game:
-        *before, last = [game.observation, *play(game, WALKTHROUGH)]
+def test_the_walkthrough_wins_with_every_point_by_thirteen_deeds_whatever_the_seed(
+    play_commands: PlayCommands, walkthrough: list[str], seed: int
+) -> None:
+    *before, last = play_commands(walkthrough, seed=seed)
     assert (last.score, last.ending, last.died) == (FULL_SCORE, "won", False)
     assert {observation.ending for observation in before} == {None}
-    assert last.moves == len(WALKTHROUGH)
+    assert last.moves == len(walkthrough)
     scores = [observation.score for observation in (*before, last) if observation.score is not None]
     rises = [after - earlier for earlier, after in pairwise(scores) if after != earlier]
-    assert (len(scores), len(rises), sum(rises)) == (len(WALKTHROUGH) + 1, 13, FULL_SCORE)
+    assert (len(scores), len(rises), sum(rises)) == (len(walkthrough), 13, FULL_SCORE)
     assert min(rises) > 0
 
 
@@ -119,10 +120,8 @@ def test_the_treasure_counts_only_at_home(game: JerichoInterface) -> None:
 
 
 @pytest.mark.parametrize("command", ["drop bed", "put bed on bed", "put bed in chest"])
-def test_the_bed_stays_where_it_is_under_whoever_lies_on_it(own_story: Path, command: str) -> None:
-    with IsolatedGame(own_story) as game:
-        before = [game.step(each) for each in ("north", "north", "up", "west", "enter bed")][-1]
-        after = game.step(command)
+def test_the_bed_stays_where_it_is_under_whoever_lies_on_it(play_commands: PlayCommands, command: str) -> None:
+    before, after = play_commands(["north", "north", "up", "west", "enter bed", command])[-2:]
     assert (after.text.strip(), after.visible) == ("The bed stays where it is.", before.visible)
 
 

@@ -222,6 +222,7 @@ def _play_script(path: Path, configuration: GameConfiguration, expect_score: int
     Raises ``ConfigurationError`` if the file is not text, and what opening a story raises.
     """
     from orchestration.opening import open_story
+    from session.commands import read_script
     from session.events import EpisodeStarted, TurnPlayed
     from session.values import Proposal, TurnRecord, Verdict
     from zorkgpt.cli.screen import plain_lines
@@ -231,11 +232,7 @@ def _play_script(path: Path, configuration: GameConfiguration, expect_score: int
             print_line(line)
 
     seed = configuration.game.seed
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
-    commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    commands = read_script(path)
     with open_story(configuration) as parts:
         before, refused = parts.game.reset(seed), 0
         show(EpisodeStarted(1, seed, before))
