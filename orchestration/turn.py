@@ -88,15 +88,16 @@ class Turn:
         else:
             self.game.step(next_of_route.action)
             attempts = [_JudgedProposal(next_of_route, Verdict(accepted=True, source="route"))]
-        proposals = tuple(attempt.proposal for attempt in attempts)
-        return TurnRecord(
+        record = TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
             before=before,
-            proposals=self._with_reading(proposals, before) if next_of_route is None else proposals,
+            proposals=tuple(attempt.proposal for attempt in attempts),
             verdicts=tuple(attempt.verdict for attempt in attempts),
             after=self.game.observation,
         )
+        is_unasked = next_of_route is not None or record.was_only_choice
+        return record if is_unasked else replace(record, proposals=self._with_reading(record.proposals, before))
 
     def repeat(self, recorded: TurnRecord, failures: Sequence[GameFailed]) -> None:
         """Play the command of a recorded turn without its prompts.
@@ -119,7 +120,7 @@ class Turn:
 
         Only the first of several commands in a line is judged and played, since the agent should see its result before
         the next. An unreachable route or location is never played; if the last proposal was one, the agent is called
-        once more without these options.
+        once more without these options. If a model is offered a single command, this is played without calling it.
         """
         routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self._offered(state)
@@ -130,7 +131,9 @@ class Turn:
             context = self._turn_context(
                 before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
             )
-            proposal = self.player.propose(context)
+            is_first_of_model = not attempts and isinstance(self.player, Agent)
+            only = _only_choice(context) if is_first_of_model else None
+            proposal = only or self.player.propose(context)
             if isinstance(proposal, Remember | Leave):
                 return proposal
             first = commands_of(proposal.action, self.context.vocabulary)[0]
@@ -143,7 +146,10 @@ class Turn:
                 reason = f"{review.played!r} was typed instead."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person")))
                 proposal = Proposal(review.played)
-            proposal, verdict = self._judge(before, learned, proposal, review)
+            if proposal is only and review is None:
+                verdict = Verdict(accepted=True, source="only")
+            else:
+                proposal, verdict = self._judge(before, learned, proposal, review)
             is_refused_way = proposal.wants_way and not verdict.accepted
             if verdict.accepted or not (rejections_left > 0 or verdict.source == "person" or is_refused_way):
                 unfit = self.game.step(proposal.action).refusal
@@ -270,6 +276,12 @@ def recorded_game(inner: Game, recording: Recording) -> RestoringGame:
 class _JudgedProposal(NamedTuple):
     proposal: Proposal
     verdict: Verdict
+
+
+def _only_choice(context: TurnContext) -> Proposal | None:
+    """Return a proposal of the only command that the player may choose; ``None`` if there are none or several."""
+    choices = () if context.route_choices else context.valid_actions or ()
+    return Proposal(choices[0], "The only command on the list; no model was asked.") if len(choices) == 1 else None
 
 
 def freshest_first(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:

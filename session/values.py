@@ -179,12 +179,13 @@ class Proposal:
 class Verdict:
     """The decision on a proposal.
 
+    source: ``only``: the player had nothing else to choose from, and was not asked
     confidence: of a model, 0 to 1; ``None`` if no model decided
     """
 
     accepted: bool
     reason: str = ""
-    source: Literal["parser", "object_tree", "map", "llm", "route", "person", "none"] = "none"
+    source: Literal["parser", "object_tree", "map", "llm", "route", "only", "person", "none"] = "none"
     confidence: float | None = None
 
 
@@ -217,6 +218,11 @@ class TurnRecord:
     def is_of_route(self) -> bool:
         """Whether the command was part of a route, so that no model chose it."""
         return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source == "route"
+
+    @property
+    def was_only_choice(self) -> bool:
+        """Whether the command was the only one of a list, so that no model was asked to choose."""
+        return bool(self.verdicts) and self.verdicts[-1].source == "only"
 
     @property
     def reading(self) -> Reading | None:

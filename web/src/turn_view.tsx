@@ -106,6 +106,7 @@ const SOURCES: Record<string, string> = {
   map: "the map",
   llm: "a model",
   route: "a route",
+  only: "the only choice",
 };
 
 function Verdicts({ step, sought }: { step: Step; sought: string }) {

@@ -18,7 +18,7 @@ from orchestration.learning import build_learning
 from orchestration.turn import Turn, build_critic, recorded_game
 from session.commands import Vocabulary
 from session.errors import GameError
-from session.events import Event, GameFailed
+from session.events import Event, GameFailed, ProposalReviewed
 from session.files.journal import Journal
 from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
@@ -153,6 +153,30 @@ class TestLocationsThatCannotBeReached:
         assert ["`go_to`" in call.prompt.system for call in turns.model.calls[:-1]] == [True] * min(refused + 1, 3) + [
             False
         ] * (refused == 3)
+
+
+@pytest.mark.parametrize(
+    ("review", "asked", "played"),
+    [
+        (None, [], ("down", "only")),
+        (ProposalReviewed("down", "down"), [], ("down", "person")),
+        (ProposalReviewed("down", "south"), [], ("south", "person")),
+        (ProposalReviewed("down", "", "not that"), ["agent"], ("down", "person")),
+    ],
+)
+def test_the_only_command_of_a_list_is_reviewed_by_a_person_who_reviews_proposals(
+    tmp_path: Path, review: ProposalReviewed | None, asked: list[str], played: tuple[str, str]
+) -> None:
+    turns, decisions = Turns(tmp_path, [{"action": "down", "reasoning": ""}]), iter([review])
+    turns.turn = replace(
+        turns.turn,
+        configuration=turns.turn.configuration.model_copy(update={"assist": frozenset({"valid-actions"})}),
+        game=recorded_game(ScriptedGame(SCRIPT, valid_actions=("down",)), turns.turn.recording),
+        review=lambda proposal: next(decisions, ProposalReviewed(proposal.action, proposal.action)),
+    )
+    record = turns.play()
+    assert (record.action, record.verdicts[-1].source) == played
+    assert turns.asked == asked
 
 
 QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)

@@ -164,7 +164,7 @@ def print_figures(figures: RunFigures) -> None:
             ("objective update", _number(metrics.objective_seconds, digits=1), "seconds"),
             ("commands of routes", _share(metrics.route_turns), "of turns"),
             ("won by routes", as_count(metrics.route_points), "points"),
-            ("calls saved by routes", as_count(metrics.calls_saved), ""),
+            ("turns without a call", as_count(metrics.calls_saved), ""),
             *turns,
         ],
         wraps=True,

@@ -1,0 +1,93 @@
+"""A list of one command is played without a model call, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from orchestration.history import Branch
+from session.events import Event, ModelAnswered, TurnPlayed
+from session.files.run_folders import find_run
+from session.values import TurnRecord
+from tests.fixtures.prompted_run import fork_of
+from tests.fixtures.run_traces import journal_of
+from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from zorkgpt.cli.screen import plain_lines
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.report.figures import figures_of
+from zorkgpt.report.played_run import read_run
+
+TURNS = 8
+OPTIONS: dict[str, Any] = {
+    "max_turns_per_episode": TURNS,
+    "critic": {"mode": "object_tree"},
+    "objectives": {"enabled": False},
+    "simple_memory": {"enabled": False},
+    "knowledge": {"enabled": False},
+    "assist": "fresh-actions",
+}
+
+
+def first_listed(_role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+    action = schema.model_json_schema()["properties"]["action"]
+    return {"reasoning": "", "action": action.get("enum", [action.get("const")])[0]}
+
+
+def play(story: Path, folder: Path, **options: Any) -> WholeRun:
+    return play_run(story, ScriptedLLM(first_listed), folder, **{**OPTIONS, **options})
+
+
+def unasked(run: WholeRun) -> list[TurnRecord]:
+    return [turn for turn in run.turns if turn.verdicts[-1].source == "only"]
+
+
+def test_a_list_of_one_command_is_played_without_a_call_and_its_record_says_why(
+    own_story: Path, tmp_path: Path
+) -> None:
+    model = ScriptedLLM(first_listed)
+    run = play_run(own_story, model, tmp_path, **OPTIONS)
+    sizes = [len(call.schema.model_json_schema()["properties"]["action"].get("enum", "1")) for call in model.calls]
+    assert min(sizes) > 1
+    assert len(unasked(run)) == TURNS - len(sizes) > 0
+    assert {turn.reasoning for turn in unasked(run)} == {"The only command on the list; no model was asked."}
+    event = next(each for each in run.events if isinstance(each, TurnPlayed) and each.record in unasked(run))
+    assert any("no model was asked" in line for line in plain_lines(event))
+
+
+def test_the_figures_count_them_as_turns_without_a_call(own_story: Path, tmp_path: Path) -> None:
+    run = play(own_story, tmp_path)
+    figures = figures_of(read_run(find_run(tmp_path)))
+    assert figures.metrics.calls_saved == figures.episodes[0].calls_saved == len(unasked(run))
+
+
+def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Path, tmp_path: Path) -> None:
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        return first_listed(role, prompt, schema) if role == "agent" else {}
+
+    run = play_run(own_story, ScriptedLLM(reply), tmp_path, **OPTIONS, extractor={"mode": "separate"})
+    calls = [event.role for event in run.events if isinstance(event, ModelAnswered)]
+    assert calls == ["agent", "info_ext"] * (TURNS - len(unasked(run)))
+
+
+@pytest.mark.parametrize("turn", range(1, TURNS))
+def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(own_story: Path, tmp_path: Path, turn: int) -> None:
+    def kill(event: Event) -> None:
+        if isinstance(event, TurnPlayed) and event.record.turn == turn:
+            raise KeyboardInterrupt
+
+    play(own_story, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        play(own_story, tmp_path / "killed", show=kill)
+    resume_run(own_story, ScriptedLLM(first_listed), tmp_path / "killed")
+    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
+    assert verify_run(own_story, tmp_path / "killed").difference is None
+
+
+def test_a_fork_goes_on_with_them(own_story: Path, tmp_path: Path) -> None:
+    run = play(own_story, tmp_path)
+    fork = fork_of(own_story, tmp_path, Branch(1, 2), ScriptedLLM(first_listed))
+    assert [turn.action for turn in fork.played.turns] == [turn.action for turn in run.turns]
