@@ -1,12 +1,12 @@
-"""Shows the agent what it has tried in vain: commands without a visible effect, and turns that repeat earlier ones.
+"""Shows the agent what it has tried in vain: commands without an effect, and turns that repeat earlier ones.
 
 It also ends an episode that makes no progress, if ``max_turns_without_progress`` is set.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
+from collections.abc import Sequence
 
 from typing_extensions import Unpack, override
 
@@ -17,7 +17,7 @@ from session.commands import is_routine, is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import counted, cut_at, one_line
+from session.text import counted, one_line
 from session.values import Observation, TurnRecord, places_changed
 
 CIRCLING = "Going round in circles"
@@ -25,10 +25,7 @@ LONG_WITHOUT_POINTS = "Points"
 MOST_SHOWN = 8
 LONGEST_LAP, LAPS = 8, 3  # turns, and times that they are played
 COUNTED_DOWN = 10  # turns before a stuck episode ends
-LONGEST_NEWS = 30  # characters
 LONGEST_TEXT = 210  # characters
-_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*\n")
-"""A first line in brackets, in which a story says how it has read the command."""
 
 
 class CirclingDetector(BaseManager):
@@ -181,10 +178,11 @@ class CirclingDetector(BaseManager):
 
 
 class TriedCommands(BaseManager):
-    """Lists the commands that had no visible effect at the current location, without advice against them.
+    """Lists the commands that were tried in vain at the current location, without advice against them.
 
-    Such a command may have an effect later. If its response was new, the entry includes the beginning of the response
-    and its turn. Directions are left out if a map is shown, because the map lists them with the responses.
+    A command was in vain if the story printed what it had printed before for it, and nothing at all differed after it:
+    ``Observation.state_hash`` covers variables that no player sees (ADR 19). Such a command may have an effect later.
+    Directions are left out if a map is shown, because the map lists them with the responses.
     """
 
     @override
@@ -193,20 +191,25 @@ class TriedCommands(BaseManager):
         tries = self.game_state.tries.latest_first(here.num) if here is not None else ()
         listed = []
         for command, turns in tries:
-            latest, told = turns[-1], ""
             is_on_map = self.config.map.shown and self.movements.is_direction(self.movements.exit_of(command))
-            if is_on_map or is_routine(command) or latest.did_something or latest.is_in_fight:
-                continue
-            if latest.before.noticed is None:
-                continue
-            news = self.game_state.tries.news(turns)
-            if news is not None:
-                answer = one_line(_ASIDE.sub("", news.after.text)).strip('"') or one_line(news.after.text)
-                told = f' (turn {news.turn}: "{cut_at(answer, LONGEST_NEWS, "…")}")'
-            listed.append(f"`{command}`{told}")
+            if not (is_on_map or is_routine(command) or turns[-1].is_in_fight) and (vain := in_vain(turns)):
+                listed.append(f"`{command}` (turns {', '.join(str(turn.turn) for turn in vain)})")
         kept = as_many_as_fit(listed[:MOST_SHOWN], lambda items: len(", ".join(items)) <= LONGEST_TEXT)
-        return PromptSection("Tried here, no visible change", ", ".join(reversed(kept)), priority=5, place=Place.HERE)
+        more = [f"{len(listed) - len(kept)} earlier"] if len(kept) < len(listed) else []
+        text = ", ".join([*more, *reversed(kept)])
+        return PromptSection("Tried here, no visible change", text, priority=5, place=Place.HERE)
 
     @override
     def get_status(self) -> ManagerStatus:
         return {"type": "tried_commands", "state": {}, "metrics": {}}
+
+
+def in_vain(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
+    """Return the turns with the latest answer to a command if the latest was in vain, else none.
+
+    turns: those in which it was typed at one location, oldest first
+    """
+    latest = turns[-1]
+    alike = [turn for turn in turns if one_line(turn.after.text) == one_line(latest.after.text)]
+    is_unchanged = latest.before.state_hash == latest.after.state_hash != "" and not latest.did_something
+    return alike if len(alike) > 1 and is_unchanged else []

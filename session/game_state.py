@@ -21,7 +21,6 @@ class Tries:
 
     def __init__(self) -> None:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
-        self._first_said: dict[str, int] = {}
         self._paragraphs: dict[str, int] = {}
 
     def add(self, turn: TurnRecord) -> None:
@@ -32,7 +31,6 @@ class Tries:
         at_location = self._turns[None if here is None else here.num]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
-        self._first_said.setdefault(one_line(turn.after.text), turn.turn)
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
@@ -44,29 +42,27 @@ class Tries:
         """Return each command that was typed at the location, the latest first, with its turns, oldest first."""
         return reversed(self._turns[location_id].items())
 
-    def has_new_text(self, turn: TurnRecord) -> bool:
-        """Return whether no earlier turn had printed the turn's text."""
-        return self._first_said.get(one_line(turn.after.text), turn.turn) == turn.turn
-
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""
         return turn.turn in (self._paragraphs.get(one_line(each)) for each in turn.after.text.split("\n\n"))
-
-    def news(self, turns: Sequence[TurnRecord]) -> TurnRecord | None:
-        """Return the first of the turns with a text that was new then, ``None`` if there is none."""
-        return next(filter(self.has_new_text, turns), None)
 
     def outcomes(self, now: Observation, command: str) -> list[str]:
         """Return the answers to the command in turns that began with the same perceptible state as now.
 
         Moves are omitted, because a way may be walked repeatedly. The list is empty unless the whole world state was
-        the same at least once.
+        the same at least once, with what no player sees if that is known.
         """
         here, noticed = None if now.location is None else now.location.num, now.noticed
         stays = [turn for turn in self.of(here, command) if not turn.moved]
-        if noticed is None or not any(turn.before.world_hash == now.world_hash != "" for turn in stays):
+        if noticed is None or not any(_is_same_world(turn.before, now) for turn in stays):
             return []
         return [one_line(turn.after.text) for turn in stays if turn.before.noticed == noticed]
+
+
+def _is_same_world(one: Observation, other: Observation) -> bool:
+    if one.state_hash and other.state_hash:
+        return one.state_hash == other.state_hash
+    return one.world_hash == other.world_hash != ""
 
 
 @dataclass(frozen=True, slots=True)

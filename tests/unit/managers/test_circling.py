@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
@@ -231,12 +232,17 @@ class Tries:
         self.of("jump", after=in_the_loft("No."))
 
     def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
-        """A command without a visible effect, by default."""
-        proposal = Proposal(action, reading=Reading(in_combat=in_combat))
+        """A command without any effect, by default."""
+        proposal, before = Proposal(action, reading=Reading(in_combat=in_combat)), replace(moment(), state_hash="s1")
         turn = self.tried.game_state.turn_count + 1
-        record = TurnRecord(1, turn, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
+        after = replace(before, text="No.") if after is None else after
+        record = TurnRecord(1, turn, before, (proposal,), (Verdict(accepted=True),), after)
         self.tried.game_state.record(record)
         return self
+
+    def twice(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
+        """The same command and outcome two times."""
+        return self.of(action, after=after, in_combat=in_combat).of(action, after=after, in_combat=in_combat)
 
     def told(self, here: Observation | None = None) -> str:
         """The list in the agent's prompt there."""
@@ -246,58 +252,59 @@ class Tries:
         return section.text
 
 
-LOG = moment("Three hundred pages of weather. The last of them is not weather.")
-CLERK = moment('(the card to the clerk)\n"You need to give me the card first."')
-BLUE = replace(moment("It turns blue."), score=5)
-OPEN_WINDOW = replace(moment("You open the window."), attributes_hash="0badcafe")
-NOT_SENT = replace(moment(), refusal="not for the player")
+def nothing_else(text: str) -> Observation:
+    """The answer to a command after which nothing at all differs."""
+    return replace(moment(text), state_hash="s1")
+
+
+LOG = nothing_else("Three hundred pages of weather. The last of them is not weather.")
+BLUE = replace(nothing_else("It turns blue."), score=5)
+FILLED = replace(nothing_else("No."), state_hash="s2")
+OPEN_WINDOW = replace(nothing_else("You open the window."), attributes_hash="0badcafe")
+NOT_SENT = replace(nothing_else(""), refusal="not for the player")
 
 
 @pytest.mark.parametrize(
     ("tries", "listed"),
     [
-        (Tries().of("dip banner").of("Stir  vat.").of("dip banner"), "`stir vat`, `dip banner`"),
-        (
-            Tries().of("read log", after=LOG).of("push wall").of("read log", after=LOG),
-            '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")',
-        ),
-        (Tries().of("show card", after=CLERK), '`show card` (turn 2: "You need to give me the card…")'),
-        (Tries().of("dip banner").of("stir vat").of("dip banner", after=BLUE), "`stir vat`"),
-        (Tries().of("open window").of("open window", after=OPEN_WINDOW), ""),
-        (Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True), ""),
-        (Tries().of("look").of("z").of("i").of("save", after=NOT_SENT), ""),
-        (Tries().of("go north").of("up").of("dip banner"), "`dip banner`"),
-        (Tries(map={"shown": False}).of("up"), "`up`"),
-        (
-            reduce(Tries.of, (f"dip {number}" for number in range(1, 11)), Tries()),
-            ", ".join(f"`dip {number}`" for number in range(3, 11)),
-        ),
+        (Tries().of("dip banner").of("Stir  vat.").of("stir vat").of("dip banner"), ((3, 4), (2, 5))),
+        (Tries().of("read log", after=LOG).of("push wall"), ()),
+        (Tries().twice("read log", after=LOG).of("push wall"), ((2, 3),)),
+        (Tries().of("dip banner").of("dip banner", after=BLUE), ()),
+        (Tries().of("ask otter").of("ask otter", after=nothing_else("It is not talk he wants.")), ()),
+        (Tries().twice("fill jug", after=FILLED), ()),
+        (Tries().twice("fill jug", after=moment("No.")), ()),
+        (Tries().twice("open window", after=OPEN_WINDOW), ()),
+        (Tries().twice("hit guard", in_combat=True), ()),
+        (Tries().twice("look").twice("z").twice("save", after=NOT_SENT), ()),
+        (Tries().twice("go north").twice("up").twice("dip banner"), ((6, 7),)),
+        (Tries(map={"shown": False}).twice("up"), ((2, 3),)),
     ],
     ids=[
-        *("once each, the latest last", "the beginning of something new", "the answer without how it was read"),
-        *("not what did something", "not what changed a thing out of sight", "neither moves nor blows"),
-        *("not what is typed again and again", "not directions that the map has", "directions without a map"),
-        "the latest eight",
+        *("twice each, the latest last", "not what was done once", "a text that was read twice"),
+        *("not what did something", "not another answer", "not what no player sees", "not if that is unknown"),
+        *("not what changed a thing out of sight", "no blows", "not what is typed again and again"),
+        *("not directions that the map has", "directions without a map"),
     ],
 )
-def test_what_had_no_visible_effect_is_listed(tries: Tries, listed: str) -> None:
-    assert tries.told() == listed
+def test_only_what_got_the_same_answer_again_and_changed_nothing_at_all_was_in_vain(
+    tries: Tries, listed: tuple[tuple[int, ...], ...]
+) -> None:
+    told = tries.told()
+    assert tuple(tuple(map(int, turns.split(", "))) for turns in re.findall(r"\(turns ([\d, ]+)\)", told)) == listed
+    assert told.count("`") == 2 * len(listed)
+
+
+def test_of_many_commands_in_vain_the_latest_are_listed_and_the_others_counted() -> None:
+    told = reduce(Tries.twice, (f"dip {number}" for number in range(1, 11)), Tries()).told()
+    assert re.findall(r"`dip (\d+)`", told) == ["3", "4", "5", "6", "7", "8", "9", "10"]
+    assert told.startswith("2 ")
 
 
 def test_they_are_listed_whatever_has_changed_since_but_at_their_place_and_in_their_episode_alone() -> None:
-    tries = Tries().of("dip banner")
-    assert tries.told(replace(moment(), visible=(), score=5)) == "`dip banner`"
+    tries = Tries().twice("dip banner")
+    assert "`dip banner`" in tries.told(replace(moment(), visible=(), score=5))
     assert tries.told(in_the_loft()) == ""
     assert tries.told(Observation("Fog.")) == ""
     tries.tried.reset(GameState(episode=2))
     assert tries.told() == ""
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: bool) -> None:
-    fog = replace(moment(), inventory=None, visible=None, world_hash="w1" if known else "")
-    tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
-    tried.game_state.record(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
-    section = tried.section(fog)
-    assert section is not None
-    assert bool(section.text) == known

@@ -110,13 +110,11 @@ def test_the_answers_to_a_command_are_known_whatever_its_case_and_blanks_and_the
     assert list(tries.latest_first(None)) == []
 
 
-def test_a_text_is_new_when_it_is_printed_first() -> None:
-    tries = after("Empty.")
-    later = replace(turn("dip banner", moment(), moment("Empty. ")), turn=2)
-    other = replace(later, after=moment("It is blue now."))
-    tries.add(later)
-    tries.add(other)
-    assert (tries.has_new_text(later), tries.has_new_text(other)) == (False, True)
+def test_a_command_is_no_repetition_if_anything_has_changed_that_no_player_sees() -> None:
+    tries = Tries()
+    tries.add(turn("dip banner", replace(moment(), state_hash="dry"), moment("Empty.")))
+    assert tries.outcomes(replace(moment(), state_hash="dry"), "dip banner") == ["Empty."]
+    assert tries.outcomes(replace(moment(), state_hash="wet"), "dip banner") == []
 
 
 def test_other_commands_places_and_things_in_sight_are_not_meant_nor_is_another_world() -> None:
