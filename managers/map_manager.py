@@ -19,7 +19,7 @@ from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 
 _DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
-LONGEST_REFUSAL = 120  # characters
+LONGEST_REFUSAL = 240  # characters
 SAVE_INTERVAL = 10  # turns
 
 
@@ -60,6 +60,9 @@ class MapManager(BaseManager):
         graph, store = self.game_map, self._store
         attempt = self.movements.attempt(record, self._previous_command)
         self._note_death(record)
+        exit_, here = self.movements.exit_tried(record, self._previous_command), record.before.location
+        if here and self.movements.is_direction(exit_) and self.movements.boards(record):
+            graph.deny_exit(here.num, exit_)
         if record.after.refusal is None:
             self._previous_command = repeated(record.action, self._previous_command)
         for location in (record.before.location, record.after.location):
@@ -72,9 +75,11 @@ class MapManager(BaseManager):
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
             self.save_map_state()
         self._note_bearings(record.after.text, record.after.location)
-        if record.reading and (record.reading.exits or record.reading.is_room_description) and record.before.location:
-            here, named = record.before.location, self.movements.exits_named(record.reading.exits)
-            graph.correct_exits(here.num, named, {*self._bearings_in(record.before.text, here)}.difference(named))
+        if record.reading and (record.reading.exits or record.reading.is_room_description) and here:
+            named = self.movements.exits_named(record.reading.exits)
+            body = _body_of(record.before.text, here)
+            seemed = {*self.movements.bearings_named(body), *self.movements.ways_named(body)}
+            graph.correct_exits(here.num, named, seemed.difference(named))
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -121,15 +126,13 @@ class MapManager(BaseManager):
 
     def _note_bearings(self, text: str, here: Location | None) -> None:
         """Add the exits named in the location's description, so that prompts have them before it is extracted."""
-        bearings = self._bearings_in(text, here) if here else ()
-        if here and bearings:
+        body = _body_of(text, here) if here else ""
+        bearings, ways = self.movements.bearings_named(body), self.movements.ways_named(body)
+        if here and (bearings or ways):
             self.game_map.add_room(here.num, here.name)
             misread = self.game_map.misread_exits.get(here.num, ())
             self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
-
-    def _bearings_in(self, text: str, here: Location) -> tuple[str, ...]:
-        _, _, body = (description_in(text, here.name) or "").partition("\n")
-        return self.movements.bearings_named(body)
+            self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
 
     def _note_death(self, turn: TurnRecord) -> None:
         """Record a death on taking an exit. If the story ended with it, the location is the room behind the exit."""
@@ -163,3 +166,9 @@ class MapManager(BaseManager):
             "contradicted",
             "pruned",
         }
+
+
+def _body_of(text: str, here: Location) -> str:
+    """Return the description of the location in the text, without the location's name."""
+    _, _, body = (description_in(text, here.name) or "").partition("\n")
+    return body

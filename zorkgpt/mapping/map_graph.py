@@ -51,6 +51,14 @@ _BACK = {
 OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
 """The direction that leads back, as a rule, by each direction as the map spells it."""
 
+_OTHER_WORDS = {
+    "in": {"enter", "board", "into", "inside"},
+    "out": {"exit", "leave", "outside"},
+    "up": {"climb", "ascend", "upstairs"},
+    "down": {"climb", "descend", "downstairs"},
+}
+"""Words of other commands that lead the same way."""
+
 # All else has a meaning inside Mermaid's quotes in one version of it or another.
 _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
 
@@ -208,6 +216,7 @@ class MapGraph(BaseModel):
     exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
+    read_exits: ``up``, ``down``, ``in`` and ``out`` that a text seemed to name, and that no model has read there
     """
 
     model_config = ConfigDict(extra="allow")
@@ -221,6 +230,7 @@ class MapGraph(BaseModel):
     exit_deaths: ByEdge = {}
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
+    read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -328,6 +338,17 @@ class MapGraph(BaseModel):
             self._derived.forget(location_id)
         return new
 
+    def add_read_exits(self, location_id: int, exits: Iterable[str]) -> None:
+        """Add exits that the prose of a room's text seems to name, with a mark on those that are new."""
+        new = self.add_exits(location_id, exits)
+        if new:
+            self.read_exits.setdefault(location_id, set()).update(new)
+
+    def deny_exit(self, location_id: int, exit_: str) -> None:
+        """Take an exit off a room for good, unless a model reads it: it leads to no other room, but into a thing."""
+        self.drop_exits(location_id, (exit_,))
+        self.misread_exits.setdefault(location_id, set()).add(exit_)
+
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Take exits off a room that were named by mistake; one that was walked stays."""
         room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
@@ -343,6 +364,9 @@ class MapGraph(BaseModel):
         """
         self.add_exits(location_id, named)
         self.drop_exits(location_id, misread)
+        read = self.read_exits.pop(location_id, set()).difference(named, misread)
+        if read:
+            self.read_exits[location_id] = read
         known = self.misread_exits.pop(location_id, set())
         denied = known.union(misread if named else ()).difference(named)
         if denied:
@@ -431,7 +455,9 @@ class MapGraph(BaseModel):
             if room.id in other.misread_exits:
                 self.misread_exits.setdefault(room.id, other.misread_exits[room.id])
             misread = self.misread_exits.get(room.id, ())
-            self.add_exits(room.id, [exit_ for exit_ in room.exits if exit_ not in misread])
+            read = other.read_exits.get(room.id, ())
+            self.add_exits(room.id, [exit_ for exit_ in room.exits if exit_ not in (*misread, *read)])
+            self.add_read_exits(room.id, [exit_ for exit_ in room.exits if exit_ in read and exit_ not in misread])
             if room.visits > self.rooms[room.id].visits:
                 visits = room.model_dump(include={"visits", "episodes", "last_episode"})
                 self.rooms[room.id] = self.rooms[room.id].model_copy(update=visits)
@@ -453,12 +479,17 @@ class MapGraph(BaseModel):
         return exit_ in self.pruned_exits.get(location_id, ())
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
-        """Return the exits that the story names there and that were never tried, without the presumed ways back."""
+        """Return the exits that the story names there and that were never tried.
+
+        Presumed ways back are left out, and ``up`` if the player has climbed from there: another command is a way, too.
+        """
         known = self._derived.untried.get(location_id)
         if known is not None:
             return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
-        untried = [exit_ for exit_ in exits if not self._is_tried(Edge(location_id, exit_))]
+        words = {word for command in self.connections.get(location_id, {}) for word in command.split()}
+        gone = {exit_ for exit_, meant in _OTHER_WORDS.items() if meant & words}
+        untried = [exit_ for exit_ in exits if exit_ not in gone and not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
         found = self._derived.untried[location_id] = tuple(exit_ for exit_ in untried if exit_ not in back)
         return found

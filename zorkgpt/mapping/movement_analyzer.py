@@ -44,6 +44,20 @@ _HANDLING = re.compile(
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
 _SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
 _WORD = re.compile(r"[a-z]+")
+_WAY = (
+    r"\b(?:(?:stair(?:case|way)?|ladder|flight|passage(?:way)?|path|trapdoor|trail|tunnel|ramp|slope|shaft|chute|hole|opening"
+    r"|exit|door(?:way)?|gate|way|road|corridor|entrance|chimney|rope)s?|steps|rungs|hatch(?:way)?|(?:lead|climb|run|wind|"
+    r"head|continue|slope|descend|ascend|spiral|twist|drop|rise)s?|leading|climbing|running|winding|heading|sloping|"
+    r"spiral+ing|go(?:es|ing)?|scramble|slide)"
+)
+"""Words for ways and for going along them, singular and plural."""
+_UP_OR_DOWN = re.compile(
+    _WAY
+    + r"\b(?: (?!(?:the|an?|his|your)\b)[a-z'-]+){0,2}? (up|down)(?:wards?)?\b(?: (?:and|or) (up|down)(?:wards?)?\b)?"
+    r"(?! (?:the middle|one|your|his|her|my)\b)"
+)
+_IN_OR_OUT = re.compile(_WAY + r"(?: (?:back|further|straight))? (in|out)(?:side)?(?= (?:to|into|onto|is|was)\b|$)")
+_CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
 
 
@@ -80,7 +94,7 @@ class MovementAnalyzer:
         - the line has several commands, so that it is unknown which one led where; a comma or "and" counts as a sign
           of this
         - the command only carries the player along (``carries_along``)
-        - the player stays, and is in or on a thing, which may be the reason
+        - the player stays, and is in or on a thing before or after it, such as a boat that was boarded
 
         previous_command: the command that "again" repeats
         """
@@ -88,7 +102,7 @@ class MovementAnalyzer:
         before, after = turn.before, turn.after
         if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
             return None
-        if before.inside is not None and not turn.moved:
+        if not turn.moved and (before.inside is not None or self.boards(turn)):
             return None
         return Attempt(
             from_id=before.location.num,
@@ -96,6 +110,10 @@ class MovementAnalyzer:
             to_id=after.location.num if turn.moved else None,
             confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
         )
+
+    def boards(self, turn: TurnRecord) -> bool:
+        """Return whether the player got into or onto a thing, such as a boat, and stayed at the location."""
+        return not turn.moved and turn.before.inside is None and turn.after.inside is not None
 
     def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
         """Return the turn's command as the map writes it, or "" if the story did not carry one out."""
@@ -133,11 +151,23 @@ class MovementAnalyzer:
         """Return the compass directions (on a ship, the ship's directions) that a text names, in the story's own
         words.
 
-        "Up" and "in" are left out, because in prose they are rarely exits. Positions of objects are left out too,
-        such as "west of the house" and "the north side".
+        Positions of objects are left out, such as "west of the house" and "the north side".
         """
         words = _WORD.findall(_PLACING.sub(" ", _SPLIT_BEARING.sub(r"\1\2", text.lower())))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))
+
+    def ways_named(self, text: str) -> tuple[str, ...]:
+        """Return ``up``, ``down``, ``in`` and ``out`` as far as a text seems to name them as exits.
+
+        In prose these words are rarely exits, so a way must be named with them, as in "a stair goes up". If a point of
+        the compass follows in the same clause, that is the exit.
+        """
+        found: list[str] = []
+        for clause in _CLAUSE_END.split(" ".join(_SPLIT_BEARING.sub(r"\1\2", text.lower()).split())):
+            for match in (*_UP_OR_DOWN.finditer(clause), *_IN_OR_OUT.finditer(clause)):
+                if not any(word in _COMPASS for word in _WORD.findall(clause[match.end() :])):
+                    found += [word for word in match.groups() if word and self.is_direction(word)]
+        return tuple(dict.fromkeys(found))
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

@@ -11,53 +11,56 @@ from math import inf
 
 from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
 
-FARTHEST_SHOWN = 240  # characters of the untried exits of rooms without a line; a third of it for the other rooms
+FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
+FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
+READ = "read from the text"
 
 
 def local_view(graph: MapGraph, here: int, radius: int) -> str:
     """Return the map around a room as text, or "" for a room that is not on the map.
 
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
-    untried exits. The line of the player's room has the refused exits with the story's words. A room without a
-    line is named with the exit that leads to it. Two more lines have the untried exits and the known rooms farther
-    away, with the number of moves, nearest first.
+    untried exits, and the refused exits with the story's words: in other rooms those that the story names. A room
+    without a line is named with the exit that leads to it. Two more lines have the rooms farther away with untried
+    exits and the other known ones, with their refused exits and the number of moves, nearest first.
     """
     if here not in graph.rooms:
         return ""
     moves = neighbourhood(graph, here, radius - 1)
     frontier = _frontier(graph)
-    has_exits = (room for room in moves if _ways(graph, room) or room in frontier)
+    barred = {room for room in graph.rooms if graph.barred_exits(room)}
+    has_exits = (room for room in moves if _ways(graph, room) or room in frontier | barred)
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_ways_told(graph, room, shown)]
-        untried = _untried_exits(graph, room, shows_barred=room != here)
+        untried = _untried_exits(graph, room)
         parts += [f"untried: {untried}"] if untried else []
-        parts += _refused(graph, room) if room == here else ()
+        refused = _refused_exits(graph, room, None if room == here else graph.barred_exits(room))
+        parts += [f"led nowhere: {refused}"] if refused else []
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = paths_from(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in paths if room not in named and room not in frontier]
-    known = (f"{_label(graph, room)} ({_moves(paths[room])})" for room in others)
     farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
-    untried_there = _untried(graph, paths, farther)
-    lines += _first_of("Farther untried (moves)", untried_there, len(farther), FARTHEST_SHOWN)
-    lines += _first_of("Other rooms (moves)", known, len(others), FARTHEST_SHOWN // 3)
+    lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
+    others = [room for room in paths if room not in frontier | shown and (room not in named or room in barred)]
+    others.sort(key=lambda room: room not in barred)
+    lines += _first_of("Other rooms (moves)", _there(graph, paths, others), len(others), FARTHEST_SHOWN)
     return "\n".join(lines)
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
-    """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
+    """Return a line of the untried and the refused exits of all rooms, nearest to that one first; "" without any."""
     paths, frontier = paths_from(graph, here), _frontier(graph)
-    rooms = [room for room in _nearest_first(graph, paths) if room in frontier]
-    untried = _untried(graph, paths, rooms)
-    return "".join(_first_of("Untried exits (moves from the start)", untried, len(rooms), 1000))
+    rooms = [room for room in _nearest_first(graph, paths) if room in frontier or graph.barred_exits(room)]
+    there = _there(graph, paths, rooms)
+    return "".join(_first_of("Untried exits (moves from the start)", there, len(rooms), FARTHEST_FROM_START))
 
 
 def _frontier(graph: MapGraph) -> set[int]:
-    """Return the rooms with exits that were never tried or that were barred."""
-    return {room for room in graph.rooms if graph.untried_exits(room) or graph.barred_exits(room)}
+    """Return the rooms with exits that were never tried."""
+    return {room for room in graph.rooms if graph.untried_exits(room)}
 
 
 def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
@@ -66,11 +69,13 @@ def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
     yield from sorted(graph.rooms.keys() - paths)
 
 
-def _untried(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
-    """Yield each of the rooms with its untried exits and its moves."""
+def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
+    """Yield each of the rooms with its untried exits, those refused exits that the story names, and its moves."""
     for room in rooms:
+        untried, refused = _untried_exits(graph, room), _refused_exits(graph, room, graph.barred_exits(room))
+        exits = ", ".join(filter(None, (untried, f"led nowhere: {refused}" if refused else "")))
         moves = _moves(paths[room]) if room in paths else "no way known"
-        yield f"{_label(graph, room)}: {_untried_exits(graph, room)} ({moves})"
+        yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({moves})"
 
 
 def _moves(path: Path) -> str:
@@ -110,24 +115,28 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{exit_} -> {names[to_id]} (back?)"
 
 
-def _untried_exits(graph: MapGraph, room: int, *, shows_barred: bool = True) -> str:
-    """Return the untried exits of a room, each with the death that it led to, and the barred exits."""
-    told = [_told(exit_, graph.exit_deaths.get(Edge(room, exit_))) for exit_ in graph.untried_exits(room)]
-    for exit_ in graph.barred_exits(room) if shows_barred else ():
-        times = graph.exit_failure_counts[Edge(room, exit_)]
-        told.append(_told(exit_, "refused once" if times == 1 else f"refused {times} times"))
-    return ", ".join(told)
+def _untried_exits(graph: MapGraph, room: int) -> str:
+    """Return the untried exits of a room, each with the death that it led to, or with a mark if only read in prose."""
+    read = graph.read_exits.get(room, ())
+    marks = {exit_: READ for exit_ in graph.untried_exits(room) if exit_ in read}
+    return ", ".join(
+        _told(exit_, graph.exit_deaths.get(Edge(room, exit_), marks.get(exit_))) for exit_ in graph.untried_exits(room)
+    )
 
 
-def _refused(graph: MapGraph, room: int) -> Iterable[str]:
-    """Return in one part which exits were refused, those of one answer together."""
+def _refused_exits(graph: MapGraph, room: int, among: Collection[str] | None) -> str:
+    """Return the exits of a room that were refused with the story's words, those of one answer together.
+
+    among: the exits that are meant; ``None`` for all
+    """
+    if among is not None and not among:
+        return ""
     walked = graph.connections.get(room, {})
     exits: defaultdict[str, list[str]] = defaultdict(list)
     for exit_, words in sorted(graph.refused_exits(room).items()):
-        if exit_ not in walked:
+        if exit_ not in walked and (among is None or exit_ in among):
             exits[words].append(plain_line(exit_))
-    told = [_told(", ".join(each), words) for words, each in exits.items()]
-    return [f"led nowhere: {', '.join(told)}"] if told else []
+    return ", ".join(_told(", ".join(each), words) for words, each in exits.items())
 
 
 def _told(exits: str, remark: str | None) -> str:

@@ -12,11 +12,11 @@ from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Location, Observation, Reading
+from session.values import GameObject, Location, Observation, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
-from zorkgpt.mapping.navigation import local_view
+from zorkgpt.mapping.navigation import local_view, untried_from
 
 
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
@@ -170,12 +170,18 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path, here=49)
         manager.game_map.add_connection(60, "north", 49)
         manager.game_map.add_exits(49, ["west"])
-        for shown in ("west (refused once)", "west (refused 2 times)", ""):
+        manager.game_map.add_connection(6, "north", 60)
+        for is_shown in (True, True, False):
             manager.learn(turn(HALL, "west", said(49, "Hall", "You are too afraid to move.")))
             manager.learn(turn(HALL, "up", said(49, "Hall", "There is no way up.")))
             assert "led nowhere" in local_view(manager.game_map, 49, 2)
             elsewhere = local_view(manager.game_map, 60, 2)
-            assert elsewhere.endswith(f"L49 Hall: south -> L60 (back?){'; untried: ' * bool(shown)}{shown}")
+            refused = "; led nowhere: west (You are too afraid to move.)" if is_shown else ""
+            assert f"L49 Hall: south -> L60 (back?){refused}\n" in f"{elsewhere}\n"
+            assert "untried: " not in elsewhere
+            farther = local_view(manager.game_map, 6, 1)
+            assert ("L49 Hall: led nowhere: west (You are too afraid to move.) (2)" in farther) == is_shown
+            assert ("too afraid" in untried_from(manager.game_map, 6)) == is_shown
 
     def test_an_exit_that_was_tried_and_refused_says_so_with_the_storys_words_and_is_not_untried(
         self, tmp_path: Path
@@ -196,6 +202,42 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(turn(HALL, "north", said(49, "Hall", f"{'A wall. ' * 30}Dig!")))
         assert f"west ({words})" in manager.local_view()
         assert "A wall. […] Dig!)" in manager.local_view()
+
+    def test_a_vehicle_that_is_boarded_is_no_failed_exit_and_no_untried_one(self, tmp_path: Path) -> None:
+        manager, text = manager_in(tmp_path, here=49), "Hall\nThe only way in is a skiff."
+        manager.learn(turn(at(60), "east", said(49, "Hall", text)))
+        assert manager.game_map.untried_exits(49) == ("in",)
+        skiff = replace(said(49, "Hall", "You get into the skiff."), inside=GameObject(7, "skiff", 49))
+        manager.learn(turn(said(49, "Hall", text), "in", skiff))
+        manager.learn(turn(at(60), "east", said(49, "Hall", text)))
+        assert manager.game_map.untried_exits(49) == ()
+        assert "nowhere" not in manager.local_view()
+
+    def test_ways_up_and_down_are_found_on_arrival_and_marked_until_a_model_has_read_them(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        hall = said(46, "Hall", "Hall\nThe kitchen is north, a stair goes up to the landing, and steps lead down.")
+        manager.learn(turn(at(49), "north", hall))
+        read = "up (read from the text), down (read from the text)"
+        assert f"untried: north, {read}" in manager.local_view()
+        copy = MapGraph.from_dict(manager.game_map.to_dict())
+        assert copy.read_exits == {46: {"up", "down"}}
+        reading = Reading(is_room_description=True, exits=("north", "up"))
+        looked = turn(hall, "look", hall)
+        manager.learn(replace(looked, proposals=(replace(looked.proposals[0], reading=reading),)))
+        assert "untried: north, up" in manager.local_view()
+        assert "read from" not in manager.local_view()
+
+    def test_another_command_that_leads_there_is_a_way(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        gate = said(
+            46, "Gate", "Gate\nA stair goes up, and a passage leads down. The way in is shut. Only west is open."
+        )
+        manager.learn(turn(at(49), "north", gate))
+        manager.learn(turn(gate, "climb stair", at(51, "Landing")))
+        manager.learn(turn(gate, "enter boat", at(52, "Boat")))
+        manager.learn(turn(gate, "put coin in slot", at(53, "Yard")))
+        assert manager.game_map.untried_exits(46) == ("west",)
+        assert manager.game_map.connections[46].keys() == {"climb stair", "enter boat", "put coin in slot"}
 
     def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)

@@ -60,6 +60,24 @@ def test_exits_are_the_directions_in_a_models_words_and_nothing_is_invented(
     assert MovementAnalyzer(SHIP_WORDS).exits_named(["a hatch aft", "wind from the north"]) == ("aft",)
 
 
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("The kitchen is north, a stair goes up to the landing, and the yard is back out to the south.", ("up",)),
+        ("Stone steps go down to the cellar.", ("down",)),
+        ("There are stairs up and down here.", ("up", "down")),
+        ("A ladder leads downwards; the only way out\nis shut, and a tunnel climbs upward.", ("down", "out", "up")),
+        ("The hatch is the way in. A door leads out to the yard.", ("in", "out")),
+        ("A path leads up to the north-east. The way out is west.", ()),
+        ("You look up. The lamp hangs in a niche, and you make out a table.", ()),
+        ("A chill goes up your spine. Every step comes up with a kiss. You are in a hall.", ()),
+    ],
+)
+def test_ways_up_down_in_and_out_are_found_in_prose_that_names_a_way(text: str, ways: tuple[str, ...]) -> None:
+    assert MovementAnalyzer().ways_named(text) == ways
+    assert MovementAnalyzer(("north",)).ways_named(text) == ()
+
+
 def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     movements = MovementAnalyzer()
     assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
