@@ -1,4 +1,4 @@
-"""Does what an episode has learnt show in the score of later ones? The embedded model plays our own story.
+"""Does what an episode has learned show in the score of later ones? The embedded model plays our own story.
 
     python -m benchmarks.first_return [--folder DIR] [--seeds 8] [--jobs 2] [--so-far]
 

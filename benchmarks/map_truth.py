@@ -1,9 +1,9 @@
-"""Checks whether the map learnt in play is true.
+"""Checks whether the map learned in play is true.
 
     python -m benchmarks.map_truth [STORY ...]
 
 Replays Jericho's walkthrough of each story (by default of the folder ZORKGPT_STORIES) and tries every edge of the map
-again from the state saved just before it was learnt. Exit status 1: a map is not true.
+again from the state saved just before it was learned. Exit status 1: a map is not true.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Walk:
     states: dict[Edge, SavedState] = field(default_factory=dict)
     moves: int = 0
     carried: int = 0
-    unlearnt: int = 0
+    unlearned: int = 0
     commands: int = 0
     learning_seconds: float = 0.0
 
@@ -50,9 +50,9 @@ class MapTruth:
     """The comparison of a map with a replay. A true map has zero of the last four.
 
     moves, carried: moves made by a command, and moves in which the player was only carried along
-    unlearnt: moves for which there was no edge to the right room just after
+    unlearned: moves for which there was no edge to the right room just after
     unwalked: edges that were never walked, or last led to another room
-    false: edges whose command, tried again from the state before it was learnt, leads elsewhere
+    false: edges whose command, tried again from the state before it was learned, leads elsewhere
     routes: ordered pairs of different rooms that the walked moves connect
     missing: those of ``routes`` that are not found or do not lead there
     """
@@ -64,7 +64,7 @@ class MapTruth:
     edges: int
     routes: int
     ms_per_turn: float
-    unlearnt: int
+    unlearned: int
     unwalked: int
     false: int
     missing: int
@@ -72,7 +72,7 @@ class MapTruth:
     @property
     def holds(self) -> bool:
         """The map is true."""
-        return not (self.unlearnt or self.unwalked or self.false or self.missing)
+        return not (self.unlearned or self.unwalked or self.false or self.missing)
 
 
 def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
@@ -91,7 +91,7 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
         edges=len(edges),
         routes=len(connected),
         ms_per_turn=1000 * walk.learning_seconds / max(1, walk.commands),
-        unlearnt=walk.unlearnt,
+        unlearned=walk.unlearned,
         unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
         false=sum(not _leads_back(game, walk, edge, to_id) for edge, to_id in edges.items()),
         missing=sum(not _route_leads(manager, from_id, to_id) for from_id, to_id in connected),
@@ -122,7 +122,7 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
             walk.moves += 1
             walk.destinations[edge] = turn.after.location.num
             walk.states[edge] = state
-            walk.unlearnt += _edges(manager.game_map).get(edge) != turn.after.location.num
+            walk.unlearned += _edges(manager.game_map).get(edge) != turn.after.location.num
     return walk
 
 

@@ -1,8 +1,8 @@
-"""Checks whether the routes learnt in play bring the points that they promise.
+"""Checks whether the routes learned in play bring the points that they promise.
 
     python -m benchmarks.route_truth [STORY ...]
 
-The first 120 commands of each walkthrough (by default of our own story and of the folder ZORKGPT_STORIES) are learnt as
+The first 120 commands of each walkthrough (by default of our own story and of the folder ZORKGPT_STORIES) are learned
 in a run, once as they are and once with idle commands among them. Every route to a score is then played as shown, from
 the opening, with the same seed and without managers. Exit status 1: a route brings fewer points than it promises.
 """
@@ -51,7 +51,7 @@ class RouteTruth:
 
 def measure(play: Walkthrough, workdir: Path) -> list[RouteTruth]:
     """Return what the routes to scores bring that the beginning of a walkthrough teaches in an empty work folder."""
-    return [_tried(play, route) for route in _learnt(play, workdir)]
+    return [_tried(play, route) for route in _learned(play, workdir)]
 
 
 def beginning(play: Walkthrough) -> Walkthrough:
@@ -70,7 +70,7 @@ def with_idle(play: Walkthrough) -> Walkthrough:
     return replace(play, commands=mixed)
 
 
-def _learnt(play: Walkthrough, workdir: Path) -> Iterator[KnownRoute]:
+def _learned(play: Walkthrough, workdir: Path) -> Iterator[KnownRoute]:
     state = GameState()
     routes = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
     with play.open() as game:

@@ -1,4 +1,4 @@
-"""What a turn costs: model calls, prompt tokens, time, disk. Everything that can be learnt is on.
+"""What a turn costs: model calls, prompt tokens, time, disk. Everything that can be learned is on.
 
     python -m benchmarks.turn_cost [STORY]
 
@@ -86,7 +86,7 @@ class Cost:
     """What a run cost.
 
     calls: model calls, by role
-    tokens: of the prompts of each turn, by role; what was learnt from a turn is part of the next one
+    tokens: of the prompts of each turn, by role; what was learned from a turn is part of the next one
     shared: by role, the share of each prompt's characters that its predecessor began with
     seconds: of each turn, without the model's
     rooms: the names of the locations in which a turn was begun, by id

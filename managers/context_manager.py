@@ -185,7 +185,7 @@ class ContextManager(BaseManager):
     def get_agent_context(
         self,
         observation: Observation,
-        learnt: Sequence[PromptSection] = (),
+        learned: Sequence[PromptSection] = (),
         *,
         valid_actions: tuple[str, ...] | None = None,
         rejections: Sequence[Rejection] = (),
@@ -214,23 +214,23 @@ class ContextManager(BaseManager):
             PromptSection("How the story began", opening, 9, Place.OPENING),
             PromptSection("Not played this turn", _bullets(rejected), place=Place.CHOICE),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
-            *learnt,
+            *learned,
         )
         pasts = self._pasts(budget, max(0, slid - window), slid, most=2 * window)
         return AgentContext(tuple(self._fitted(budget, observation, pasts, others)), valid_actions)
 
     def get_critic_context(
-        self, observation: Observation, action: str, learnt: Sequence[PromptSection] = (), *, system: str = ""
+        self, observation: Observation, action: str, learned: Sequence[PromptSection] = (), *, system: str = ""
     ) -> str:
         """Return the context in which the critic judges a proposed ``action``, within its token budget.
 
-        learnt: the sections of the managers; the critic gets those that belong after the history
+        learned: the sections of the managers; the critic gets those that belong after the history
         """
         first = max(0, len(self.game_state.action_reasoning_history) - REASONED)
         budget = _PromptBudget(self.config.prompt_budgets.critic, system)
         others = (
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
-            *(section for section in learnt if section.place > Place.HISTORY),
+            *(section for section in learned if section.place > Place.HISTORY),
         )
         pasts = self._pasts(budget, first, first, most=REASONED, priority=3)
         return render_sections(self._fitted(budget, observation, pasts, others))
@@ -312,8 +312,8 @@ class ContextManager(BaseManager):
         kept: list[PromptSection] = []
         for past in pasts:
             by_title: dict[str, PromptSection] = {}
-            learnt = (each for each in (*self._now(budget, observation, past), *others) if each.title not in lost)
-            for section in (*past.sections, *learnt):
+            learned = (each for each in (*self._now(budget, observation, past), *others) if each.title not in lost)
+            for section in (*past.sections, *learned):
                 first = by_title.get(section.title)
                 if section.text:
                     text = f"{first.text}\n\n{section.text}" if first else section.text

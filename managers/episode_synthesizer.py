@@ -127,10 +127,10 @@ class EpisodeSynthesizer(BaseManager):
         return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
-        """Draw the lessons of the episode by a question of their own. Returns whether anything new was learnt."""
-        learnt = self._counts["learnt"]
+        """Draw the lessons of the episode by a question of their own. Returns whether anything new was learned."""
+        learned = self._counts["learned"]
         ask_each(self.questions(()))
-        return self._counts["learnt"] > learnt
+        return self._counts["learned"] > learned
 
     @override
     def questions(self, outlooks: Sequence[str]) -> Sequence[Question]:
@@ -209,7 +209,7 @@ class EpisodeSynthesizer(BaseManager):
         if insights != known:
             knowledge.replace_insights([entry for entry in insights if entry.is_ours])
         is_changed = knowledge.insights() != known
-        self._counts.update(updates=1, refused=len(refused), learnt=is_changed or deaths > 0)
+        self._counts.update(updates=1, refused=len(refused), learned=is_changed or deaths > 0)
         self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=refused)
 
     @override
@@ -244,4 +244,4 @@ class EpisodeSynthesizer(BaseManager):
 
     def _keep_plain_lessons(self, summary: EpisodeSummary) -> None:
         lessons = [lesson_of(death, summary.episode) for death in summary.deaths]
-        self._counts["learnt"] += self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons)
+        self._counts["learned"] += self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons)

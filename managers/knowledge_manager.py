@@ -15,7 +15,7 @@ from managers.knowledge.analysis import (
     BriefKnowledge,
     KnowledgeAnswer,
     KnowledgePrompt,
-    LearntTurn,
+    LearnedTurn,
     Played,
     ask_what_can_go,
     brief_question,
@@ -94,8 +94,8 @@ class KnowledgeManager(BaseManager):
         self.stores = (self._archive, self._knowledge)  # the archive first, so that no line is ever in neither file
         self._counts: Counter[str] = Counter()
         self.asked_turn = 0
-        self._turns: tuple[LearntTurn, ...] = ()
-        self._learnt: tuple[str, ...] = ()
+        self._turns: tuple[LearnedTurn, ...] = ()
+        self._learned: tuple[str, ...] = ()
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
 
@@ -160,7 +160,7 @@ class KnowledgeManager(BaseManager):
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
             has_stopped = self._routes is not None and self._routes.has_stopped
-            turn = LearntTurn(record, tuple(fact.text for fact in facts), has_stopped)
+            turn = LearnedTurn(record, tuple(fact.text for fact in facts), has_stopped)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:
                 self._evidence += (record.turn,)
@@ -195,13 +195,13 @@ class KnowledgeManager(BaseManager):
         return self._counts["changes"] > changes
 
     def _archive_ephemeral(self) -> None:
-        """Archive the lines that were learnt in this episode, from turns that are all ephemeral by now.
+        """Archive the lines that were learned in this episode, from turns that are all ephemeral by now.
 
         A line of an older file, whose episodes may have the same numbers, stays.
         """
         episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
-        learnt = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learnt)
-        gone = tuple(entry for entry in learnt if is_ephemeral(entry.line, episode, ephemeral))
+        learned = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learned)
+        gone = tuple(entry for entry in learned if is_ephemeral(entry.line, episode, ephemeral))
         if gone and self._revise(KnowledgeEdit(removed=gone)):
             self._counts["ephemeral"] += len(gone)
             self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
@@ -256,7 +256,7 @@ class KnowledgeManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, with all that is known, also what others have written since."""
         super().reset(game_state)
-        self.asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
+        self.asked_turn, self._turns, self._learned, self._evidence = 0, (), (), ()
         self._shown = self._most_useful()
 
     @override
@@ -371,7 +371,7 @@ class KnowledgeManager(BaseManager):
         self._counts["archived"] += len(edit.removed)
         standing = {text_key(entry.line.text) for entry in self._knowledge.document.entries()}
         keys = (text_key(entry.line.text) for entry in edit.added)
-        self._learnt += tuple(key for key in keys if key not in standing)
+        self._learned += tuple(key for key in keys if key not in standing)
         return self._write(edit)
 
     def _write(self, edit: KnowledgeEdit) -> bool:

@@ -21,7 +21,7 @@ ROUTES_SHOWN = 6  # on screens
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that was learnt, in words.
+    """Something that was learned, in words.
 
     key: stays the same when the words change
     place: the id of the location that it is about; ``None`` for none in particular

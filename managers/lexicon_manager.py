@@ -243,24 +243,24 @@ class WorkingForms:
 
     That is what has most objects and prepositions; of forms alike in this, the one that worked most often.
 
-    learnt: the same in the order in which the forms were tried first
+    learned: the same in the order in which the forms were tried first
     single: the verbs that the story refused to apply to several things at once
     """
 
     examples: tuple[str, ...] = ()
-    learnt: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
     single: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
         """Return the examples on a line, and the verbs that take no list; "" if there are none or no room for any.
 
-        The text has at most ``characters`` characters. Of the examples that fit, the one learnt last comes last, so
+        The text has at most ``characters`` characters. Of the examples that fit, the one learned last comes last, so
         that a line begins as it did before.
         """
         refused = f"One thing at a time: {', '.join(self.single)}" if self.single else ""
         room = characters - len(refused) - 1
         kept = as_many_as_fit(self.examples, lambda examples: len(_TITLE + "; ".join(examples)) <= room)
-        worked = _TITLE + "; ".join(each for each in self.learnt if each in kept) if kept else ""
+        worked = _TITLE + "; ".join(each for each in self.learned if each in kept) if kept else ""
         return "\n".join(line for line in (worked, refused) if line and len(line) <= characters)
 
 

@@ -17,7 +17,7 @@ from managers.known import ROUTES_SHOWN, Known, RouteFromHere, route_key
 from managers.map_manager import MapManager
 from managers.routes.document import (
     FollowedRoute,
-    Learnt,
+    LearnedRoutes,
     RouteBook,
     RoutePromises,
     TriedRoute,
@@ -235,7 +235,7 @@ class RouteManager(BaseManager):
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
-            learnt = Learnt(
+            learned = LearnedRoutes(
                 routes,
                 rooms,
                 tried=trail.tried,
@@ -246,7 +246,7 @@ class RouteManager(BaseManager):
                 visits=trail.visits,
                 effects=trail.effects,
             )
-            self._store.apply(learnt.apply_to)
+            self._store.apply(learned.apply_to)
         self._store.demand()
 
     def untried(self) -> list[KnownRoute]:

@@ -64,7 +64,7 @@ MOST_MEMORIES = 8  # of one visit
 MOST_TOKENS = 300
 """Of memories in a prompt; more are logged once (docs/specification.md, Location memory in prompts)."""
 LOGGED_REASONING = 200  # characters
-COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
+COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learned", "core_validation_downgrade")
 
 
 class SimpleMemoryManager(BaseManager):
@@ -73,7 +73,7 @@ class SimpleMemoryManager(BaseManager):
     memory_cache: core and permanent memories by location id, in the order of the file, including superseded ones
     ephemeral_cache: the episode's own memories by location id
 
-    llm_client: the model that writes memories; without it nothing is learnt from play
+    llm_client: the model that writes memories; without it nothing is learned from play
     routes: reports the turn in which a route was interrupted
     map_manager: counts visits, including those before a location had a memory
 
@@ -282,7 +282,7 @@ class SimpleMemoryManager(BaseManager):
     ) -> None:
         """Learn from a single command at ``location_id``, if its outcome is news.
 
-        Without a location nothing is learnt and a warning is logged.
+        Without a location nothing is learned and a warning is logged.
         """
         if location_id is None:
             self.log_warning("an action without a location teaches nothing", location=location_name, action=action)
@@ -418,7 +418,7 @@ class SimpleMemoryManager(BaseManager):
             return
         memory = arrival_memory(record, location)
         if memory is not None and self.add_memory(location.num, location.name, memory):
-            self._counts["memories_learnt"] += 1
+            self._counts["memories_learned"] += 1
             self._ledger.note_arrival(location.num)
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
@@ -480,7 +480,7 @@ class SimpleMemoryManager(BaseManager):
         else:
             self._counts["synthesis_failures"] += 1
             here = visit.outcomes[0].location.num
-            self.log_warning("nothing learnt from a visit", location_id=here, error=str(answer))
+            self.log_warning("nothing learned from a visit", location_id=here, error=str(answer))
 
     def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
@@ -515,7 +515,7 @@ class SimpleMemoryManager(BaseManager):
             reasoning=answer.reasoning[:LOGGED_REASONING],
         )
         new = main.new if main.new is not None and self._revise(main) else None
-        self._counts["memories_learnt"] += new is not None
+        self._counts["memories_learned"] += new is not None
         if new is None:
             others = [*visit.revisions(answer.model_copy(update={"should_remember": False}), episode)]
             others[0] = replace(others[0], superseded=())

@@ -33,7 +33,7 @@ from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Remember, TurnCon
 from zorkgpt.players.recorded_player import RecordedPlayer
 from zorkgpt.prompts.loader import fill_prompt
 
-Learned = Callable[[], Sequence[PromptSection]]
+ReadSections = Callable[[], Sequence[PromptSection]]
 """Returns the managers' sections of a prompt."""
 
 
@@ -71,7 +71,7 @@ class Turn:
         """What judges the proposals."""
         return JUDGED_BY[self.configuration.agent.player]
 
-    def play(self, state: GameState, learned: Learned = tuple) -> TurnRecord | Remember | Leave:
+    def play(self, state: GameState, learned: ReadSections = tuple) -> TurnRecord | Remember | Leave:
         """Play the next turn and return its record; the managers have not learned from it yet.
 
         learned: returns the managers' sections of a prompt; called only if a prompt is built
@@ -114,7 +114,7 @@ class Turn:
             self.game.step(recorded.action)
 
     def _attempts(
-        self, before: Observation, learned: Learned, state: GameState
+        self, before: Observation, learned: ReadSections, state: GameState
     ) -> list[_JudgedProposal] | Remember | Leave:
         """Return the proposals with their verdicts, up to the one that was played.
 
@@ -181,7 +181,7 @@ class Turn:
     def _turn_context(
         self,
         before: Observation,
-        learned: Learned,
+        learned: ReadSections,
         valid_actions: tuple[str, ...] | None,
         rejections: tuple[Rejection, ...],
         routes: tuple[OfferedRoute, ...] | None,
@@ -212,7 +212,7 @@ class Turn:
         return context
 
     def _judge(
-        self, before: Observation, learned: Learned, proposal: Proposal, review: ProposalReviewed | None
+        self, before: Observation, learned: ReadSections, proposal: Proposal, review: ProposalReviewed | None
     ) -> _JudgedProposal:
         """Return the command and the verdict on it: by the user's decision, else by the critic.
 

@@ -319,7 +319,7 @@ class MapOptions(Options):
         3, description="failures after which an exit that never worked is taken off the map"
     )
     local_radius: PositiveInt = Field(2, description="rooms fewer moves away have a line on the map in a prompt")
-    shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
+    shown: bool = Field(True, description="the map is in prompts; it is learned either way")
 
 
 class ObjectiveOptions(Options):

@@ -162,7 +162,7 @@ def first_play(stack: ExitStack, folder: Path) -> list[str]:
     shown.wait_for("Turn 11 of 20")
     playing = shown.wait_for("the agent thinks")
     model.go_on()
-    return [begun, playing, shown.wait_for("Learnt so far: ")]
+    return [begun, playing, shown.wait_for("Learned so far: ")]
 
 
 def dying_server(stack: ExitStack, folder: Path) -> list[str]:
@@ -173,7 +173,7 @@ def dying_server(stack: ExitStack, folder: Path) -> list[str]:
     shown = _opened(stack, "dying", folder, "run", "--max-turns", "6", *_at(server))
     down = shown.wait_for("waiting for it, at most")
     stack.enter_context(MisbehavingServer(model, port=server.server_port))
-    return [down, shown.wait_for("Learnt so far: ")]
+    return [down, shown.wait_for("Learned so far: ")]
 
 
 def watched(stack: ExitStack, folder: Path) -> list[str]:
@@ -199,7 +199,7 @@ def person(stack: ExitStack, folder: Path) -> list[str]:
         latest = shown.wait_for("\n>")
     screens.append(latest)
     shown.type("quit")
-    return [*screens, shown.wait_for("Learnt so far: ")]
+    return [*screens, shown.wait_for("Learned so far: ")]
 
 
 def steps(stack: ExitStack, folder: Path) -> list[str]:
@@ -216,7 +216,7 @@ def steps(stack: ExitStack, folder: Path) -> list[str]:
     shown.wait_for("Turn 2 of 3")
     screens.append(shown.wait_for("Proposed: up"))
     shown.type("a")
-    return [*screens, shown.wait_for("Learnt so far: ")]
+    return [*screens, shown.wait_for("Learned so far: ")]
 
 
 def _at(server: MisbehavingServer) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNOR
 
 
 @dataclass(frozen=True, slots=True)
-class LearntTurn:
+class LearnedTurn:
     """A turn with its facts as text: points, possessions, a first visit, a death.
 
     has_stopped: whether it stopped a route before its end
@@ -82,7 +82,7 @@ class Played:
     """
 
     episode: int
-    turns: Sequence[LearntTurn]
+    turns: Sequence[LearnedTurn]
     ephemeral: Sequence[tuple[str, Memory]] = ()
     persistent: Sequence[tuple[str, Memory]] = ()
     ephemeral_turns: frozenset[int] = frozenset()
@@ -103,8 +103,8 @@ class KnowledgePrompt:
     beside: Mapping[Topic, Prompt] = field(default_factory=dict)
 
 
-def is_trivial(turns: Sequence[LearntTurn]) -> bool:
-    """Return whether nothing can be learnt from the turns.
+def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
+    """Return whether nothing can be learned from the turns.
 
     That is the case if none has a fact, or if they are few and none changed the score or ended in death.
     """
@@ -239,9 +239,9 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
     return Part(name, [[line] for line in lines], keeps="best", share=share)
 
 
-def _stretches(turns: Sequence[LearntTurn]) -> list[list[LearntTurn]]:
+def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
     """Return the turns, those on one route or walk together, but for the turn that stopped it."""
-    stretches: list[list[LearntTurn]] = []
+    stretches: list[list[LearnedTurn]] = []
     for turn in turns:
         record = turn.record
         is_as_known = record.is_of_route and not record.after.died and not turn.has_stopped
@@ -253,7 +253,7 @@ def _stretches(turns: Sequence[LearntTurn]) -> list[list[LearntTurn]]:
     return stretches
 
 
-def _told(stretch: Sequence[LearntTurn], ephemeral: Collection[int]) -> list[Line]:
+def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Line]:
     """Return a turn, or a route in one line; the story's answers to turns with facts get room first."""
     record, last = stretch[0].record, stretch[-1].record
     if len(stretch) > 1:

@@ -173,7 +173,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         """Return the document with the memory as the last of its location's section.
 
         A missing section is inserted before the first one with a greater id. If no visits are counted yet and the
-        memory's episode is known, it was learnt on the first visit. Other sections do not move. Raises ``ValueError``
+        memory's episode is known, it was learned on the first visit. Other sections do not move. Raises ``ValueError``
         for an ephemeral memory.
         """
         written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)

@@ -91,7 +91,7 @@ def location_text(
 
 
 def last_turn(memory: Memory) -> int:
-    """Return the last of the turns in which the memory was learnt, 0 if they are unknown."""
+    """Return the last of the turns in which the memory was learned, 0 if they are unknown."""
     found: list[str] = re.findall(r"[0-9]+", memory.turns)
     return int(found[-1]) if found else 0
 

@@ -80,7 +80,7 @@ class RouteBook:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LearnedRoutes:
     """An edit: adds the routes of an episode.
 
     rooms: the rooms to which routes are wanted, the most wanted first

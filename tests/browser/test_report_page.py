@@ -25,7 +25,7 @@ from zorkgpt.report.server import ReportServer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("turn", "map", "curves", "learnt", "compare")
+VIEWS = ("turn", "map", "curves", "learned", "compare")
 
 
 def expect_turn(page: Page, name: str) -> None:
@@ -114,8 +114,8 @@ def test_filters_leave_the_turns_that_pass(open_report: OpenReport) -> None:
 
 def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: OpenReport) -> None:
     run = run_of(40)
-    learnt = [change["after"] for turn in run["turns"] for change in turn["changes"]]
-    page = open_report(report_of({**run, "learnt_known": False, "end": learnt}), "#e1t5")
+    learned = [change["after"] for turn in run["turns"] for change in turn["changes"]]
+    page = open_report(report_of({**run, "learned_known": False, "end": learned}), "#e1t5")
     expect(page.get_by_label("Around this turn")).to_contain_text("Remembered here at the end of the run")
     page.keyboard.press("4")
     expect(page.get_by_role("main")).to_contain_text("which turn taught it is not known")
@@ -132,7 +132,7 @@ def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_a
     expect_turn(page, "Episode 1, turn 9")
 
 
-def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learnt(open_report: OpenReport) -> None:
+def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learned(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)), "#e1t2")
     page.locator("summary", has_text="agent").click()
     call = page.locator(".call")

@@ -1,6 +1,6 @@
 """Every command in the README and the docs is accepted, and each one that can be run here works.
 
-It runs in a copy of a work folder that has runs, one of them killed, and something learnt. A scripted server stands
+It runs in a copy of a work folder that has runs, one of them killed, and something learned. A scripted server stands
 in for every server in the docs; runs are shortened.
 """
 

@@ -24,7 +24,7 @@ OFF_THE_CLIFF = ("s", "e", "e", "e", "jump")
 OFF_THE_CLIFF_AGAIN = ("e", "s", "e", "e", "s", "n", "e", "jump")
 DEADLY_SEED = 3
 TWO_DEATHS: dict[str, Any] = {"episodes": 2, "max_turns_per_episode": len(INTO_THE_MUD)}
-LEARNT_ONCE = (SUMMARIES_FILE, "knowledgebase.md")
+LEARNED_ONCE = (SUMMARIES_FILE, "knowledgebase.md")
 OPTIONS: dict[str, Any] = {"critic": {"mode": "object_tree", "max_rejections": 0}}
 CALL = TokenUsage(prompt=100, completion=10)
 
@@ -50,9 +50,9 @@ def summaries(folder: Path) -> list[EpisodeSummary]:
     return [summary for line, summary in lines if summary is not None or pytest.fail(line)]
 
 
-def learnt(folder: Path) -> list[str]:
+def learned(folder: Path) -> list[str]:
     """What the files hold that the end of an episode adds to."""
-    return [(folder / name).read_text(encoding="utf-8") for name in LEARNT_ONCE]
+    return [(folder / name).read_text(encoding="utf-8") for name in LEARNED_ONCE]
 
 
 def play_once(
@@ -69,10 +69,10 @@ def play_once(
 
 @pytest.fixture(scope="module")
 def unstopped(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], list[str]]:
-    """The events of two deadly episodes without a stop, and what was learnt of them."""
+    """The events of two deadly episodes without a stop, and what was learned of them."""
     folder = tmp_path_factory.mktemp("unstopped")
     run = play_run(own_story, player_of(INTO_THE_MUD * 2), folder, **TWO_DEATHS, **OPTIONS)
-    return list(run.events), learnt(folder)
+    return list(run.events), learned(folder)
 
 
 def deaths(summary: EpisodeSummary) -> list[int]:
@@ -152,7 +152,7 @@ def test_an_episode_that_ctrl_c_stops_is_summed_up_when_it_has_ended(
     assert run.end == "interrupted"
     assert (tmp_path / SUMMARIES_FILE).exists() == (turn == len(INTO_THE_MUD))
     assert resume_run(own_story, model, tmp_path).end == "done"
-    assert learnt(tmp_path) == unstopped[1]
+    assert learned(tmp_path) == unstopped[1]
 
 
 def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
@@ -174,4 +174,4 @@ def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
         with pytest.raises(KeyboardInterrupt):
             play_run(own_story, model, folder, show=watch, **TWO_DEATHS, **OPTIONS)
         assert resume_run(own_story, model, folder).end == "done"
-        assert learnt(folder) == whole, events[moment]
+        assert learned(folder) == whole, events[moment]

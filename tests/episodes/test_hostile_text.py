@@ -97,7 +97,7 @@ def test_a_run_shows_what_the_model_says_and_obeys_none_of_it(played: list[Ran])
 
 @pytest.mark.usefixtures("played")
 @pytest.mark.parametrize("arguments", PLAYED, ids=range(len(PLAYED)))
-def test_what_was_learnt_and_written_is_shown_and_not_obeyed(folder: Path, arguments: tuple[str, ...]) -> None:
+def test_what_was_learned_and_written_is_shown_and_not_obeyed(folder: Path, arguments: tuple[str, ...]) -> None:
     shown = ran(folder, *arguments)
     assert shown.out + shown.err
     assert not not_to_be_obeyed(shown)

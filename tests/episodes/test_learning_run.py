@@ -14,7 +14,7 @@ from session.errors import LanguageModelUnavailable
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
-from tests.unit.managers.memory_parts import learnt
+from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -28,7 +28,7 @@ SESSION = "Left as it was found"
 def test_the_run_folder_keeps_the_memories_as_they_were_before_and_after(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, Any]:
         if role == "memory":
-            return {"memories": [learnt(TITLE), learnt(SESSION, "ephemeral", turn=1)]}
+            return {"memories": [learned(TITLE), learned(SESSION, "ephemeral", turn=1)]}
         return {"reasoning": "", "action": next(commands)}
 
     commands = iter(TO_THE_LAMP)
@@ -51,7 +51,7 @@ def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
         nonlocal played
         if role == "memory":
             is_taken = f"Turn {LAMP_TURN}: take lamp" in prompt.user
-            return {"memories": [learnt(SESSION, "ephemeral", turn=LAMP_TURN)] if is_taken else []}
+            return {"memories": [learned(SESSION, "ephemeral", turn=LAMP_TURN)] if is_taken else []}
         if role == "analysis":
             return {}
         if played + 1 in downs:

@@ -20,7 +20,7 @@ from session.memory import Memory, MemoryStatus
 from session.values import GameObject, Location, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import OPENING
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from tests.unit.managers.memory_parts import MemoryPlay, learnt
+from tests.unit.managers.memory_parts import MemoryPlay, learned
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -39,7 +39,7 @@ class Scenario:
 
 
 def remembered(title: str, text: str, persistence: str = "permanent", **fields: object) -> Answer:
-    return learnt(title, persistence, memory_text=text, **fields)
+    return learned(title, persistence, memory_text=text, **fields)
 
 
 def sequence_in(prompt: str) -> str:
@@ -138,7 +138,7 @@ class Replay(MemoryPlay):
 
 
 @SCENARIOS
-def test_a_procedure_is_learnt_where_it_began_with_its_history_alone(tmp_path: Path, scenario: Scenario) -> None:
+def test_a_procedure_is_learned_where_it_began_with_its_history_alone(tmp_path: Path, scenario: Scenario) -> None:
     replay = Replay(tmp_path, scenario)
     replay.call_by_call(with_history=True)
     assert replay.standing == [scenario.taught]

@@ -86,10 +86,10 @@ def test_the_run_completes_with_the_same_transcript_calls_and_lessons(healthy: W
     assert {role for role, _, _ in heard(healthy)} == set(ROLES)
     assert heard(troubled) == heard(healthy)
     assert not [event for event in troubled.events if isinstance(event, ModelFailed)]
-    memories, map_state = learnt(healthy)
+    memories, map_state = learned(healthy)
     assert len(memories) > 500
     assert map_state["rooms"]
-    assert learnt(troubled) == (memories, map_state)
+    assert learned(troubled) == (memories, map_state)
 
 
 def heard(run: WholeRun) -> list[tuple[str, str, dict[str, object]]]:
@@ -97,7 +97,7 @@ def heard(run: WholeRun) -> list[tuple[str, str, dict[str, object]]]:
     return [(event.role, event.prompt_sha256, event.answer) for event in run.events if isinstance(event, ModelAnswered)]
 
 
-def learnt(run: WholeRun) -> tuple[bytes, dict[str, Any]]:
+def learned(run: WholeRun) -> tuple[bytes, dict[str, Any]]:
     """The memories and the map in the work folder, without the time of writing."""
     (started,) = (event for event in run.events if isinstance(event, RunStarted))
     workdir = Path(started.folder).parents[1]

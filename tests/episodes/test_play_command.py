@@ -37,7 +37,7 @@ def actions(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ["quit\n", "", pytest.param("Q\n", marks=pytest.mark.slow)])
-def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_path: Path, end: str) -> None:
+def test_lines_are_commands_until_they_end_and_what_was_walked_is_learned(tmp_path: Path, end: str) -> None:
     played = entered(tmp_path, f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
     assert (played.status, played.err) == (0, b"")
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
@@ -79,7 +79,7 @@ def test_ctrl_c_pauses_and_resume_asks_the_person_again_and_counts_what_both_sit
     assert isinstance(events(tmp_path)[-1], RunPaused)
     resumed = typed_on_a_terminal(tmp_path, ["take lamp\r", "quit\r"], "resume", "--workdir", "work")
     assert resumed.status == 0
-    assert "Learnt so far: 3 locations, " in resumed.text
+    assert "Learned so far: 3 locations, " in resumed.text
     assert actions(tmp_path) == ["n", "n", "take lamp"]
     (end,) = [event for event in events(tmp_path) if isinstance(event, EpisodeEnded)]
     assert end.end == "left"

@@ -26,7 +26,7 @@ from tests.fixtures.whole_run import verify_run
 
 SHARED = ("Memories.md", "map_state.json", "routes.json", "lexicon.json", "episode_summaries.jsonl")
 LATE = 0.45
-"""The part of a run's effects after which it is killed: it has learnt several memories then."""
+"""The part of a run's effects after which it is killed: it has learned several memories then."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def titles_in(folder: Path) -> list[str]:
 
 
 def stopped(folder: Path, effects: int) -> list[str]:
-    """A run that was killed after it had learnt; returns the titles of its memories."""
+    """A run that was killed after it had learned; returns the titles of its memories."""
     assert killed(folder, kill_at=int(effects * LATE))
     titles = titles_in(folder)
     assert len(titles) > 1

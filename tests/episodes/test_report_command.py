@@ -49,7 +49,7 @@ def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_
     events = [line.event for line in read_journal(run)]
     asked = [event for event in events if isinstance(event, ModelAnswered | ModelFailed)]
     calls = [call for turn in told["turns"] for call in calls_of(turn)]
-    assert (told["prompts"], told["notes"], told["learnt_known"]) == ("rebuilt", [], True)
+    assert (told["prompts"], told["notes"], told["learned_known"]) == ("rebuilt", [], True)
     assert sorted(call["event"]["prompt_sha256"] for call in calls) == sorted(event.prompt_sha256 for event in asked)
     for call in calls:
         prompt = "\x00".join(text_of(call["prompt"][part], told["lines"]) for part in ("system", "user"))
@@ -85,7 +85,7 @@ def test_of_a_run_of_another_version_all_is_shown_but_the_prompts_that_are_other
     told = reported(run, own_story)
     (note,) = told["notes"]
     assert "plays the run differently from here on" in note["text"]
-    assert (told["prompts"], told["learnt_known"]) == ("partly", False)
+    assert (told["prompts"], told["learned_known"]) == ("partly", False)
     assert any(item["kind"] == "memory" for item in told["end"])
     assert told["map"]["rooms"] != []
     agree = [call["prompt"] and call["prompt"]["agrees"] for turn in told["turns"] for call in calls_of(turn)]

@@ -146,7 +146,7 @@ def test_no_key_is_sent_where_a_run_says_that_others_may_have_written(
     assert without_key.status == 0, without_key
 
 
-def test_prices_that_are_learnt_of_later_count(here: Path) -> None:
+def test_prices_that_are_learned_of_later_count(here: Path) -> None:
     unpriced = refusal(ran(here, "resume", "--workdir", "work", "--quiet", "--max-cost", "1"), status=2)
     assert unpriced.startswith(
         "zorkgpt: max-cost needs the price of 'served' (agent), which is not known; set the option prices"
@@ -199,10 +199,10 @@ def test_a_run_that_has_ended_is_one_line_and_one_that_was_killed_before_its_las
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     shown = resume(tmp_path)
     assert shown.status == 0
-    going_on, end, learnt = shown.text.splitlines()
+    going_on, end, learned = shown.text.splitlines()
     assert ", all of whose episodes were played: " in going_on
     assert end.startswith(f"Episode 1 stopped at the turn limit after {TURNS} turns: score ")
-    assert learnt.startswith("Learnt so far: ")
+    assert learned.startswith("Learned so far: ")
 
 
 def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_be_named(

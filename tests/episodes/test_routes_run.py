@@ -175,7 +175,7 @@ def test_a_fork_in_the_middle_of_a_route_goes_on_along_it(own_story: Path, tmp_p
     assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 10 + [False]
 
 
-def test_without_routes_nothing_is_learnt_or_offered(own_story: Path, tmp_path: Path) -> None:
+def test_without_routes_nothing_is_learned_or_offered(own_story: Path, tmp_path: Path) -> None:
     model = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "north"})
     play(own_story, tmp_path, model, routes={"enabled": False})
     assert not (tmp_path / "routes.json").exists()

@@ -94,7 +94,9 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
     assert all(part in result.text for part in ("> north", "It may help.", "Forecourt"))
     *_, end, gained, report, status, memories = result.text.splitlines()
     assert "after 2 turns" in end
-    assert re.match(r"Learnt so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
+    assert re.match(
+        r"Learned so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained
+    )
     for command, line in (("report", report), ("status", status), ("memories show", memories)):
         assert f"zorkgpt {command} --workdir " in line
     with MisbehavingServer(proposes("north")) as server:

@@ -15,7 +15,7 @@ from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
 from session.seeds import derived_seed
 from tests.fixtures.whole_run import play_run, resume_run
-from tests.unit.managers.memory_parts import learnt
+from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
@@ -78,7 +78,7 @@ OF_ONE_EPISODE = (EPHEMERAL, DEED, AIM, THOUGHT)
 
 @dataclass
 class Player:
-    """Plays a script, and says in the first episode alone what there is to be learnt.
+    """Plays a script, and says in the first episode alone what there is to be learned.
 
     down_before: commands, by their place in both episodes, before which the model is down once
     prompts: of each episode, by the schema of the answer; those that were answered
@@ -106,9 +106,9 @@ class Player:
             return {"reason": "", "accepted": True, "confidence": 0.0}
         if episode == 2:
             return {"memories": []} if role == "memory" else {}
-        return self._learnt(prompt.user, schema.__name__)
+        return self._learned(prompt.user, schema.__name__)
 
-    def _learnt(self, prompt: str, question: str) -> dict[str, Any]:
+    def _learned(self, prompt: str, question: str) -> dict[str, Any]:
         if question == "ObjectivesAnswer":
             return {"reasoning": "", "objectives": [{"text": AIM, "evidence": "turn 1"}]}
         if question == "KnowledgeAnswer":
@@ -120,9 +120,9 @@ class Player:
             insight = {"heading": INSIGHTS[0], "text": INSIGHT, "turns": [turn]}
             return {"deaths": [{"turn": turn, "text": DEATH}], "insights": [insight]}
         place = re.findall(r"^LOCATION: .*\(ID: (\d+)\)$", prompt, re.MULTILINE)[0]
-        memories = [learnt(f"{PERSISTENT} {place}")]
+        memories = [learned(f"{PERSISTENT} {place}")]
         taken = re.findall(rf"^Turn (\d+): {self.script.taken} \(", prompt, re.MULTILINE)
-        return {"memories": memories + [learnt(EPHEMERAL, "ephemeral", turn=int(turn)) for turn in taken]}
+        return {"memories": memories + [learned(EPHEMERAL, "ephemeral", turn=int(turn)) for turn in taken]}
 
 
 def play(script: Script, story: Path, folder: Path, way: Way) -> Player:

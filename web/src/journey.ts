@@ -32,7 +32,7 @@ export interface Step {
   events: string[]; // what else happened
   read: string[];
   changes: ItemChange[];
-  marks: { kind: string; label: string }[]; // deaths, ends, new best scores, discoveries and what was learnt
+  marks: { kind: string; label: string }[]; // deaths, ends, new best scores, discoveries and what was learned
   rooms: number; // of the episode
   spent: Spent;
   spentInEpisode: Spent;
@@ -41,7 +41,7 @@ export interface Step {
 /** Kinds of marks, with their names. */
 export const MARKS: Record<string, string> = {
   death: "Deaths", won: "Victories", lost: "Defeats", score: "Points", room: "Rooms discovered",
-  memory: "Memories learnt", knowledge: "Knowledge", route: "Routes", objective: "Objectives",
+  memory: "Memories learned", knowledge: "Knowledge", route: "Routes", objective: "Objectives",
 };
 
 /** An address such as `#e2t47`, `#r2e2t47` or `#e2t47/map`; `run`: from 0. */
@@ -142,7 +142,7 @@ export class Journey {
 
   /** What was known after the step of that index. */
   knownAt(index: number): Map<string, Item> {
-    if (!this.run.learnt_known) return new Map(this.run.end.map((item) => [item.key, item]));
+    if (!this.run.learned_known) return new Map(this.run.end.map((item) => [item.key, item]));
     const known = new Map(this.run.start.map((item) => [item.key, item]));
     for (const { key, after: item } of this.steps.slice(0, index + 1).flatMap((step) => step.changes)) {
       if (item) known.set(key, item);
@@ -170,8 +170,8 @@ export class Journey {
       const { proposals = [], verdicts = [] } = step.played?.record ?? {};
       const said = proposals.flatMap((each, at) => [each.action, each.reasoning, verdicts[at]?.reason ?? ""]);
       const answers = step.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning, event.text]).concat(event.unusable));
-      const learnt = step.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
-      return [step.seen.text, step.placeName, step.seen.refusal ?? "", ...said, ...answers, ...learnt, ...step.events];
+      const learned = step.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
+      return [step.seen.text, step.placeName, step.seen.refusal ?? "", ...said, ...answers, ...learned, ...step.events];
     };
     return (this.words[step.index] ??= written().join("\n").toLowerCase());
   }

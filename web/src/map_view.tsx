@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PageMap, PageRoom, Way } from "../../build/report_types";
 import { plural } from "./figures";
 import { wayBetween, type Journey, type Step } from "./journey";
-import { Items, Moments } from "./learnt";
+import { Items, Moments } from "./learned";
 import { spelled, Written } from "./written";
 
 const CELL = { x: 138, y: 76 };
@@ -67,7 +67,7 @@ function RoomPanel({ journey, step, room: id }: { journey: Journey; step: Step; 
         </section>
       )}
       <section>
-        <h3>{plural(known.length, "memory", "memories")}{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
+        <h3>{plural(known.length, "memory", "memories")}{journey.run.learned_known ? "" : " at the end of the run"}</h3>
         <Items items={known} />
       </section>
       <section>

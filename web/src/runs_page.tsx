@@ -6,13 +6,13 @@ import { CurvesView } from "./curves_view";
 import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder";
 import { Heading, namesOfRuns } from "./heading";
 import { addressOf, Journey, type Step } from "./journey";
-import { LearntView } from "./learnt";
+import { LearnedView } from "./learned";
 import { MapView } from "./map_view";
 import { Choice } from "./table";
 import { TurnView } from "./turn_view";
 import { spelled } from "./written";
 
-const VIEWS = { turn: "Turn", map: "Map", curves: "Curves", learnt: "Learnt", compare: "Compare" } as const;
+const VIEWS = { turn: "Turn", map: "Map", curves: "Curves", learned: "Learned", compare: "Compare" } as const;
 type View = keyof typeof VIEWS;
 const VIEW_NAMES = Object.keys(VIEWS) as View[];
 const ADDRESS_DELAY = 200; // milliseconds; browsers refuse an address that changes with every key
@@ -23,7 +23,7 @@ const KEYS: [string, string][] = [
   ["e  E", "next episode, episode before"],
   ["/", "search"],
   ["Esc", "leave the search, close this"],
-  ["1 to 5", "turn, map, curves, learnt, compare"],
+  ["1 to 5", "turn, map, curves, learned, compare"],
   ["?", "these keys"],
 ];
 
@@ -98,7 +98,7 @@ export function RunsPage({ report }: { report: PageData }) {
         )}
         {place.view === "map" && <MapView journey={journey} step={step} />}
         {place.view === "curves" && <CurvesView journey={journey} step={step} goTo={goTo} />}
-        {place.view === "learnt" && <LearntView journey={journey} step={step} />}
+        {place.view === "learned" && <LearnedView journey={journey} step={step} />}
         {place.view === "compare" && <CompareView journeys={journeys} />}
       </main>
       <dialog ref={help} aria-labelledby="keys-title">

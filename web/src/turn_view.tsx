@@ -3,11 +3,11 @@ import type { GameObject, Observation, Reading } from "../../build/report_types"
 import { count, dollars, download, plural, seconds, short } from "./figures";
 import { Fact } from "./heading";
 import { addressOf, namesOf, type Journey, type PageCall, type Step } from "./journey";
-import { ChangedItem, Items } from "./learnt";
+import { ChangedItem, Items } from "./learned";
 import { Plan } from "./map_view";
 import { Changed, Gain, Machine, Written } from "./written";
 
-/** One turn: what the story said, the command and why, and everything that was asked and learnt around it. */
+/** One turn: what the story said, the command and why, and everything that was asked and learned around it. */
 export function TurnView({ journey, step, sought, goTo }: { journey: Journey; step: Step; sought: string; goTo: (index: number) => void }) {
   const { index, episode, turn, href, seen, place, played, proposal, calls, cost, changes } = step;
   const [used, remembered, aims] = useMemo(() => {
@@ -15,7 +15,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
     return [
       step.read.flatMap((key) => before.get(key) ?? []),
       known.filter((item) => item.kind === "memory" && item.place !== null && item.place === place && !item.tags.includes("superseded")),
-      known.filter((item) => journey.run.learnt_known && item.kind === "objective" && item.tags.includes("active")),
+      known.filter((item) => journey.run.learned_known && item.kind === "objective" && item.tags.includes("active")),
     ];
   }, [step]);
   const verdict = played?.record.verdicts.at(-1);
@@ -35,7 +35,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
         {seen.refusal && <p class="note">Not given to the story: <Written text={seen.refusal} /></p>}
         <div class="story"><Written text={seen.text.trim()} sought={sought} /></div>
         {step.events.map((event, each) => <p key={each} class="note"><Written text={event} sought={sought} /></p>)}
-        {verdict?.accepted && verdict.source === "route" ? <p class="labels">Played along a route that was learnt; no model chose it.</p> : proposal?.reasoning && (
+        {verdict?.accepted && verdict.source === "route" ? <p class="labels">Played along a route that was learned; no model chose it.</p> : proposal?.reasoning && (
           <section>
             <h3>Why</h3>
             <blockquote tabIndex={0}><Written text={proposal.reasoning} sought={sought} /></blockquote>
@@ -44,7 +44,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
         <Verdicts step={step} sought={sought} />
         {changes.length > 0 && (
           <section>
-            <h3>Learnt from this turn</h3>
+            <h3>Learned from this turn</h3>
             <ul class="items changes" tabIndex={0}>{changes.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>
           </section>
         )}
@@ -73,7 +73,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
         <Belongings seen={seen} before={turn ? journey.steps[index - 1]!.seen.inventory : null} />
         {remembered.length > 0 && (
           <section>
-            <h3>Remembered here{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
+            <h3>Remembered here{journey.run.learned_known ? "" : " at the end of the run"}</h3>
             <Items items={remembered} />
           </section>
         )}

@@ -64,7 +64,7 @@ class RunMeasures:
 
 
 TURNS_TO_BEST = "turns to best"
-LAST = 3  # episodes at the end of a run that show what had been learnt by then
+LAST = 3  # episodes at the end of a run that show what had been learned by then
 LEARNING_ROLES = ("memory", "analysis")
 """Roles that are asked after a turn, so that the turn's own seconds do not include them."""
 

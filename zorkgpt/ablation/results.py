@@ -21,7 +21,7 @@ from zorkgpt.report.figures import EpisodeFigures, new_best_scores
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
-UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learnt, so they count once"
+UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learned, so they count once"
 
 
 @dataclass(frozen=True, slots=True)

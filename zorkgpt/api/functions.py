@@ -145,7 +145,7 @@ def play(
     game: the story file; ``None``: the one that ``zorkgpt run`` would play
     episodes, max_turns: the number of episodes, and the turns after which each ends
     seed: of the story's random numbers; each further episode uses one derived from it
-    workdir: folder for everything that is written and learnt
+    workdir: folder for everything that is written and learned
     options: other options by their names in docs/configuration.md, as in ``{"llm.base_url":
         "http://localhost:8080/v1"}``
     show: called with each event as it happens

@@ -47,7 +47,7 @@ OfStory = Annotated[
     ),
 ]
 Workdir = Annotated[
-    Path | None, typer.Option(help="Work folder, with the runs and what they learnt.", metavar="DIR", parser=_folder)
+    Path | None, typer.Option(help="Work folder, with the runs and what they learned.", metavar="DIR", parser=_folder)
 ]
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
 MaxStuck = Annotated[

@@ -128,7 +128,7 @@ class Watching:
                 self.screen.view = None
 
     def _print_gains(self, run: Run) -> None:
-        """Print what this run has learnt, scored and cost."""
+        """Print what this run has learned, scored and cost."""
         learning = run.orchestrator.learning
         routes, rooms = learning.routes, learning.map.game_map.rooms
         with suppress(StoreError):  # the folder is gone, which the next line says
@@ -156,11 +156,11 @@ def _introduction(configuration: GameConfiguration) -> str:
         "memories of places": configuration.simple_memory.enabled and player != "person-alone",
         "knowledge of the game": configuration.knowledge.enabled and player != "person-alone",
     }
-    learnt = ", ".join(kind for kind, is_learnt in kinds.items() if is_learnt)
+    learned = ", ".join(kind for kind, is_learned in kinds.items() if is_learned)
     if player == "model":
-        learns = f"It learns as it plays, for this episode and later ones: {learnt}."
+        learns = f"It learns as it plays, for this episode and later ones: {learned}."
         return f"{learns} Ctrl-C pauses it; {program()} resume goes on."
-    return f"{HELP} What you find out is learnt: {learnt}."
+    return f"{HELP} What you find out is learned: {learned}."
 
 
 @contextmanager

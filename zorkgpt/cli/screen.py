@@ -391,7 +391,7 @@ class LiveView:
             self._moves += [event.record] if event.record.moved else []
             self._introduction = ""
             self._scores[self._turn - 1 :] = [] if self._seen.score is None else [self._seen.score]
-            self._does("what it showed is learnt")
+            self._does("what it showed is learned")
 
     def tell(self, line: str) -> None:
         """Print a line above the panel."""
@@ -429,7 +429,7 @@ class LiveView:
             for change in memories.changes_since(self._memories) if self._memories is not None else ():
                 memory = change.memory
                 text = f"{memory.title}: {one_line(memory.text)}" if memory.text else memory.title
-                kind = "learnt" if change.kind == "added" else change.kind
+                kind = "learned" if change.kind == "added" else change.kind
                 self.tell(f"  {kind}: {text} ({memory.persistence})")
             self._memories = memories
 

@@ -113,7 +113,7 @@ class TurnRow:
     refused: the command never reached the story
     seconds: from the observation before it to the one after
     calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, including those that
-        learnt from that turn
+        learned from that turn
     memory_tokens: of the location memory in the agent's prompt
     """
 

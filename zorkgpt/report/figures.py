@@ -31,8 +31,8 @@ from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.report.learnt import read_known
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of
+from zorkgpt.report.repetition import read_known
 from zorkgpt.report.run_summary import RunSummary
 
 
@@ -378,7 +378,7 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered,
 
 
 def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spending) -> str:
-    """Return a line on what was learnt, the first and the last episode's score, and the cost; "" without an episode.
+    """Return a line on what was learned, the first and the last episode's score, and the cost; "" without an episode.
 
     locations, book: what is on the map and which routes are known now
     """
@@ -387,12 +387,12 @@ def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spendi
     memories = sum(
         memory.status != MemoryStatus.SUPERSEDED for each in (run.memories or {}).values() for memory in each
     )
-    learnt = (
+    learned = (
         counted(locations, "location"),
         counted(len(book.routes), "route"),
         counted(memories, "memory", "memories"),
     )
-    line = f"Learnt so far: {', '.join(learnt)}."
+    line = f"Learned so far: {', '.join(learned)}."
     seen = {
         episode.started.episode: [each for each in episode.observations if each.score is not None]
         for episode in run.episodes

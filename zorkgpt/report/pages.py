@@ -26,8 +26,8 @@ from session.files.shared_files import make_folder, places_below, require_no_lin
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from zorkgpt.llm.run_model import RepeatedCall
-from zorkgpt.report.learnt import Repetition, read_end
 from zorkgpt.report.played_run import PlayedRun, read_run
+from zorkgpt.report.repetition import Repetition, read_end
 from zorkgpt.report.run_page import IndexData, IndexedRun, Note, PageData, PageRun, page_of_run
 from zorkgpt.report.run_summary import RunSummary, summarise
 from zorkgpt.report.server import JSON_FILE, as_json, page_of, page_with

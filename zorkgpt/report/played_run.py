@@ -26,7 +26,7 @@ ModelCall = ModelAnswered | ModelFailed
 class PlayedTurn:
     """A turn with the model calls since the turn before it.
 
-    The calls that learnt from the turn before are among these.
+    The calls that learned from the turn before are among these.
     """
 
     played: TurnPlayed

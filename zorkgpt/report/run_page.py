@@ -34,8 +34,8 @@ from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.learnt import ItemChange, RebuiltPrompt, Repetition, RunMoment
 from zorkgpt.report.played_run import PlayedRun
+from zorkgpt.report.repetition import ItemChange, RebuiltPrompt, Repetition, RunMoment
 from zorkgpt.report.run_summary import RunSummary
 
 
@@ -100,7 +100,7 @@ class PageRun:
 
     figures: without paths of the computer that it was played on
     lines: the lines that prompts are made of
-    learnt_known: whether the turns contain what was learnt from them
+    learned_known: whether the turns contain what was learned from them
     """
 
     figures: RunFigures
@@ -108,7 +108,7 @@ class PageRun:
     prompts: Literal["rebuilt", "partly", "none"]
     lines: tuple[str, ...]
     start: tuple[Item, ...]
-    learnt_known: bool
+    learned_known: bool
     end: tuple[Item, ...]
     map: PageMap | None
     turns: tuple[PageTurn, ...]
@@ -179,7 +179,7 @@ def page_of_run(
         prompts="rebuilt" if repeated.is_whole and agree == calls else "partly" if repeated.prompts else "none",
         lines=tuple(repeated.lines),
         start=tuple(repeated.start.values()),
-        learnt_known=repeated.is_whole,
+        learned_known=repeated.is_whole,
         end=tuple((repeated.known if repeated.is_whole else known_at_end or {}).values()),
         map=None if graph is None else _map(graph, first),
         turns=tuple(_turns(run, repeated)),

@@ -37,7 +37,7 @@ class Clues:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedStatus:
     """What was learned about a story's status, and the number of consecutive turns with a value missing."""
 
     clues: Clues = Clues()
@@ -58,7 +58,7 @@ class SavedState:
     observation: Observation
     command_places: tuple[int, ...] = ()
     question: StoryQuestion = field(default_factory=StoryQuestion)
-    learned: Learned = Learned()
+    learned: LearnedStatus = LearnedStatus()
 
     def packed(self) -> bytes:
         """Return the state as JSON, which :meth:`unpacked` reads on any machine."""

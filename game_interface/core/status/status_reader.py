@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import Clues, Learned
+from game_interface.core.machine.saved_state import Clues, LearnedStatus
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
 from game_interface.core.story_text import headings_in
 
@@ -74,7 +74,7 @@ class ProfileReader:
         self._here = story.globals if story.version <= _LAST_VERSION_WITH_STATUS_LINE else None
         is_clock = story.shows_time and interpreter.counts_moves_at(story.globals + _THIRD_GLOBAL)
         self._counts_moves = interpreter.moves() <= _MOST_MOVES_OF_AN_OPENING and not is_clock
-        self.learned = Learned()
+        self.learned = LearnedStatus()
         memory = interpreter.memory
         entries = {num: table.entry(memory, num) for num in range(1, table.count + 1)}
         self._room_holders = {
@@ -106,14 +106,14 @@ class LearningReader:
 
     def __init__(self, story: Story, table: ObjectTable, interpreter: Interpreter) -> None:
         self._story, self._table, self._interpreter = story, table, interpreter
-        self.learned = Learned(self._learn_at_opening(), missed=1)
+        self.learned = LearnedStatus(self._learn_at_opening(), missed=1)
 
     def read(self, memory: DynamicMemory, text: str) -> Status:
         """Return the status in dynamic ``memory``, after a step that printed ``text``."""
         status = self._status(memory)
         if status.player and status.location:
             if self.learned.missed:
-                self.learned = Learned(self.learned.clues)
+                self.learned = LearnedStatus(self.learned.clues)
         elif self._interpreter.listens:
             clues, missed = self.learned.clues, self.learned.missed + 1
             if missed <= _TRIES or missed % _TRY_EVERY == 0:
@@ -121,7 +121,7 @@ class LearningReader:
                 clues = _merged(clues, found, moved=moved)
             if missed >= _STAYS:
                 clues = self._with_body(clues, memory)
-            self.learned = Learned(clues, missed)
+            self.learned = LearnedStatus(clues, missed)
             status = self._status(memory)
         if status.score is None and self.learned.clues.tells_score:
             answer = ""

@@ -33,7 +33,7 @@ def memory(title: str = "Mordant first", persistence: str = "permanent", **field
     return Memory(title=title, persistence=persistence, **{**usual, **fields})  # type: ignore[arg-type]  # fields by name
 
 
-def learnt(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> dict[str, object]:
+def learned(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> dict[str, object]:
     """One memory of an answer."""
     return {
         "should_remember": True,

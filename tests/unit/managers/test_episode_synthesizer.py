@@ -177,7 +177,7 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
     assert play.prompt.endswith(latest)
 
 
-def test_what_is_learnt_comes_from_the_turns_that_led_to_a_death_or_that_an_insight_names(tmp_path: Path) -> None:
+def test_what_is_learned_comes_from_the_turns_that_led_to_a_death_or_that_an_insight_names(tmp_path: Path) -> None:
     hood = insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])
     answer = {
         "deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}],

@@ -1,4 +1,4 @@
-"""Knowledge is learnt from turns that were played, outlives the episode, and loses nothing that anybody wrote."""
+"""Knowledge is learned from turns that were played, outlives the episode, and loses nothing that anybody wrote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from managers.route_manager import open_routes
-from managers.routes.document import Learnt
+from managers.routes.document import LearnedRoutes
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
@@ -213,7 +213,7 @@ class TestNothingOfThisEpisodeAlone:
         assert "- Banner lies here. *(Ep1, T6)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
         assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
 
-    def test_what_an_earlier_episode_learnt_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
+    def test_what_an_earlier_episode_learned_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
         play = taught(tmp_path, answer(line("Gate sticks.", 5)))
         play.begin(1)
         play.remember("5")
@@ -568,7 +568,7 @@ def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path)
     vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
     steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
     route = KnownRoute(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
-    open_routes(tmp_path).apply(Learnt((route,), rooms=(LOFT.num,)).apply_to)
+    open_routes(tmp_path).apply(LearnedRoutes((route,), rooms=(LOFT.num,)).apply_to)
     play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
     assert play.routes.set_out(Proposal("east", follow=1), play.now) == ""
     verdicts = (Verdict(accepted=True, source="route"),)

@@ -77,7 +77,7 @@ def shown(manager: LexiconManager) -> str:
 
 
 class TestWhatIsShown:
-    def test_forms_that_worked_with_a_command_of_each_in_the_order_in_which_they_were_learnt(
+    def test_forms_that_worked_with_a_command_of_each_in_the_order_in_which_they_were_learned(
         self, tmp_path: Path
     ) -> None:
         manager = manager_in(tmp_path)

@@ -272,7 +272,7 @@ def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Pat
     assert manager_in(tmp_path, here=None).local_view() == ""
 
 
-def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learnt_the_turn(tmp_path: Path) -> None:
+def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learned_the_turn(tmp_path: Path) -> None:
     manager = manager_in(tmp_path / "gone")
     (tmp_path / "gone").write_text("a file where the folder should be")
     with pytest.raises(StoreError):

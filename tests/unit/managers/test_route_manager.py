@@ -11,7 +11,7 @@ import structlog
 
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
-from managers.routes.document import FollowedRoute, Learnt
+from managers.routes.document import FollowedRoute, LearnedRoutes
 from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -31,7 +31,7 @@ def route_to(score: int, *commands: str) -> KnownRoute:
 
 
 def manager_in(folder: Path, *routes: KnownRoute) -> RouteManager:
-    open_routes(folder).apply(Learnt(routes).apply_to)
+    open_routes(folder).apply(LearnedRoutes(routes).apply_to)
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
 
 
@@ -166,7 +166,7 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
     ]
-    open_routes(tmp_path).apply(Learnt(tuple(routes), rooms=(3, 4)).apply_to)
+    open_routes(tmp_path).apply(LearnedRoutes(tuple(routes), rooms=(3, 4)).apply_to)
     manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
@@ -205,8 +205,8 @@ def followed(
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
     said = frozenset(digest for text in known for digest in digests_of(text))
-    open_routes(folder).apply(Learnt((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
-    open_routes(folder).apply(Learnt((), (14,), {1: {"wait": 1}}, said).apply_to)
+    open_routes(folder).apply(LearnedRoutes((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
+    open_routes(folder).apply(LearnedRoutes((), (14,), {1: {"wait": 1}}, said).apply_to)
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
     manager = RouteManager(structlog.get_logger(), configuration, GameState())
     assert manager.set_out(Proposal("wait", follow=1), YARD) == ""

@@ -22,7 +22,7 @@ from session.game_state import GameState
 from session.text import TokenCounter
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
-from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
+from tests.unit.managers.memory_parts import MemoryPlay, learned, manager_in, memory, titles
 from tests.unit.zorkgpt.mapping.turns import walk
 
 
@@ -289,7 +289,7 @@ class TestVisits:
         assert "**[NOTE - PERMANENT] Mine**\nKeep this.\n" in text_of(tmp_path)
 
     def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, lambda *_: {"memories": [learnt()]})
+        play = MemoryPlay(tmp_path, lambda *_: {"memories": [learned()]})
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         visit = play.manager._visit
         before = deepcopy(visit)
@@ -337,7 +337,7 @@ class TestEpisodeState:
         assert visit == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}, {"memories": [learnt("Two")]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learned(), learned()]}, {"memories": [learned("Two")]}])
         play.turn("enter gate", "Blue Vats", location=VATS)
         play.turn("stir", "It swirls.", world_hash="1")
         play.manager.consider()
@@ -351,7 +351,7 @@ class TestEpisodeState:
             "pending_edits": 0,
             "synthesis_calls": 2,
             "synthesis_failures": 0,
-            "memories_learnt": 2,
+            "memories_learned": 2,
             "core_validation_downgrade": 0,
             "refused": 1,
         }

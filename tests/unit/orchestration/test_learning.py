@@ -108,7 +108,7 @@ WORDS = "word " * 40
 
 
 @pytest.fixture
-def learnt(learning: Learning) -> list[PromptSection]:
+def learned(learning: Learning) -> list[PromptSection]:
     """The sections of a run's managers, of equal length, one for each title."""
     said = [manager.section(HALL) for manager in learning.managers]
     return [*{section.title: replace(section, text=WORDS) for section in said if section is not None}.values()]
@@ -141,9 +141,9 @@ def lost_and_kept(titles: Callable[[int], list[str]]) -> tuple[list[str], list[s
     return lost, shown
 
 
-def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
+def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSection]) -> None:
     lost, kept = lost_and_kept(
-        lambda budget: [each.title for each in manager(budget).get_agent_context(HALL, learnt).sections]
+        lambda budget: [each.title for each in manager(budget).get_agent_context(HALL, learned).sections]
     )
     assert lost == [
         "How the story began",
@@ -160,7 +160,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSec
         "Since you came here",
     ]
     assert kept == ["Present", "Points"]
-    lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learnt)))
+    lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned)))
     assert lost == [
         "Map",
         "ROUTES",
@@ -173,10 +173,10 @@ def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSec
     assert kept == ["Present", "Points", "Proposed command"]
 
 
-def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: list[PromptSection]) -> None:
+def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned: list[PromptSection]) -> None:
     weather = PromptSection("Weather", WORDS, 1)
     shown = manager(10_000).get_agent_context(
-        HALL, [weather, *learnt], valid_actions=("wait",), rejections=[Rejection("save", "no saving")]
+        HALL, [weather, *learned], valid_actions=("wait",), rejections=[Rejection("save", "no saving")]
     )
     assert [section.title for section in shown.sections] == [
         "The last episode, and the plan",

@@ -36,7 +36,7 @@ def ablate(
         str, typer.Option(help="What is compared with the first: full, no-memory, option=value, joined by +.")
     ] = "full,no-memory,shuffled-memory",
     pairs: Annotated[int, typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.")] = 8,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run; what is learnt is kept within it.")] = 3,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run; what is learned is kept within it.")] = 3,
     max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
     game: common_options.StoryToPlay = None,

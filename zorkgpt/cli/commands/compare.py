@@ -24,7 +24,7 @@ def compare(
     as_json: common_options.AsJson = False,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print two runs side by side. Shows milestones, usage, and what each run knew and learnt."""
+    """Print two runs side by side. Shows milestones, usage, and what each run knew and learned."""
     from session.files.run_folders import AT_END, AT_START, find_run
     from zorkgpt.report.figures import figures_of, known_in, new_best_scores
     from zorkgpt.report.played_run import read_run

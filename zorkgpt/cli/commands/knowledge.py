@@ -1,4 +1,4 @@
-"""``zorkgpt knowledge``: shows and checks what was learnt of the game as a whole."""
+"""``zorkgpt knowledge``: shows and checks what was learned of the game as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zorkgpt.cli.terminal import print_json, print_line, print_problems
 if TYPE_CHECKING:
     from managers.knowledge.document import KnowledgeDocument
 
-app = typer.Typer(name="knowledge", help="What was learnt of the game as a whole.", no_args_is_help=True)
+app = typer.Typer(name="knowledge", help="What was learned of the game as a whole.", no_args_is_help=True)
 
 
 @app.command()

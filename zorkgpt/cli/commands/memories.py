@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
 
 
-app = typer.Typer(name="memories", help="What was learnt at each location.", no_args_is_help=True)
+app = typer.Typer(name="memories", help="What was learned at each location.", no_args_is_help=True)
 
 
 Persistent = Literal["core", "permanent"]

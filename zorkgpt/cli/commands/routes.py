@@ -54,7 +54,7 @@ def show(
 
 @app.command()
 def remove(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
-    """Remove a route; it can be learnt again."""
+    """Remove a route; it can be learned again."""
     from managers.routes.document import RemovedRoute
 
     store = _store(workdir, story)

@@ -90,7 +90,7 @@ def play(
 ) -> None:
     """Play a story yourself, with its map and memories below it. Models play on from what you found out.
 
-    The map and routes are learnt from what you do; memories and knowledge only if a model is configured, and existing
+    The map and routes are learned from what you do; memories and knowledge only if a model is configured, and existing
     ones are shown. If standard input is not a terminal, it contains the commands, one a line.
     """
     from zorkgpt.cli.playing import play_run

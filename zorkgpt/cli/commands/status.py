@@ -54,7 +54,7 @@ def status(
     if not summary or state.run in ("", summary.folder.name):
         print_folded(*_present(state, summary))
     if summary:
-        print_folded(*_learnt(summary.folder, folder / configuration.simple_memory.memory_file))
+        print_folded(*_learned(summary.folder, folder / configuration.simple_memory.memory_file))
     if verbose:
         typer.echo()
         rows = []
@@ -77,8 +77,8 @@ def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
         yield from (f"  {title}: {one_line(each)}" for each in state.present.get(kind, []))
 
 
-def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
-    """Yield the latest memories that the run has learnt, the newest first."""
+def _learned(run: Path, memory_file: Path) -> Iterator[str]:
+    """Yield the latest memories that the run has learned, the newest first."""
     from managers.memory.document import open_memories
     from managers.memory.prompt import last_turn
     from managers.memory.taught import changes_of
@@ -93,6 +93,6 @@ def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
     names = document.names()
     for change in added[:LATEST_MEMORIES]:
         place = names[change.location_id] or f"location {change.location_id}"
-        yield f"  learnt at {one_line(place)}: {change.memory.title}"
+        yield f"  learned at {one_line(place)}: {change.memory.title}"
     if len(added) > LATEST_MEMORIES:
         yield f"  and {counted(len(added) - LATEST_MEMORIES, 'more memory', 'more memories')} in this run"

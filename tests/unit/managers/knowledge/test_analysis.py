@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from managers.knowledge.analysis import (
     KnowledgePrompt,
-    LearntTurn,
+    LearnedTurn,
     Played,
     brief_question,
     consolidation_question,
@@ -40,7 +40,7 @@ def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> P
     return Played(
         episode=1,
         turns=[
-            LearntTurn(replace(record, turn=turn), ("score +5, now 5",) if record is won else ())
+            LearnedTurn(replace(record, turn=turn), ("score +5, now 5",) if record is won else ())
             for turn, record in enumerate(records, start=1)
         ],
         ephemeral=[("Blue Vats (31)", memory)] * memories,

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from session.memory import MemoryStatus
 from session.values import Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, VATS
-from tests.unit.managers.memory_parts import LONG, MemoryPlay, learnt, memory, silent
+from tests.unit.managers.memory_parts import LONG, MemoryPlay, learned, memory, silent
 
 ARRIVAL = f"You walk north.\n\nBlue Vats\n{LONG}\n\nA grey banner hangs above them."
 TITLE = "Arrival at Blue Vats"
@@ -136,7 +136,7 @@ def test_an_answer_without_a_memory_is_logged(tmp_path: Path) -> None:
 
 
 def test_a_question_about_what_happened_shows_the_arrival_once(tmp_path: Path) -> None:
-    play = MemoryPlay(tmp_path, [{"memories": [learnt("Beam holds")]}])
+    play = MemoryPlay(tmp_path, [{"memories": [learned("Beam holds")]}])
     play.turn("north", ARRIVAL, location=VATS)
     play.turn("take beam", "You can't.")
     play.manager.end()

@@ -350,9 +350,9 @@ def test_a_section_without_visits_gets_its_line() -> None:
 def test_the_visit_that_taught_a_memory_counts_even_if_a_person_began_the_section_meanwhile() -> None:
     noted = parse("").add_memory(5, "Quay", memory(episode=0))
     assert noted.visits() == {}
-    learnt = noted.update_visits(7, 3).add_memory(5, "Quay", memory(title="Net lies here", episode=3))
-    assert parse(learnt.render()).visits() == {5: VisitCount(1, (3,))}
-    assert learnt.add_memory(5, "Quay", memory(title="Beam holds", episode=3)).visits() == learnt.visits()
+    learned = noted.update_visits(7, 3).add_memory(5, "Quay", memory(title="Net lies here", episode=3))
+    assert parse(learned.render()).visits() == {5: VisitCount(1, (3,))}
+    assert learned.add_memory(5, "Quay", memory(title="Beam holds", episode=3)).visits() == learned.visits()
 
 
 def test_an_ephemeral_memory_is_never_written() -> None:

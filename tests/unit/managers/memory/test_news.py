@@ -19,7 +19,7 @@ from session.memory import Memory
 from session.values import Location, Observation
 from tests.fixtures.dye_works import LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
-from tests.unit.managers.memory_parts import LONG, MemoryPlay, learnt, memory, play_at_the_vats, silent
+from tests.unit.managers.memory_parts import LONG, MemoryPlay, learned, memory, play_at_the_vats, silent
 
 CANT = "You can't reach that."
 CARRIED: dict[str, Any] = {"inventory": (MORDANT,)}
@@ -213,7 +213,7 @@ def test_effects_and_failures_are_news_once_points_and_deaths_until_they_are_rem
 def test_points_and_deaths_that_a_memory_tells_are_no_news_until_it_goes(
     tmp_path: Path, turn: dict[str, Any], action: str, after: dict[str, Any]
 ) -> None:
-    play = play_at_the_vats(tmp_path, learnt("Chant here", **turn))
+    play = play_at_the_vats(tmp_path, learned("Chant here", **turn))
     there = replace(play.now, text="Blue Vats")
     assert is_news(play, action, "You hum. A gull cries.", **after)
     for episode in (2, 3):
@@ -225,7 +225,7 @@ def test_points_and_deaths_that_a_memory_tells_are_no_news_until_it_goes(
 
 
 def test_points_are_told_by_the_memories_of_the_same_question_or_by_those_that_stood(tmp_path: Path) -> None:
-    play = play_at_the_vats(tmp_path, learnt("Troll falls to blows", turn=3))
+    play = play_at_the_vats(tmp_path, learned("Troll falls to blows", turn=3))
     there = play.now
     play.turn("attack troll", "He falls.", **SEEN)
     for way, score in (("up", 5), ("down", 7)):
@@ -274,7 +274,7 @@ def test_a_room_visited_again_is_no_news_where_little_of_its_text_is_new(tmp_pat
 
 def test_what_was_considered_is_known_to_a_later_run_until_a_person_deletes_its_memory(tmp_path: Path) -> None:
     workdir = tmp_path / "not there yet"
-    assert is_news(play_at_the_vats(workdir, learnt("Beam is too high")), "take beam", CANT)
+    assert is_news(play_at_the_vats(workdir, learned("Beam is too high")), "take beam", CANT)
     assert not is_news(play_at_the_vats(workdir), "take beam", CANT)
     delete_memories(workdir)
     assert is_news(play_at_the_vats(workdir), "take beam", CANT)
@@ -294,7 +294,7 @@ def test_news_that_no_model_has_answered_stay_news(tmp_path: Path) -> None:
     ("after", "is_asked"), [((MORDANT.name,), False), ((), True), ((MORDANT.name, "grey banner"), True)]
 )
 def test_what_is_carried_as_before_is_no_news(tmp_path: Path, after: tuple[str, ...], *, is_asked: bool) -> None:
-    play = MemoryPlay(tmp_path, [learnt()])
+    play = MemoryPlay(tmp_path, [learned()])
     context: ZMachineContext = {"inventory_before": (MORDANT.name,), "inventory_after": after}
     play.manager.record_action_outcome(31, "Blue Vats", "shake jar", "It sloshes.", context)
     assert bool(play.llm.calls) is is_asked
@@ -377,7 +377,7 @@ class TestOneQuestionAVisit:
         assert [re.findall(r"^LOCATION: (.*) \(", prompt)[0] for prompt in play.prompts] == [VATS.name, LOFT.name]
 
     def test_every_memory_stands_where_its_turn_began_with_that_turns_figures(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [{"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learned("a", turn=3), learned("b"), learned("c", turn=99)]}])
         play.turn("north", "Blue Vats", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("dip banner", "Blue!", score=5)
@@ -391,7 +391,7 @@ class TestOneQuestionAVisit:
         ]
 
     def test_the_turn_of_success_is_among_those_of_the_memory(self, tmp_path: Path) -> None:
-        play = play_at_the_vats(tmp_path, learnt("Chimney lets nobody up who carries much"))
+        play = play_at_the_vats(tmp_path, learned("Chimney lets nobody up who carries much"))
         play.now = replace(play.now, inventory=(MORDANT,))
         play.turn("up", "You can't get up there with what you're carrying.")
         play.turn("drop jar", "Dropped.", inventory=())

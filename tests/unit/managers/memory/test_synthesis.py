@@ -25,7 +25,7 @@ from tests.unit.managers.memory_parts import (
     LONG,
     NOTHING,
     MemoryPlay,
-    learnt,
+    learned,
     memory,
     outcome,
     play_at_the_vats,
@@ -75,7 +75,7 @@ class TestOtherLocations:
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
     def test_a_memory_may_be_about_another_location_on_the_map_where_it_is_never_core(self, tmp_path: Path) -> None:
-        about = [learnt(f"At {place}", "core", location_id=place) for place in (GATE.num, LOFT.num)]
+        about = [learned(f"At {place}", "core", location_id=place) for place in (GATE.num, LOFT.num)]
         play = play_with_a_map(tmp_path, {"memories": about})
         play.turn("read plaque", LONG)
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
@@ -86,8 +86,8 @@ class TestOtherLocations:
 
     def test_titles_of_locations_seen_in_this_episode_are_shown_and_can_be_given_up(self, tmp_path: Path) -> None:
         answers: list[dict[str, object]] = [
-            {"memories": [learnt("Lever shuts it", supersedes_memory_titles=["Gate may lock itself"])]},
-            {"memories": [learnt("Left a rag", "ephemeral", supersedes_memory_titles=["Gate is old"])]},
+            {"memories": [learned("Lever shuts it", supersedes_memory_titles=["Gate may lock itself"])]},
+            {"memories": [learned("Left a rag", "ephemeral", supersedes_memory_titles=["Gate is old"])]},
         ]
         play = play_with_a_map(tmp_path, *answers)
         play.manager.add_memory(GATE.num, GATE.name, memory("Gate is old"))
@@ -287,7 +287,7 @@ class TestPrompt:
         self, tmp_path: Path, budget: int, first_shown: int
     ) -> None:
         options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
-        play = MemoryPlay(tmp_path, lambda *_: learnt(), **options)
+        play = MemoryPlay(tmp_path, lambda *_: learned(), **options)
         for turn in range(1, 15):
             play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
         shown = re.findall(r"^Turn (\d+) \[.*\]: .*\nResponse: (.*)", asked(play), re.MULTILINE)
@@ -300,15 +300,15 @@ class TestPrompt:
 
 class TestAnswers:
     def test_a_lone_answer_counts_as_a_list_of_one_and_may_name_its_tier_in_capitals(self, tmp_path: Path) -> None:
-        (kept,) = answered(tmp_path, learnt("a", "PERMANENT")).manager.memory_cache[31]
+        (kept,) = answered(tmp_path, learned("a", "PERMANENT")).manager.memory_cache[31]
         assert (kept.title, kept.persistence, kept.status) == ("a", "permanent", "ACTIVE")
 
     def test_a_new_memory_that_the_model_calls_superseded_is_tentative(self, tmp_path: Path) -> None:
-        (kept,) = answered(tmp_path, learnt("a", status="SUPERSEDED")).manager.memory_cache[31]
+        (kept,) = answered(tmp_path, learned("a", status="SUPERSEDED")).manager.memory_cache[31]
         assert kept.status == "TENTATIVE"
 
     def test_core_on_a_return_visit_becomes_permanent_with_a_warning_and_a_count(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [learnt("a", "core"), learnt("b", "core")])
+        play = MemoryPlay(tmp_path, [learned("a", "core"), learned("b", "core")])
         with capture_logs() as logs:
             play.manager.record_action_outcome(31, "Blue Vats", "look", LONG, {"first_visit": True})
             play.manager.record_action_outcome(31, "Blue Vats", "push vat", "You can't.", {"first_visit": False})
@@ -318,12 +318,12 @@ class TestAnswers:
         assert "downgrading to PERMANENT" in warning
 
     def test_titles_are_superseded_and_invalidated(self, tmp_path: Path) -> None:
-        new = learnt("New", supersedes_memory_titles=["OLD", "never heard of"], invalidate_memory_titles=["False"])
+        new = learned("New", supersedes_memory_titles=["OLD", "never heard of"], invalidate_memory_titles=["False"])
         play = answered(tmp_path, {**new, "invalidation_reason": "no"}, known=("Old", "False"))
         assert titles(play.manager.memory_cache) == ["New"]
         assert [kept.superseded_by for kept in play.manager.memory_cache[31]] == ["New", "INVALIDATED", None]
 
-    @pytest.mark.parametrize("answer", [{"should_remember": False}, learnt("Old")])
+    @pytest.mark.parametrize("answer", [{"should_remember": False}, learned("Old")])
     def test_titles_are_invalidated_even_without_a_new_memory(self, tmp_path: Path, answer: dict[str, object]) -> None:
         doubted = {**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "it broke"}
         play = answered(tmp_path, doubted, known=("Old", "False"))
@@ -331,17 +331,17 @@ class TestAnswers:
         assert '[Invalidated at T1: "it broke"]' in (tmp_path / "Memories.md").read_text()
 
     def test_an_ephemeral_memory_may_invalidate_a_persistent_one_but_not_supersede_it(self, tmp_path: Path) -> None:
-        refused = learnt("Left jar", "ephemeral", supersedes_memory_titles=["Old"])
+        refused = learned("Left jar", "ephemeral", supersedes_memory_titles=["Old"])
         play = answered(tmp_path / "refused", refused, known=("Old",))
         assert (titles(play.manager.memory_cache), play.manager.ephemeral_cache) == (["Old"], {})
         assert play.metrics["refused"] == 1
-        allowed = learnt("Left jar", "ephemeral", invalidate_memory_titles=["Old"], invalidation_reason="no")
+        allowed = learned("Left jar", "ephemeral", invalidate_memory_titles=["Old"], invalidation_reason="no")
         play = answered(tmp_path / "allowed", allowed, known=("Old",))
         assert (titles(play.manager.memory_cache), titles(play.manager.ephemeral_cache)) == ([], ["Left jar"])
 
     def test_of_a_long_answer_eight_memories_are_kept_with_as_much_of_their_words_as_fits(self, tmp_path: Path) -> None:
         memories = [
-            learnt(f"{n}{'t' * 900}", memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000) for n in range(50)
+            learned(f"{n}{'t' * 900}", memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000) for n in range(50)
         ]
         with capture_logs() as logs:
             play = answered(tmp_path, {"memories": memories})
@@ -361,7 +361,7 @@ class TestAnswers:
         assert play.manager.memory_cache == {}
 
     def test_a_room_without_a_name_can_be_remembered(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, lambda *_: learnt("a"))
+        play = MemoryPlay(tmp_path, lambda *_: learned("a"))
         play.turn("wait", location=Location(77, ""))
         play.turn("take beam", "You can't.")
         assert "LOCATION: Location #77 (ID: 77)" in asked(play)
@@ -393,7 +393,7 @@ class TestCoreMemories:
         ("turn", "tier"), [(2, "core"), (3, "core"), (4, "permanent"), (99, "permanent"), (None, "permanent")]
     )
     def test_its_turn_is_of_the_arrival_or_the_first_there(self, tmp_path: Path, turn: int | None, tier: str) -> None:
-        kept, play = first_visit(tmp_path, learnt("Sword hangs here", "core", turn=turn))
+        kept, play = first_visit(tmp_path, learned("Sword hangs here", "core", turn=turn))
         assert kept == tier
         assert play.metrics["core_validation_downgrade"] == (tier != "core")
         if tier == "core":
@@ -413,14 +413,14 @@ class TestCoreMemories:
     )
     def test_what_it_says_was_shown_on_arrival(self, tmp_path: Path, title: str, tier: str) -> None:
         with capture_logs() as logs:
-            kept, _ = first_visit(tmp_path, learnt(title, "core", turn=3, memory_text="So it is."))
+            kept, _ = first_visit(tmp_path, learned(title, "core", turn=3, memory_text="So it is."))
         assert kept == tier
         warned = [log["event"] for log in logs if log["log_level"] == "warning"]
         expected = f"CORE memory rejected: not shown on arrival, downgrading to {tier.upper()}"
         assert warned == ([] if tier == "core" else [expected])
 
     def test_what_the_player_left_there_is_no_more_core_on_a_return(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [NOTHING, NOTHING, learnt("Banner lies here", "core", turn=6)])
+        play = MemoryPlay(tmp_path, [NOTHING, NOTHING, learned("Banner lies here", "core", turn=6)])
         play.turn("take banner", "Taken.", inventory=(BANNER,))
         play.turn("north", ARRIVAL, location=VATS)
         play.turn("drop banner", "Dropped.", inventory=(), visible=(BANNER,))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from managers.routes.document import (
     FollowedRoute,
-    Learnt,
+    LearnedRoutes,
     RemovedRoute,
     RouteBook,
     TriedRoute,
@@ -50,7 +50,7 @@ def route(
 
 
 def book(*routes: KnownRoute, rooms: tuple[int, ...] = ()) -> RouteBook:
-    return Learnt(routes, rooms).apply_to(RouteBook())
+    return LearnedRoutes(routes, rooms).apply_to(RouteBook())
 
 
 def commands_of(kept: RouteBook) -> list[str]:
@@ -64,7 +64,9 @@ def test_what_is_written_is_read_again(made: list[tuple[str, str, int]]) -> None
 
 
 def test_every_command_has_a_line_of_its_own_and_no_field_that_is_as_usual_is_written() -> None:
-    written = Learnt((route("a"),), tried={7: {"up": 1}, 9: {"wait": 2}}, said=frozenset({"0badcafe"})).apply_to(BOOK)
+    written = LearnedRoutes((route("a"),), tried={7: {"up": 1}, 9: {"wait": 2}}, said=frozenset({"0badcafe"})).apply_to(
+        BOOK
+    )
     point = '"location_id": 9, "place": "Loft", "score": 5, "carried": []'
     assert written.render() == (
         '{"version": 1, "latest": 1, "routes": [\n'
@@ -89,9 +91,9 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
 
 
 def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
-    once = Learnt((), tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)}).apply_to(BOOK)
+    once = LearnedRoutes((), tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)}).apply_to(BOOK)
     tried = {7: {"up": 2, "down": 1}, 9: {"wait": 1}}
-    more = Learnt((), tried=tried, fatal={"a": ("dive", "jump")}, deaths={7: {"up": 1}})
+    more = LearnedRoutes((), tried=tried, fatal={"a": ("dive", "jump")}, deaths={7: {"up": 1}})
     twice = more.apply_to(once)
     assert twice.tried == {7: {"up": 3, "down": 1}, 9: {"wait": 1}}
     assert twice.said == frozenset({"0badcafe"})
@@ -116,7 +118,7 @@ def test_a_number_is_never_given_again() -> None:
     kept = book(route("abc"), route("ab"))
     assert [each.number for each in kept.routes] == [2]
     emptied = RemovedRoute(kept.routes[0].key).apply_to(kept)
-    assert [each.number for each in Learnt((route("a"),)).apply_to(emptied).routes] == [3]
+    assert [each.number for each in LearnedRoutes((route("a"),)).apply_to(emptied).routes] == [3]
 
 
 def test_a_route_that_stops_is_taken_as_it_was_played_and_the_stop_is_counted_among_all_its_commands() -> None:
@@ -131,7 +133,7 @@ def test_what_was_left_out_after_the_command_that_stopped_a_route_stays_left_out
     kept = book(route("acef", spare=route("abcdef").steps))
     stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
     assert (commands_of(stopped), stopped.routes[0].stops) == (["abcef"], {3: 1})
-    again = Learnt((route("aceg", Goal("score", 6), spare=route("abcdeg").steps),)).apply_to(stopped)
+    again = LearnedRoutes((route("aceg", Goal("score", 6), spare=route("abcdeg").steps),)).apply_to(stopped)
     assert commands_of(again) == ["abcef", "abceg"]
     assert commands_of(FollowedRoute(again.routes[0].key, stopped_at=4).apply_to(again)) == ["abcdef", "abcdeg"]
 
@@ -146,7 +148,7 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
 
 
 @pytest.mark.parametrize(
-    ("known", "stopped_at", "learnt", "kept"),
+    ("known", "stopped_at", "learned", "kept"),
     [
         (route("cd", spare=route("acd").steps), 1, route("ce", spare=route("ace").steps), "acd"),
         (route("ac", spare=route("abc").steps), 2, route("ac", spare=route("abc").steps), "abc"),
@@ -154,10 +156,10 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
     ],
     ids=["at its first command", "in its middle", "a shorter way takes over which form stopped"],
 )
-def test_a_shortened_form_that_stopped_is_not_learnt_again(
-    known: KnownRoute, stopped_at: int, learnt: KnownRoute, kept: str
+def test_a_shortened_form_that_stopped_is_not_learned_again(
+    known: KnownRoute, stopped_at: int, learned: KnownRoute, kept: str
 ) -> None:
-    learning = Learnt((learnt,))
+    learning = LearnedRoutes((learned,))
     stopped = FollowedRoute(book(known).routes[0].key, stopped_at=stopped_at).apply_to(book(known))
     again = learning.apply_to(stopped)
     assert commands_of(again) == [kept]
@@ -171,8 +173,8 @@ def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_
     stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
     assert commands_of(stopped) == ["abcd", "abc"]
     assert [each.followed for each in stopped.routes] == [1, 0]
-    learnt = Learnt((route("acf", thing, spare=route("abcf").steps),), (7,)).apply_to(stopped)
-    assert commands_of(learnt) == ["abcd", "abc", "abcf"]
+    learned = LearnedRoutes((route("acf", thing, spare=route("abcf").steps),), (7,)).apply_to(stopped)
+    assert commands_of(learned) == ["abcd", "abc", "abcf"]
 
 
 def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
@@ -182,18 +184,18 @@ def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_
     assert [(each.number, "".join(each.commands)) for each in tried.routes] == [(1, "ab"), (2, "abc")]
 
 
-def test_a_shortened_form_that_failed_its_proof_is_not_learnt_again() -> None:
+def test_a_shortened_form_that_failed_its_proof_is_not_learned_again() -> None:
     shortened = route("ac", spare=route("abbc").steps)
     tried = TriedRoute(shortened.key, (route("abc", proof=Proof(5, 5)),)).apply_to(book(shortened))
-    assert Learnt((shortened,)).apply_to(tried) == tried
+    assert LearnedRoutes((shortened,)).apply_to(tried) == tried
     assert commands_of(tried) == ["abc"]
 
 
 @pytest.mark.parametrize(
     "edit",
-    [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ()), Learnt((route("ab"),))],
+    [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ()), LearnedRoutes((route("ab"),))],
 )
-def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: FollowedRoute | Learnt) -> None:
+def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: FollowedRoute | LearnedRoutes) -> None:
     kept = book(route("ab"))
     assert edit.apply_to(kept) is kept
 

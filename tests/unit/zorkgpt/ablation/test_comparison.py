@@ -216,7 +216,7 @@ def measured(workdir: Path, *events: Event, arm: str = "full") -> RunMeasures:
     return measure(write_run(workdir / arm, events), "dyeworks", arm, 1)
 
 
-def test_what_is_learnt_after_a_turn_takes_time_too(tmp_path: Path) -> None:
+def test_what_is_learned_after_a_turn_takes_time_too(tmp_path: Path) -> None:
     calls = [
         answered(role=role, seconds=seconds) for role, seconds in (("agent", 1.0), ("memory", 4.0), ("analysis", 8))
     ]

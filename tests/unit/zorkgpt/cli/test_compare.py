@@ -58,7 +58,7 @@ def keep(run: Path, when: str, memories: str, knowledge: str = "") -> None:
 
 @pytest.fixture(autouse=True)
 def _runs(in_own_folder: Path) -> None:
-    """Two runs; the second began with what the first had learnt."""
+    """Two runs; the second began with what the first had learned."""
     work = in_own_folder / "game_files"
     first = write_run(work, [*episode(1, 0, 5), ended(), *episode(2, 5, 9), ended(2), RunEnded(2)], OLD)
     keep(first, AT_START, "")

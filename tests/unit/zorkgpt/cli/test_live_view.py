@@ -212,7 +212,7 @@ def test_lists_of_another_run_or_episode_are_not_shown(stage: Callable[..., Stag
     assert "Objectives: Fill the vat" in small.panel
 
 
-def test_what_is_learnt_is_told_as_it_happens_and_files_that_cannot_be_read_leave_the_view_as_it_was(
+def test_what_is_learned_is_told_as_it_happens_and_files_that_cannot_be_read_leave_the_view_as_it_was(
     stage: Callable[..., Stage],
 ) -> None:
     small = stage()
@@ -220,7 +220,7 @@ def test_what_is_learnt_is_told_as_it_happens_and_files_that_cannot_be_read_leav
     for title in ("Beam", "Banner dries on the beam"):
         small.remember(title)
         small.view.asks("agent")
-    assert "  learnt: Banner dries on the beam: It takes ten turns. (permanent)\n" in small.printed.getvalue()
+    assert "  learned: Banner dries on the beam: It takes ten turns. (permanent)\n" in small.printed.getvalue()
     (small.workdir / "current_state.json").write_text("{")
     (small.workdir / "Memories.md").unlink()
     (small.workdir / "Memories.md").mkdir()

@@ -241,7 +241,7 @@ def test_diff_prints_what_became_of_the_memories_since_the_run_began(run_folder:
 
 def test_diff_ends_where_the_run_ended_and_needs_the_runs_memories(run_folder: Path) -> None:
     (run_folder / MEMORIES_AT_END).write_text(FILE)
-    _run("add", "31", "Learnt by a later run", "x")
+    _run("add", "31", "Learned by a later run", "x")
     assert _run("diff", str(run_folder)).endswith("No memory has changed.\n")
     (run_folder / MEMORIES_AT_START).unlink()
     assert MEMORIES_AT_START in _error(StoreError, "diff", run_folder.name)
@@ -255,8 +255,8 @@ def test_diff_does_not_count_what_others_changed_as_what_the_run_taught(run_fold
     journal = Journal.create(run_folder.parent, manifest(run_folder.name, first_episode=3))
     (run_folder / AT_START).mkdir()
     (run_folder / MEMORIES_AT_START).write_text(FILE)
-    learnt = Memory("NOTE", "Dye last", 3, "7", None, "It holds.", "permanent")
-    open_memories(memories_file).apply(Revision(31, "Blue Vats", learnt).apply_to)
+    learned = Memory("NOTE", "Dye last", 3, "7", None, "It holds.", "permanent")
+    open_memories(memories_file).apply(Revision(31, "Blue Vats", learned).apply_to)
     written = memories_file.read_bytes()
     journal.append(FileWritten("Memories.md", "", sha256(written).hexdigest()))
     _run("add", "31", "By hand", "A person wrote this.")

@@ -82,7 +82,7 @@ def test_the_moment_of_an_earlier_run_is_not_printed_as_that_of_the_latest(workd
     assert state.startswith("The run is killed")
 
 
-def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learnt_last(workdir: Path) -> None:
+def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learned_last(workdir: Path) -> None:
     played(workdir)
     scored = turn(7, "dip", episode=3, score=5)
     folder = write_run(workdir, [started(3), turn_played(scored), RunEnded(1)], RUN)
@@ -91,11 +91,11 @@ def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learnt_last(w
     (folder / "start" / "Memories.md").write_text(old)
     new = [f"\n**[NOTE - PERMANENT] New {number}** *(Ep3, T{number})*\nIt is so.\n" for number in range(1, 6)]
     (workdir / "Memories.md").write_text(old + "".join(new))
-    _, state, moment, *learnt = run().output.splitlines()
+    _, state, moment, *learned = run().output.splitlines()
     assert state == "The run is done."
     assert moment.startswith("Episode 3, turn 7 at Blue Vats, score 5 of 50; written 20")
-    assert learnt == [
-        *(f"  learnt at Blue Vats: New {number}" for number in (5, 4, 3)),
+    assert learned == [
+        *(f"  learned at Blue Vats: New {number}" for number in (5, 4, 3)),
         "  and 2 more memories in this run",
     ]
 

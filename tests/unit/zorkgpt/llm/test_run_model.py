@@ -107,7 +107,7 @@ class TestRecordedAnswers:
         assert (again.requests, again.question_tokens) == (event.requests, event.question_tokens)
         assert live.calls == []
 
-    def test_tokens_are_learnt_from_a_recorded_answer_like_from_a_live_one(self, journal: Journal) -> None:
+    def test_tokens_are_learned_from_a_recorded_answer_like_from_a_live_one(self, journal: Journal) -> None:
         live = door(journal, ScriptedLLM([WAIT], usage=TokenUsage(700, 30)))
         live.ask()
         repeated, skipped = door(None, None, live.events[0]), door(None, None)

@@ -1,4 +1,4 @@
-"""The figures of a run: by episode, of failed commands, of what was gained and learnt, and of its models."""
+"""The figures of a run: by episode, of failed commands, of what was gained and learned, and of its models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.known import Known
-from managers.routes.document import Learnt, RouteBook
+from managers.routes.document import LearnedRoutes, RouteBook
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
@@ -37,11 +37,11 @@ from zorkgpt.report.figures import (
     has_failed,
     repeat_failures,
 )
-from zorkgpt.report.learnt import (
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.repetition import (
     changes_between,
     lines_kept,
 )
-from zorkgpt.report.played_run import read_run
 
 IN_LOFT = after(SEEN, location=LOFT, score=5)
 MEMORIES = """\
@@ -314,7 +314,7 @@ def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
 YARD = Observation("A yard.", Location(1, "Yard"), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), score=20)
 ROUTE = KnownRoute(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("north", Waypoint(2, "Hall", 20)),), 2)
-BOOK = Learnt((ROUTE,)).apply_to(RouteBook())
+BOOK = LearnedRoutes((ROUTE,)).apply_to(RouteBook())
 
 
 def episode(
@@ -338,7 +338,7 @@ def line(
 def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path: Path) -> None:
     episodes = (episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1))
     assert line(tmp_path, *episodes, memories=MEMORIES, tokens=4000) == (
-        "Learnt so far: 2 locations, 1 route, 2 memories. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
+        "Learned so far: 2 locations, 1 route, 2 memories. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
         "route of episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
@@ -346,7 +346,7 @@ def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path:
 def test_a_route_that_is_known_no_more_has_no_episode(tmp_path: Path) -> None:
     told = line(tmp_path, episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
     assert told == (
-        "Learnt so far: 2 locations, 0 routes, 0 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+        "Learned so far: 2 locations, 0 routes, 0 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
     )
 
 
@@ -360,7 +360,7 @@ def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_
     assert line(tmp_path) == ""
     unscored = Observation("A yard.", Location(1, "Yard"))
     told = line(tmp_path, [EpisodeStarted(1, 1, unscored)])
-    assert told == "Learnt so far: 2 locations, 1 route, 0 memories."
+    assert told == "Learned so far: 2 locations, 1 route, 0 memories."
 
 
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")

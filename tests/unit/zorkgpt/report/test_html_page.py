@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.fixtures.report_data import DATA, command_of, data_in, seen_in
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, started, turn, write_run
-from zorkgpt.report.learnt import Repetition
 from zorkgpt.report.played_run import read_run
+from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import Note, PageData, page_of_run
 from zorkgpt.report.server import page_of, page_with
 

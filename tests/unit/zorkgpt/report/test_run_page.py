@@ -12,8 +12,8 @@ from tests.unit.zorkgpt.mapping.graphs import graph_of
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, ended, played, started, turn, write_run
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.learnt import Repetition
 from zorkgpt.report.played_run import read_run
+from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import PageRun, page_of_run
 
 MORDANT = GameObject(7, "mordant")
@@ -30,9 +30,9 @@ def events_by_turn(workdir: Path, *events: Event) -> list[tuple[int, list[Event]
 
 
 def test_events_are_at_the_turn_that_they_led_to_or_came_of(tmp_path: Path) -> None:
-    asked, learnt = ([answered(role=role) for role in roles] for roles in (PLAYING_ROLES, ("memory", "analysis")))
+    asked, learned = ([answered(role=role) for role in roles] for roles in (PLAYING_ROLES, ("memory", "analysis")))
     before: list[Event] = [GameFailed("xyzzy", "it hung"), *asked]
-    taught: list[Event] = [*learnt, FileEdited("Memories.md", "")]
+    taught: list[Event] = [*learned, FileEdited("Memories.md", "")]
     again = answered(role="agent", prompt=10)
     story = (started(), *before, played(UP), *taught, again, played(FALL), ended(end="lost"))
     told = events_by_turn(tmp_path, *story)
@@ -62,7 +62,7 @@ def test_what_a_page_does_not_show_is_left_out(tmp_path: Path) -> None:
 def test_what_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     run = page(tmp_path, started(), answered(), played(UP))
     call = run.turns[1].events[0]
-    assert (call.prompt, run.prompts, run.learnt_known, run.map) == (None, "none", False, None)
+    assert (call.prompt, run.prompts, run.learned_known, run.map) == (None, "none", False, None)
     assert page(tmp_path / "other", answered()).turns == ()
 
 

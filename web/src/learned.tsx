@@ -8,7 +8,7 @@ import { Changed, Written } from "./written";
 const KINDS: Record<string, string> = { memory: "Memories", knowledge: "Knowledge", route: "Routes", objective: "Objectives" };
 
 /** All that was known at a moment: memories, knowledge, routes and objectives, with the turns that taught them. */
-export function LearntView({ journey, step }: { journey: Journey; step: Step }) {
+export function LearnedView({ journey, step }: { journey: Journey; step: Step }) {
   const [text, setText] = useState("");
   const known = useMemo(() => [...journey.knownAt(step.index).values()], [step]);
   const taught = useMemo(() => {
@@ -20,10 +20,10 @@ export function LearntView({ journey, step }: { journey: Journey; step: Step }) 
   return (
     <>
       <p class="labels">
-        {journey.run.learnt_known ? `What was known after episode ${step.episode}, turn ${step.turn}` : "What was known at the end; which turn taught it is not known"}
+        {journey.run.learned_known ? `What was known after episode ${step.episode}, turn ${step.turn}` : "What was known at the end; which turn taught it is not known"}
       </p>
-      <input type="search" aria-label="Search what was learnt" placeholder="Search what was learnt" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      <div class="learnt-kinds">
+      <input type="search" aria-label="Search what was learned" placeholder="Search what was learned" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <div class="learned-kinds">
         {Object.entries(KINDS).map(([kind, title]) => {
           const items = known.filter((item) => item.kind === kind && fits(item));
           return (
@@ -38,7 +38,7 @@ export function LearntView({ journey, step }: { journey: Journey; step: Step }) 
   );
 }
 
-/** A list of things learnt, with the turns that taught them if these are given by their keys. */
+/** A list of things learned, with the turns that taught them if these are given by their keys. */
 export function Items({ items, taught }: { items: Item[]; taught?: Map<string, Step[]> }) {
   return (
     <ul class="items">
@@ -52,7 +52,7 @@ export function Items({ items, taught }: { items: Item[]; taught?: Map<string, S
   );
 }
 
-/** Something learnt, whole. */
+/** Something learned, whole. */
 function ItemText({ item }: { item: Item }) {
   return (
     <>
@@ -64,12 +64,12 @@ function ItemText({ item }: { item: Item }) {
   );
 }
 
-/** The text of something learnt; the commands of a route are one line. */
+/** The text of something learned; the commands of a route are one line. */
 const textOf = (item: Item) => (item.kind === "route" ? item.text.replaceAll("\n", ", ") : item.text);
 
 const wholeOf = (item: Item) => [item.title, item.tags.join(", "), textOf(item)].filter(Boolean).join("\n");
 
-/** Something that was learnt, changed or given up, as a difference. */
+/** Something that was learned, changed or given up, as a difference. */
 export function ChangedItem({ change: { before, after } }: { change: ItemChange }) {
   if (before && after) {
     return (

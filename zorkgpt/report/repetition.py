@@ -123,7 +123,7 @@ class Repetition:
 
     prompts: of every repeated model call, in the order of the journal; in the lines of ``lines``
     start, known: the items before the first episode, and the current ones
-    changes: what was learnt from each turn
+    changes: what was learned from each turn
     shown: the keys of the items in the agent's prompt of each turn
     is_whole: whether the whole recorded run was repeated
     moment: the latest repeated turn
@@ -139,7 +139,7 @@ class Repetition:
         self.is_whole = False
         self.moment = RunMoment(0, 0)
         self._managers: Sequence[BaseManager] = ()
-        self._is_known = True  # the managers have learnt nothing since the last look
+        self._is_known = True  # the managers have learned nothing since the last look
 
     @property
     def map(self) -> MapGraph | None:
@@ -161,7 +161,7 @@ class Repetition:
             self.shown[RunMoment(call.episode, call.turn)] = tuple(key for key in prompt.shows if key in self.known)
 
     def see(self, event: Event) -> None:
-        """Take an event as it happens again; the managers have learnt from the event before, but not from this one."""
+        """Take an event as it happens again; the managers have learned from the event before, but not from this one."""
         if isinstance(event, EpisodeStarted):
             self.moment = RunMoment(event.episode, 0)
         if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
