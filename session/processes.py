@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -37,14 +40,17 @@ _PLAIN_VARIABLES = (
 _MAIN = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
 
 
-def python_command(module: str, *arguments: str) -> list[str]:
+def python_command(module: str, *arguments: str, also: Path | None = None) -> list[str]:
     """Return the command that runs ``module`` in a new Python process, like ``python -m`` but isolated.
+
+    also: a folder or wheel in which modules are found, too
 
     ``python -m`` searches the current folder first, and would run any file there with the name of an imported module.
     The new process has this one's search path without the current folder.
     """
     ours = str(Path(__file__).resolve().parents[1])
     found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
+    found += [str(also.absolute())] if also else []
     return [
         sys.executable,
         "-I",
@@ -70,3 +76,30 @@ def _is_current_folder(path: Path) -> bool:
         return path.samefile(".")
     except OSError:
         return False
+
+
+def install_command(package: str) -> str:
+    """Return the shell command that adds a package to the environment of this program, as that was made.
+
+    package: its name with a version, or ``zorkgpt[EXTRA]`` for the packages of an extra
+    """
+    extra = re.fullmatch(r"zorkgpt\[(\w+)\]", package)
+    wanted = [package] if extra is None else _packages_of(extra[1]) or [package]
+    environment = Path(sys.prefix)
+    if (environment / "pipx_metadata.json").is_file():
+        command = ["pipx", "inject", environment.name]
+    elif find_spec("pip") is None:  # an environment of uv
+        command = ["uv", "pip", "install", "--python", sys.executable]
+    else:
+        return f"{_as_typed(Path(sys.executable))} -m pip install {shlex.join(wanted)}"
+    return shlex.join([*command, *wanted])
+
+
+def _packages_of(extra: str) -> list[str]:
+    """Return what an extra of this program requires; nothing if the program was not installed."""
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 - slow, and rarely needed
+
+    with suppress(PackageNotFoundError):
+        parts = [each.replace("'", '"').partition(";") for each in requires("zorkgpt") or ()]
+        return [name.strip() for name, _, marker in parts if f'extra == "{extra}"' in marker]
+    return []

@@ -1,4 +1,4 @@
-"""A story as a Gymnasium environment: ``pip install 'zorkgpt[gym]'``."""
+"""A story as a Gymnasium environment, with the extra ``gym``."""
 
 from __future__ import annotations
 

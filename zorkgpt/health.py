@@ -23,7 +23,7 @@ from session.errors import ConfigurationError, GameError, LanguageModelUnavailab
 from session.game_configuration import GameConfiguration
 from session.model_files import model_path
 from session.options import options_of
-from session.processes import program
+from session.processes import install_command, program
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, Role
 from zorkgpt.llm.embedded.embedded_server import prove_loadable
@@ -66,7 +66,7 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
     try:
         yield Finding("Jericho", well=True, words=version("jericho"))
     except PackageNotFoundError:
-        yield Finding("Jericho", well=False, words="not installed", mend="run make setup")
+        yield Finding("Jericho", well=False, words="not installed", mend=f"`{install_command('jericho')}` installs it")
     yield _work_folder(folder / configuration.zork_game_workdir)
     yield from _story(configuration, folder)
     yield _keys(resolved)

@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol, whose client plays: ``pip install 'zorkgpt[mcp]'`` (docs/mcp.md)."""
+"""A server of the Model Context Protocol, whose client plays, with the extra ``mcp`` (docs/mcp.md)."""
 
 from __future__ import annotations
 

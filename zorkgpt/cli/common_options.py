@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.processes import program
+from session.processes import install_command, program
 from session.text import one_line
 from zorkgpt.cli import completion
 
@@ -109,7 +109,8 @@ def require_packages(*packages: str) -> None:
     """Raise ``ConfigurationError`` with the command that installs it if a package is missing."""
     for package in packages:
         if find_spec(package) is None:
-            raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
+            command = install_command(f"zorkgpt[{EXTRAS[package]}]")
+            raise ConfigurationError(f"{package} is not installed: `{command}` installs it")
 
 
 def budgets(max_cost: float | None, max_tokens: int | None, max_time: str | None) -> Mapping[str, object]:

@@ -24,7 +24,7 @@ from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal, read_manifest
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
-from session.processes import program
+from session.processes import install_command, program
 from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line, printable
 from session.values import Proposal
@@ -203,9 +203,8 @@ def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callabl
         try:
             from zorkgpt.telemetry import open_spans
         except ImportError:
-            _LOG.warning(
-                "%s is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that", OTEL_ENDPOINT
-            )
+            command = install_command("zorkgpt[otel]")
+            _LOG.warning("%s is set, but no span is sent: `%s` installs what sends them", OTEL_ENDPOINT, command)
         else:
             return open_spans(configuration)
     return nullcontext(lambda _event: None)

