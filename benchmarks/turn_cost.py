@@ -44,7 +44,7 @@ from session.memory import Memory
 from session.text import FIRST_GUESS
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 LONG_RUN = 2000  # turns
 TOUR = ("look", "inventory", "north", "south", "east", "west", "wait")

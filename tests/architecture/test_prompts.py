@@ -25,7 +25,7 @@ from session.context import AgentContext
 from session.text import TokenCounter
 from session.values import Observation
 from zorkgpt.llm.openai.served_model import response_format
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.players.agent import Agent, ReadingAnswer
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.player import TurnContext

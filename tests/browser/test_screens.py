@@ -14,7 +14,7 @@ from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import newest_run, play_run
 from tests.pictures import Screen, screen_of
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from session.memory import Memory
 from tests.fixtures.doomed_run import LEARNING, STORY, USAGE, decided_by_prompt, go_on, killed
 from tests.fixtures.recorded_files import RecordedFiles, recorded_files
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.mapping.map_store import MapStore
 
 SHARED = ("Memories.md", "map_state.json", "routes.json", "lexicon.json", "episode_summaries.jsonl", "knowledgebase.md")

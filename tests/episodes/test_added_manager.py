@@ -19,7 +19,7 @@ from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import Before, fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.visit_counter import FILE, VisitCounter
 from tests.fixtures.whole_run import WholeRun, verify_run
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 8
 

@@ -17,7 +17,7 @@ from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume
 from tests.fixtures.run_traces import contents_of, files_of, journal_of
 from tests.fixtures.whole_run import verify_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case plays two runs
 

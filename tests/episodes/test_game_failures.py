@@ -28,7 +28,7 @@ from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 TURNS = 12
 

@@ -16,7 +16,7 @@ from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TO_THE_LAMP = ("north", "south", "north", "north", "take lamp", "look")

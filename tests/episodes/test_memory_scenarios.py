@@ -22,7 +22,7 @@ from tests.fixtures.dye_works import OPENING
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.unit.managers.memory_parts import MemoryPlay, learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 Answer = dict[str, object]
 KITCHEN, LIVING_ROOM = 203, 193

@@ -27,7 +27,7 @@ from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3

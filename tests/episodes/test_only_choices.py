@@ -17,7 +17,7 @@ from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
 from zorkgpt.cli.screen import plain_lines
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 

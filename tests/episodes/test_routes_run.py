@@ -35,7 +35,7 @@ from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 11
 OPTIONS: dict[str, Any] = {

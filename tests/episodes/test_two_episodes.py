@@ -17,7 +17,7 @@ from session.seeds import derived_seed
 from tests.fixtures.whole_run import play_run, resume_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 Way = Literal["two episodes of one run", "two runs", "a run that was paused and resumed"]
 WAYS: tuple[Way, ...] = ("two episodes of one run", "two runs", "a run that was paused and resumed")

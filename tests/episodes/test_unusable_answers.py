@@ -18,8 +18,8 @@ from tests.fixtures.whole_run import WholeRun, newest_run, parts_of, play_run, r
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import RepeatedCall
-from zorkgpt.llm.stand_ins import RandomModel
 
 EPISODES, TURNS = 3, 14
 LIMITS = LanguageModelOptions(stall_timeout=0.1, max_attempts=2, patience=1)

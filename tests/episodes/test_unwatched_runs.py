@@ -19,7 +19,7 @@ from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import events_of
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case starts the program
 

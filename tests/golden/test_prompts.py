@@ -16,7 +16,7 @@ from tests.golden.golden_file import as_shown, assert_golden
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 14
 

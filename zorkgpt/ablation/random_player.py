@@ -22,8 +22,8 @@ from session.resolved_configuration import EMBEDDED_PROFILE
 from session.values import Role
 from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of
+from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import RandomModel
 from zorkgpt.players.random_player import RandomPlayer
 
 RANDOM_PROFILE: Mapping[str, object] = {

@@ -13,7 +13,7 @@ from managers.route_manager import RouteManager
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE, Play
 from tests.unit.managers.objective_parts import Memories
-from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.llm.scripted_llm import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):

@@ -20,7 +20,7 @@ from session.values import Location, Proposal, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.scripted_llm import Reply
 
 NOTHING = answer()
 WORDS = "word " * 100

@@ -17,7 +17,7 @@ from session.memory import Memory
 from session.values import GameObject, ObjectiveNote, Observation, Verdict
 from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
-from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.scripted_llm import Reply
 
 NOTHING: dict[str, object] = {}
 

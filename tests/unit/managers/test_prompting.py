@@ -31,7 +31,7 @@ from session.knowledge import INSIGHTS
 from session.text import TokenCounter
 from tests.unit.managers.knowledge_parts import KnowledgePlay
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 SECTIONS = (

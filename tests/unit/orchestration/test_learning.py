@@ -22,7 +22,7 @@ from session.values import Location, Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
 from tests.unit.zorkgpt.players.dye_works import vocabulary
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 STATUS = TypeAdapter(ManagerStatus)
 MODEL, TOKENS = ScriptedLLM(), TokenCounter()

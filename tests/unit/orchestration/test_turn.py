@@ -27,7 +27,7 @@ from session.values import Location, Observation, Reading, Seed, TurnRecord, Ver
 from tests.fixtures.held_stores import HeldStores, held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
 
 LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)

@@ -32,7 +32,7 @@ from tests.unit.managers.memory_parts import (
     silent,
     titles,
 )
-from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.scripted_llm import Reply
 from zorkgpt.prompts.loader import fill_prompt
 
 FAILED, HANDLED = ("Failed action,", "permanent"), ("Inventory changed", "ephemeral")

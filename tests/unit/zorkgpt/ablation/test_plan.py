@@ -31,8 +31,8 @@ from zorkgpt.ablation.plan import (
 )
 from zorkgpt.ablation.random_player import Estimate, estimates
 from zorkgpt.cli.terminal import print_costs
+from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import RandomModel
 
 
 def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:

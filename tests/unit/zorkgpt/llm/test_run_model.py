@@ -19,7 +19,7 @@ from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role, TokenUsage
 from zorkgpt.llm.run_model import FAILURES_TO_OPEN, TURNS_REFUSED, ChosenModel, RunModel, prompt_sha256
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 WAIT = {"reasoning": "r", "action": "wait"}
 LOOK = {"reasoning": "s", "action": "look"}

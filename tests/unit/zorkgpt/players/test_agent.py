@@ -11,7 +11,7 @@ from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
 from zorkgpt.llm.openai.answers import read_answer, split_reasoning
-from zorkgpt.llm.stand_ins import ScriptedCall, ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedCall, ScriptedLLM
 from zorkgpt.players.agent import Agent, without_marks
 from zorkgpt.players.player import TurnContext
 

@@ -25,7 +25,7 @@ from tests.unit.zorkgpt.players.dye_works import (
     turn,
     vocabulary,
 )
-from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode, ObjectCheck

@@ -25,7 +25,7 @@ from zorkgpt.llm.openai.answers import (
     split_reasoning,
 )
 from zorkgpt.llm.openai.served_model import response_format
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The random model gives valid answers for every schema that real models get, and the scripted one its script."""
+"""The random model gives valid answers for every schema that real models get."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from session.errors import LanguageModelUnavailable, ResponseInvalid
+from session.errors import ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
-from zorkgpt.llm.language_model import Prompt, TokenUsage
-from zorkgpt.llm.stand_ins import RandomModel, Reply, ScriptedCall, ScriptedLLM
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.random_model import RandomModel
 
 
 class Chosen(BaseModel):
@@ -68,31 +68,3 @@ def test_what_it_asks_and_answers_is_counted_in_tokens() -> None:
 def test_a_form_that_words_do_not_fit_into_is_an_answer_that_cannot_be_used() -> None:
     with pytest.raises(ResponseInvalid, match="no random Spelt for agent"):
         RandomModel(1).complete("agent", PROMPT, Spelt)
-
-
-WAIT = {"reasoning": "", "action": "wait"}
-
-
-def test_a_list_answers_in_order_until_it_has_run_out_and_calls_are_kept() -> None:
-    model = ScriptedLLM([WAIT, Move(reasoning="r", action="look")], usage=TokenUsage(5, 2))
-    answers = [model.complete("agent", PROMPT, Move), model.complete("critic", PROMPT, Move)]
-    assert [answer.value.action for answer in answers] == ["wait", "look"]
-    assert answers[0].usage == TokenUsage(5, 2)
-    with pytest.raises(LanguageModelUnavailable, match=r"no reply left for agent \(Move\)"):
-        model.complete("agent", PROMPT, Move)
-    assert model.calls == [ScriptedCall(role, PROMPT, Move) for role in ("agent", "critic", "agent")]
-
-
-def test_a_function_answers_by_role_and_prompt() -> None:
-    def reply(role: str, _prompt: object, _schema: object) -> Reply:
-        return {"reasoning": role, "action": "wait"}
-
-    assert ScriptedLLM(reply).complete("memory", PROMPT, Move).value.reasoning == "memory"
-
-
-def test_a_reply_that_is_an_error_is_raised_and_one_that_does_not_fit_is_invalid() -> None:
-    model = ScriptedLLM([LanguageModelUnavailable("away"), {"action": "wait"}])
-    with pytest.raises(LanguageModelUnavailable, match="away"):
-        model.complete("agent", PROMPT, Move)
-    with pytest.raises(ResponseInvalid, match="not a Move"):
-        model.complete("agent", PROMPT, Move)
