@@ -35,7 +35,7 @@ from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_o
 from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, play
 from managers.routes.document import RouteBook
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from session.game_configuration import GameConfiguration
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from zorkgpt.mapping.map_graph import OPPOSITES, MapGraph

@@ -22,7 +22,7 @@ from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, Player, play
 from orchestration.history import open_resumed_run, verify
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from orchestration.recorded_configuration import recorded
 from session.events import RunPaused, TurnPlayed
 from session.files.journal import read_journal

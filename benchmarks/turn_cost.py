@@ -34,7 +34,7 @@ from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from orchestration.run import open_run
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.journal import JOURNAL_FILE

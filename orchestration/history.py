@@ -17,7 +17,7 @@ from typing import Literal
 
 from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
-from orchestration.opening import Parts, bind_to_story
+from orchestration.parts import Parts, bind_to_story
 from orchestration.recorded_configuration import require_files
 from orchestration.run import Run, RunPosition, assemble, begin, started
 from session.errors import ConfigurationError, StoreError

@@ -20,7 +20,7 @@ from structlog.typing import FilteringBoundLogger
 
 from managers.base_manager import ManagerParts
 from orchestration.learning import Learning, build_learning, shared_files
-from orchestration.opening import Parts, bind_to_story
+from orchestration.parts import Parts, bind_to_story
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
 from orchestration.turn import build_critic, build_turn, recorded_game, with_changes

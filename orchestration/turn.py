@@ -15,7 +15,7 @@ from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
-from orchestration.opening import Parts, Review
+from orchestration.parts import Parts, Review
 from session.commands import commands_of
 from session.context import AgentContext, OfferedRoute, PromptSection
 from session.errors import LanguageModelError

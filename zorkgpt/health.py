@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.opening import Parts, choose_story
+from orchestration.parts import Parts, choose_story
 from orchestration.run import open_run
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration

@@ -29,7 +29,7 @@ from inspect_ai.util import LimitExceededError
 from inspect_ai.util._json import resolve_schema_references  # Inspect's schemas have no $ref
 from pydantic import JsonValue, TypeAdapter
 
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from orchestration.run import open_run
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, WaitInterrupted, ZorkGPTError
 from session.events import Event, TurnPlayed

@@ -9,7 +9,7 @@ from threading import Event as Flag
 import pytest
 
 from managers.memory.document import parse_memories
-from orchestration.opening import open_parts
+from orchestration.parts import open_parts
 from orchestration.run import open_run
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.memory import Memory

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.opening import ChosenStory, Parts
+from orchestration.parts import ChosenStory, Parts
 from orchestration.run import open_run
 from session.errors import GameError
 from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed

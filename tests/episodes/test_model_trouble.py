@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch, open_fork
-from orchestration.opening import open_parts
+from orchestration.parts import open_parts
 from orchestration.run import open_run
 from session.errors import LanguageModelUnavailable
 from session.events import ModelAnswered, ModelFailed, RunPaused, RunStarted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.opening import open_parts
+from orchestration.parts import open_parts
 from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 from session.files.run_folders import find_run

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from orchestration.history import Branch
-from orchestration.opening import ChosenStory, Parts
+from orchestration.parts import ChosenStory, Parts
 from orchestration.route_proof import _RouteTrial
 from orchestration.run import open_run
 from session.commands import Vocabulary

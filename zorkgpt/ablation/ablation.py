@@ -24,7 +24,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from orchestration.opening import open_parts
+from orchestration.parts import open_parts
 from orchestration.run import open_run
 from session.errors import (
     ConfigurationError,

@@ -16,7 +16,7 @@ from pkgutil import resolve_name
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
-from orchestration.opening import Parts, choose_story, open_parts
+from orchestration.parts import Parts, choose_story, open_parts
 from session.errors import ConfigurationError, StoreError, StoryError, reported_as
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration, Sampling

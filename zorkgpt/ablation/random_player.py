@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from typing import cast
 
-from orchestration.opening import Parts, open_story
+from orchestration.parts import Parts, open_story
 from orchestration.run import open_run
 from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.game_configuration import BudgetOptions, GameConfiguration

@@ -24,7 +24,7 @@ from orchestration.history import (
     open_resumed_run,
     verify,
 )
-from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
+from orchestration.parts import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
 from orchestration.recorded_configuration import continued, recorded
 from orchestration.run import Run, open_run
 from session.errors import (

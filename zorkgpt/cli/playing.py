@@ -17,7 +17,7 @@ import typer
 
 from game_interface.core.commands import SAVING, leaving, refusal
 from managers.routes.document import RouteBook
-from orchestration.opening import Parts, in_folder_of_story, open_parts
+from orchestration.parts import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed

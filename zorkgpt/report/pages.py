@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
 from orchestration.history import Moment, Replayed, verify
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from orchestration.recorded_configuration import recorded
 from orchestration.run import other_versions
 from session.errors import StoreError, ZorkGPTError, reported_as

@@ -37,7 +37,7 @@ def mcp(
     """
     common_options.require_packages("mcp")
     from game_interface.core.machine.story import Story
-    from orchestration.opening import choose_story
+    from orchestration.parts import choose_story
     from zorkgpt.api.functions import session
     from zorkgpt.mcp_server import serve
 

@@ -103,7 +103,7 @@ def _require_fitting(fork_at: str | None, expect_score: int | None, *of_fork: ob
 def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, from_actions: bool) -> None:
     """Repeat a run and print the result. Exits with status 1 if it differs or does not end with the expected score."""
     from orchestration.history import verify_actions
-    from orchestration.opening import open_story
+    from orchestration.parts import open_story
     from orchestration.recorded_configuration import recorded
     from orchestration.run import other_versions
     from session.events import EpisodeStarted, TurnPlayed
@@ -221,7 +221,7 @@ def _play_script(path: Path, configuration: GameConfiguration, expect_score: int
 
     Raises ``ConfigurationError`` if the file is not text, and what opening a story raises.
     """
-    from orchestration.opening import open_story
+    from orchestration.parts import open_story
     from session.commands import read_script
     from session.events import EpisodeStarted, TurnPlayed
     from session.values import Proposal, TurnRecord, Verdict

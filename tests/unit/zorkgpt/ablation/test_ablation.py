@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.opening import Parts
+from orchestration.parts import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from session.game_configuration import GameConfiguration
 from session.seeds import derived_seed

@@ -8,7 +8,7 @@ from threading import Event as Flag
 
 import pytest
 
-from orchestration.opening import open_story
+from orchestration.parts import open_story
 from orchestration.run import open_run
 from session.errors import ConfigurationError, StoreError
 from session.events import Event, ModelAnswered, ModelFailed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.opening import bind_to_story, choose_model, choose_story, folder_for_story
+from orchestration.parts import bind_to_story, choose_model, choose_story, folder_for_story
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.game_configuration import GameConfiguration, GameOptions
 from session.values import ROLES, StoryFacts
