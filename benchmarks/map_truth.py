@@ -26,7 +26,7 @@ from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, repeated
-from zorkgpt.mapping.navigation import shortest_route
+from zorkgpt.mapping.navigation import shortest_path
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
         unlearned=walk.unlearned,
         unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
         false=sum(not _leads_back(game, walk, edge, to_id) for edge, to_id in edges.items()),
-        missing=sum(not _route_leads(manager, from_id, to_id) for from_id, to_id in connected),
+        missing=sum(not _path_leads(manager, from_id, to_id) for from_id, to_id in connected),
     )
 
 
@@ -157,10 +157,10 @@ def _connected(destinations: dict[Edge, int]) -> Iterator[tuple[int, int]]:
         yield from ((from_id, to_id) for to_id in found - {from_id})
 
 
-def _route_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
-    route = shortest_route(manager.game_map, from_id, to_id)
+def _path_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
+    path = shortest_path(manager.game_map, from_id, to_id)
     here = from_id
-    for command in route.commands if route else ():
+    for command in path.commands if path else ():
         here = manager.game_map.connections[here][command]
     return here == to_id
 

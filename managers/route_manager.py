@@ -37,7 +37,7 @@ from session.game_state import GameState
 from session.route import LEAST_TRUST, Goal, KnownRoute, RouteStep, Waypoint
 from session.text import counted, cut_at, description_in, sentences_of
 from session.values import Observation, Proposal, TurnRecord
-from zorkgpt.mapping.navigation import fewest_moves, shortest_route
+from zorkgpt.mapping.navigation import fewest_moves, shortest_path
 
 ROUTES_FILE = "routes.json"
 LONGEST_NEWS = 160  # characters
@@ -356,7 +356,7 @@ class RouteManager(BaseManager):
             return "your location is not known"
         if here.num == to_id:
             return "you are there already"
-        found = shortest_route(self._map.game_map, here.num, to_id)
+        found = shortest_path(self._map.game_map, here.num, to_id)
         if found is None:
             return f"no way from here to location {to_id} is known"
         names, steps = self._map.game_map.room_names, []

@@ -15,7 +15,7 @@ from session.route import KnownRoute
 from session.values import Observation
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
-from zorkgpt.mapping.navigation import shortest_route
+from zorkgpt.mapping.navigation import shortest_path
 from zorkgpt.players.function import Action
 from zorkgpt.players.player import Remember, TurnContext
 
@@ -44,8 +44,8 @@ class Map:
 
     def way(self, start: int, end: int) -> tuple[str, ...] | None:
         """Return the commands of a shortest known way; ``None`` if no way is known."""
-        route = shortest_route(self._graph, start, end)
-        return None if route is None else route.commands
+        path = shortest_path(self._graph, start, end)
+        return None if path is None else path.commands
 
 
 @dataclass(frozen=True)

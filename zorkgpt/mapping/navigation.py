@@ -143,21 +143,9 @@ def _told(exits: str, remark: str | None) -> str:
     return plain_line(exits) + (f" ({plain_line(remark)})" if remark else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A way along known edges.
-
-    commands: in the order of play; empty for the location where the route begins
-    location_ids: the rooms on the way, including both ends
-    """
-
-    commands: tuple[str, ...]
-    location_ids: tuple[int, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A route as its last move and the path before that, so that the paths to all rooms share their beginnings.
+    """A way over the map as its last move and the path before that, so that paths share their beginnings.
 
     before: ``None`` for the location where the path begins
     moves: the number of commands
@@ -171,30 +159,34 @@ class Path:
     is_walked: bool = True
 
     @property
-    def route(self) -> Route:
-        """The whole path."""
-        commands: list[str] = []
-        location_ids = [self.to_id]
-        path = self
-        while path.before is not None:
-            commands.append(path.command)
-            path = path.before
-            location_ids.append(path.to_id)
-        return Route(tuple(commands[::-1]), tuple(location_ids[::-1]))
+    def commands(self) -> tuple[str, ...]:
+        """The commands to play, in order; empty for the location where the path begins."""
+        return tuple(part.command for part in self._parts()[1:])
+
+    @property
+    def location_ids(self) -> tuple[int, ...]:
+        """The rooms on the way, including both ends."""
+        return tuple(part.to_id for part in self._parts())
+
+    def _parts(self) -> list[Path]:
+        """Return the paths to all rooms on the way, the shortest first."""
+        parts = [self]
+        while (before := parts[-1].before) is not None:
+            parts.append(before)
+        return parts[::-1]
 
 
-def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
-    """Return the route with the fewest tries to be expected; ``None`` if neither edges nor ways back lead there.
+def shortest_path(graph: MapGraph, from_id: int, to_id: int) -> Path | None:
+    """Return the path with the fewest tries to be expected; ``None`` if neither edges nor ways back lead there.
 
     An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one. A way back
     that was never tried is used only if known edges do not lead there.
     """
-    path = paths_from(graph, from_id, uses_ways_back=False).get(to_id) or paths_from(graph, from_id).get(to_id)
-    return path.route if path else None
+    return paths_from(graph, from_id, uses_ways_back=False).get(to_id) or paths_from(graph, from_id).get(to_id)
 
 
 def fewest_moves(graph: MapGraph, from_id: int) -> dict[int, int]:
-    """Return the number of commands of :func:`shortest_route` to every reachable room by its id."""
+    """Return the number of commands of :func:`shortest_path` to every reachable room by its id."""
     paths = paths_from(graph, from_id) | paths_from(graph, from_id, uses_ways_back=False)
     return {room: path.moves for room, path in paths.items()}
 

@@ -1,4 +1,4 @@
-"""Routes over the map, and the map around the player, as the agent reads it."""
+"""Paths over the map, and the map around the player, as the agent reads it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import Route, local_view, neighbourhood, paths_from, shortest_route
+from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -25,24 +25,28 @@ def reachable(graph: MapGraph, from_id: int) -> set[int]:
     return found
 
 
-def test_a_route_is_the_commands_to_play_and_the_rooms_on_the_way() -> None:
+def walked(path: Path | None) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+    return None if path is None else (path.commands, path.location_ids)
+
+
+def test_a_path_is_the_commands_to_play_and_the_rooms_on_the_way() -> None:
     graph = graph_of((1, "north", 2), (2, "enter window", 3), (1, "west", 4), (4, "west", 5), (5, "west", 3))
-    assert shortest_route(graph, 1, 3) == Route(("north", "enter window"), (1, 2, 3))
-    assert shortest_route(graph, 1, 1) == Route((), (1,))
-    assert shortest_route(graph, 1, 9) is None
-    assert shortest_route(graph, 9, 1) is None
+    assert walked(shortest_path(graph, 1, 3)) == (("north", "enter window"), (1, 2, 3))
+    assert walked(shortest_path(graph, 1, 1)) == ((), (1,))
+    assert shortest_path(graph, 1, 9) is None
+    assert shortest_path(graph, 9, 1) is None
 
 
 def test_the_way_back_is_presumed_until_it_proves_wrong_or_leads_elsewhere() -> None:
     graph = graph_of((1, "down", 2))
     assert graph.ways_back(2) == {"up": 1}
-    assert shortest_route(graph, 2, 1) == Route(("up",), (2, 1))
+    assert walked(shortest_path(graph, 2, 1)) == (("up",), (2, 1))
     graph.record_refusal(2, "up", "You cannot climb that.")
     assert not graph.ways_back(2)
-    assert shortest_route(graph, 2, 1) is None
+    assert shortest_path(graph, 2, 1) is None
     graph = graph_of((1, "north", 2), (2, "south", 3))
     assert (graph.ways_back(2), graph.ways_back(3)) == ({}, {"north": 2})
-    assert shortest_route(graph, 2, 1) is None
+    assert shortest_path(graph, 2, 1) is None
 
 
 def test_nothing_is_presumed_of_commands_without_an_opposite_of_exits_that_rooms_share_and_of_those_that_killed() -> (
@@ -73,19 +77,19 @@ def test_nothing_is_presumed_of_commands_without_an_opposite_of_exits_that_rooms
         *("the surer of two commands", "of equals the lower destination, in any order of the walks"),
     ],
 )
-def test_of_several_routes_one_is_always_preferred(
+def test_of_several_paths_one_is_always_preferred(
     walks: list[tuple[int, str, int]], ends: tuple[int, int], commands: tuple[str, ...]
 ) -> None:
-    route = shortest_route(graph_of(*walks), *ends)
-    assert route is not None
-    assert route.commands == commands
+    path = shortest_path(graph_of(*walks), *ends)
+    assert path is not None
+    assert path.commands == commands
 
 
-def test_routes_lead_to_all_reachable_rooms_nearest_first() -> None:
+def test_paths_lead_to_all_reachable_rooms_nearest_first() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "enter hole", 1))
     paths = paths_from(graph, 1)
     assert list(paths) == [1, 2, 4, 3]
-    assert (paths[1].route, paths[3].route) == (Route((), (1,)), Route(("north", "north"), (1, 2, 3)))
+    assert (walked(paths[1]), walked(paths[3])) == (((), (1,)), (("north", "north"), (1, 2, 3)))
     assert paths_from(graph, 99) == {}
 
 
@@ -96,15 +100,15 @@ def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
 
 
 @given(graphs())
-def test_a_route_is_found_exactly_where_edges_and_ways_back_lead_and_follows_them(graph: MapGraph) -> None:
+def test_a_path_is_found_exactly_where_edges_and_ways_back_lead_and_follows_them(graph: MapGraph) -> None:
     for from_id in graph.rooms:
         within_reach = reachable(graph, from_id)
         for to_id in graph.rooms:
-            route = shortest_route(graph, from_id, to_id)
-            assert (route is not None) == (to_id in within_reach)
-            if route is not None:
+            path = shortest_path(graph, from_id, to_id)
+            assert (path is not None) == (to_id in within_reach)
+            if path is not None:
                 here = from_id
-                for command in route.commands:
+                for command in path.commands:
                     here = ways(graph, here)[command]
                 assert here == to_id
 
