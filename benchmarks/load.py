@@ -37,7 +37,7 @@ from benchmarks.turn_cost import TOUR, play
 from managers.routes.document import RouteBook
 from orchestration.parts import open_story
 from session.game_configuration import GameConfiguration
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from zorkgpt.mapping.map_graph import OPPOSITES, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
 
@@ -83,7 +83,7 @@ def make_routes(graph: MapGraph, routes: int, start: Waypoint) -> RouteBook:
     """Return so many routes over the map, which all begin at ``start``: random walks, some of them begun alike."""
     chance = Random(1)
     walks: list[tuple[RouteStep, ...]] = [()]
-    book: list[KnownRoute] = []
+    book: list[Route] = []
     for number in range(1, routes + 1):
         walk = chance.choice(walks[-50:])
         place = walk[-1].leads_to.location_id or 1 if walk else 1
@@ -94,7 +94,7 @@ def make_routes(graph: MapGraph, routes: int, start: Waypoint) -> RouteBook:
             walk = (*walk, RouteStep(command, Waypoint(place, f"Room {place}", number, mark=f"{number:016x}")))
         walks.append(walk)
         goal = Goal("score" if number % 2 else "room", number if number % 2 else place, f"Room {place}")
-        book.append(KnownRoute(number, goal, start, walk, 1, touched=(number % 50,)))
+        book.append(Route(number, goal, start, walk, 1, touched=(number % 50,)))
     return RouteBook(latest=routes, routes=tuple(book))
 
 

@@ -23,7 +23,7 @@ from benchmarks.tables import Row, show
 from managers.route_manager import RouteManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import KnownRoute
+from session.route import Route
 from session.values import Proposal, TurnRecord, Verdict
 
 MOST_COMMANDS = 120
@@ -38,7 +38,7 @@ class RouteTruth:
     left_out: how many commands that were played it omits
     """
 
-    route: KnownRoute
+    route: Route
     promised: int
     brought: int
     left_out: int
@@ -70,7 +70,7 @@ def with_idle(play: Walkthrough) -> Walkthrough:
     return replace(play, commands=mixed)
 
 
-def _learned(play: Walkthrough, workdir: Path) -> Iterator[KnownRoute]:
+def _learned(play: Walkthrough, workdir: Path) -> Iterator[Route]:
     state = GameState()
     routes = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
     with play.open() as game:
@@ -85,7 +85,7 @@ def _learned(play: Walkthrough, workdir: Path) -> Iterator[KnownRoute]:
     return (route for route in routes.book.routes if route.goal.kind == "score")
 
 
-def _tried(play: Walkthrough, route: KnownRoute) -> RouteTruth:
+def _tried(play: Walkthrough, route: Route) -> RouteTruth:
     with play.open() as game:
         start = game.observation.score or 0
         for command in route.commands:

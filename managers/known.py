@@ -12,7 +12,7 @@ from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
 from session.knowledge import KnowledgeEntry
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
-from session.route import KnownRoute
+from session.route import Route
 from session.text import counted, text_key
 
 Kind = Literal["memory", "knowledge", "route", "objective"]
@@ -45,7 +45,7 @@ Items = dict[str, Item]
 class RouteFromHere(NamedTuple):
     """A route that can be followed at this moment, after ``done`` of its commands."""
 
-    route: KnownRoute
+    route: Route
     done: int
 
 
@@ -68,7 +68,7 @@ class Known:
     knowledge: tuple[KnowledgeEntry, ...] = ()
     episode: int = 0
     objectives: tuple[Objective, ...] = ()
-    routes: tuple[KnownRoute, ...] = ()
+    routes: tuple[Route, ...] = ()
     usable: int = 0
     from_here: tuple[RouteFromHere, ...] = ()
     under_way: str = ""
@@ -187,7 +187,7 @@ def _knowledge_item(entry: KnowledgeEntry) -> Item:
     return Item(knowledge_key(entry.section, entry.line.text), "knowledge", entry.section, entry.line.text, by=by)
 
 
-def _route_item(route: KnownRoute) -> Item:
+def _route_item(route: Route) -> Item:
     end = f", ending with {last_command(route.steps)}" if route.goal.kind == "score" else ""
     title, by = f"Route {route.number}: {route_aim(route)}{end}", f"episode {route.episode}; {route_record(route)}"
     return Item(route_key(route.number), "route", title, "\n".join(route.commands), by=by)

@@ -34,7 +34,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, Goal, KnownRoute, RouteStep, Waypoint
+from session.route import LEAST_TRUST, Goal, Route, RouteStep, Waypoint
 from session.text import counted, cut_at, description_in, sentences_of
 from session.values import Observation, Proposal, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves, shortest_path
@@ -123,7 +123,7 @@ class RouteManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last route
         self.has_stopped = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
-        self._found: list[tuple[KnownRoute, int]] = []  # the routes from here, of the moment ``_found_at``
+        self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
 
     @property
@@ -184,7 +184,7 @@ class RouteManager(BaseManager):
             for route, done in found
         )
 
-    def _promise(self, route: KnownRoute, done: int) -> float:
+    def _promise(self, route: Route, done: int) -> float:
         if self._promises.book is not self.book:
             self._promises = RoutePromises(self.book)
         return self._promises.of(route, done)
@@ -249,7 +249,7 @@ class RouteManager(BaseManager):
             self._store.apply(learned.apply_to)
         self._store.demand()
 
-    def untried(self) -> list[KnownRoute]:
+    def untried(self) -> list[Route]:
         """Return the routes that were never tried out, those to the highest scores first."""
         routes = [route for route in self.book.routes if route.proof is None]
         return sorted(routes, key=lambda route: (route.goal.kind != "score", -route.gain(), len(route.steps)))
@@ -290,7 +290,7 @@ class RouteManager(BaseManager):
         routes = sorted(((route, 0) for route in self._trusted()), key=self._by_gain_per_turn)
         if not routes:
             return ""
-        best, most = max((route for route, _ in routes), key=KnownRoute.gain), self.config.max_turns_per_episode
+        best, most = max((route for route, _ in routes), key=Route.gain), self.config.max_turns_per_episode
         left = max(0, most - len(best.steps))
         limit = f"An episode has at most {counted(most, 'turn')}: the route to +{best.gain()} leaves {left} of them."
         lines, _, left_out = route_lines(routes, self.book.names, ROUTES_SHOWN)
@@ -319,11 +319,11 @@ class RouteManager(BaseManager):
         from_here = tuple(RouteFromHere(route, done) for route, done in self._from_here(self._latest))
         return Known(routes=self.book.routes, usable=usable, from_here=from_here)
 
-    def _trusted(self) -> list[KnownRoute]:
+    def _trusted(self) -> list[Route]:
         least = self.config.routes.shuffled  # a single step cannot be played in another order
         return [route for route in self.book.routes if len(route.steps) > least and route.trust() >= LEAST_TRUST]
 
-    def _from_here(self, observation: Observation | None) -> list[tuple[KnownRoute, int]]:
+    def _from_here(self, observation: Observation | None) -> list[tuple[Route, int]]:
         """Return the routes that begin at or pass the current moment, each with the number of commands already done.
 
         Routes with the highest expected gain per turn come first. A route whose next command stopped a route here is
@@ -345,7 +345,7 @@ class RouteManager(BaseManager):
         self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
         return self._found
 
-    def _played(self, route: KnownRoute) -> tuple[RouteStep, ...]:
+    def _played(self, route: Route) -> tuple[RouteStep, ...]:
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
         middle = len(route.steps) // 2 if self.config.routes.shuffled else 0
         return route.steps[middle:] + route.steps[:middle]
@@ -394,7 +394,7 @@ class RouteManager(BaseManager):
         self._news = f"{way.name} stopped at `{step.command}` ({done} played): {deviation}."
         self.has_stopped = True
 
-    def _wanted_rooms(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
+    def _wanted_rooms(self, routes: tuple[Route, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""
         rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
         start = next((route.start.location_id for route in (*routes, *self.book.routes)), None)
@@ -404,7 +404,7 @@ class RouteManager(BaseManager):
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
         return tuple(sorted(rooms, key=lambda room: (not untried[room], -moves.get(room, 0), room)))
 
-    def _by_gain_per_turn(self, found: tuple[KnownRoute, int]) -> tuple[float, int, int]:
+    def _by_gain_per_turn(self, found: tuple[Route, int]) -> tuple[float, int, int]:
         route, done = found
         left = len(route.steps) - done
         return -self._promise(route, done) / left, left, route.number

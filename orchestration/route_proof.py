@@ -18,7 +18,7 @@ from session.errors import GameError
 from session.events import ProvenRoute, RoutesProven
 from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
-from session.route import KnownRoute, Proof, RouteStep, Waypoint, touched_in
+from session.route import Proof, Route, RouteStep, Waypoint, touched_in
 from session.seeds import derived_seed
 from session.values import Observation
 
@@ -65,12 +65,12 @@ def build_route_proof(
 class _RouteTrial:
     """Tries one route with several seeds."""
 
-    def __init__(self, game: Game, route: KnownRoute, seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
+    def __init__(self, game: Game, route: Route, seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
         self._route = route
         self._plays = {seed: _SeededPlay(game, seed) for seed in seeds}
         self._is_over = is_over
 
-    def forms(self) -> tuple[KnownRoute, ...]:
+    def forms(self) -> tuple[Route, ...]:
         """Return the shortest form of the route, and the one that carries most if it differs."""
         goal = self._route.steps[-1].leads_to
         for steps in filter(None, (self._route.steps, self._route.spare)):
@@ -110,7 +110,7 @@ class _RouteTrial:
             is_there = here.location_id == goal.number
         return is_there and here.carried_set >= carried
 
-    def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> KnownRoute:
+    def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> Route:
         """Return the route with these commands, and with the waypoints that all seeds with equal results share.
 
         carried: numbers of the things that must be carried at the end

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from session.route import KnownRoute
+from session.route import Route
 from session.values import Observation, Proposal, Seed, StoryFacts, TurnRecord
 
 OptionValue = JsonValue
@@ -251,7 +251,7 @@ class ProvenRoute:
     key: str
     number: int
     commands: int
-    forms: tuple[KnownRoute, ...]
+    forms: tuple[Route, ...]
 
 
 @dataclass(frozen=True, slots=True)

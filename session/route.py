@@ -141,7 +141,7 @@ class Tries:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownRoute:
+class Route:
     """Commands that led from the opening to a goal, with their record since.
 
     number: its name for people and models, which is never reused

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from pydantic import NonNegativeInt, TypeAdapter
 
 from session.files.document_store import read_json
-from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
+from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, cut_at, one_line
 
 MOST_GAINS = 4
@@ -53,7 +53,7 @@ class RouteBook:
 
     version: Literal[1] = 1
     latest: NonNegativeInt = 0
-    routes: tuple[KnownRoute, ...] = ()
+    routes: tuple[Route, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
     said: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class RouteBook:
         told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
         return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
 
-    def find(self, number: int) -> KnownRoute | None:
+    def find(self, number: int) -> Route | None:
         """Return the route of that number."""
         return next((route for route in self.routes if route.number == number), None)
 
@@ -87,7 +87,7 @@ class LearnedRoutes:
     tried, said, names, fatal, deaths, visits, effects: as in ``RouteBook``, of the episode
     """
 
-    routes: tuple[KnownRoute, ...]
+    routes: tuple[Route, ...]
     rooms: tuple[int, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     said: frozenset[str] = frozenset()
@@ -154,7 +154,7 @@ class FollowedRoute:
         routes = tuple(_as_played(route, failed.keys()) for route in book.routes)
         return replace(book, failed=tuple(failed), routes=routes)
 
-    def _counted(self, route: KnownRoute) -> KnownRoute:
+    def _counted(self, route: Route) -> Route:
         tried = route.with_try(self.start, worked=not self.stopped_at)
         if not self.stopped_at:
             return tried
@@ -180,7 +180,7 @@ class TriedRoute:
     """An edit: a route was tried out, and these forms of it take its place."""
 
     key: str
-    forms: tuple[KnownRoute, ...]
+    forms: tuple[Route, ...]
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of these forms and of other routes to the same goal."""
@@ -206,7 +206,7 @@ def held_key(things: Iterable[int]) -> str:
 
 
 _FILE = TypeAdapter(RouteBook)
-_ROUTE = TypeAdapter(KnownRoute)
+_ROUTE = TypeAdapter(Route)
 
 
 def _added(
@@ -216,7 +216,7 @@ def _added(
     return {place: dict(Counter(one.get(place, {})) + Counter(other.get(place, {}))) for place in {**one, **other}}
 
 
-def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
+def _with(book: RouteBook, new: Route, number: int | None = None) -> RouteBook:
     """Return the book with a new route if it is the shortest to its goal, or carries more for a few commands more.
 
     If its shortened form begins like one that stopped, the route is kept as it was played up to there.
@@ -244,7 +244,7 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
     return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
 
 
-def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
+def _as_played(route: Route, failed: AbstractSet[str]) -> Route:
     """Return the route with all commands that were played up to where its shortened form failed before."""
     for length in range(len(route.steps) if route.spare else 0, 0, -1):
         if key_of(route.commands[:length]) in failed:
@@ -254,7 +254,7 @@ def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
     return route
 
 
-def _lengthened(route: KnownRoute, length: int) -> KnownRoute:
+def _lengthened(route: Route, length: int) -> Route:
     """Return a shortened route with the commands that were left out before its first ``length`` commands were done."""
     steps = route.spare[: _place_in(route.spare, route.steps[:length])] + route.steps[length:]
     return replace(route, steps=steps, spare=() if steps == route.spare else route.spare, joined={})
@@ -270,7 +270,7 @@ def _place_in(whole: Iterable[RouteStep], part: Sequence[RouteStep]) -> int:
     return len(part)
 
 
-def _rendered(route: KnownRoute) -> str:
+def _rendered(route: Route) -> str:
     fields = _ROUTE.dump_python(route, mode="json", exclude_defaults=True)
     lists = {name: fields.pop(name) for name in ("steps", "spare") if name in fields}
     head = json.dumps(fields)[1:-1]
@@ -283,7 +283,7 @@ def _listed(items: Iterable[str], indent: str) -> str:
     return "[" + ",".join(f"\n{indent}{item}" for item in items) + "]"
 
 
-def route_aim(route: KnownRoute, done: int = 0) -> str:
+def route_aim(route: Route, done: int = 0) -> str:
     """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
     gain = route.gain(done)
     if route.goal.kind == "score":
@@ -306,7 +306,7 @@ class RouteLines(NamedTuple):
     left_out: str
 
 
-def route_lines(found: Sequence[tuple[KnownRoute, int]], names: Mapping[int, str], most: int) -> RouteLines:
+def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
     A route with which a longer one begins has no line of its own.
@@ -354,7 +354,7 @@ class RoutePromises:
 
     def __init__(self, book: RouteBook) -> None:
         self.book = book
-        self._routes: dict[tuple[str, ...], list[KnownRoute]] = {}
+        self._routes: dict[tuple[str, ...], list[Route]] = {}
         self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
         self._best: dict[tuple[tuple[str, ...], int], float] = {}
         for route in book.routes:
@@ -367,7 +367,7 @@ class RoutePromises:
             if shorter is not None:
                 self._beginning[commands] = shorter
 
-    def of(self, route: KnownRoute, done: int) -> float:
+    def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
         others = (each.promise(done) for each in self._routes[route.commands] if each != route)
         safe = max([self._best_of_beginnings(route.commands, done), *others])
@@ -387,7 +387,7 @@ class RoutePromises:
         return best
 
 
-def route_line(route: KnownRoute, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
+def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     The aim is followed by the latest gains before its last command, each with the number of the command.
@@ -410,7 +410,7 @@ def route_line(route: KnownRoute, done: int = 0, *, names: Mapping[int, str] | N
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{then}"
 
 
-def route_record(route: KnownRoute, done: int = 0) -> str:
+def route_record(route: Route, done: int = 0) -> str:
     """Return the results of the route so far, counting its commands from number ``done``."""
     tries, played = route.tries(done), not route.spare  # the original play is no try of a shortened route
     parts = []

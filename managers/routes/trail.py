@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command
-from session.route import Goal, KnownRoute, RouteStep, Waypoint, standings, touched_in
+from session.route import Goal, Route, RouteStep, Waypoint, standings, touched_in
 from session.text import one_line, sentences_of
 from session.values import Observation, TurnRecord
 
@@ -103,7 +103,7 @@ class Trail:
         self._answers.add(said)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
-    def routes(self, episode: int) -> Iterator[KnownRoute]:
+    def routes(self, episode: int) -> Iterator[Route]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
         for length, goal in self._goals:
             played, moments, touched = self._steps[:length], self._moments[: length + 1], self._touched[length]
@@ -111,7 +111,7 @@ class Trail:
             whole = tuple(RouteStep(step.command, point) for step, point in zip(played, points, strict=True))
             steps = tuple(whole[number] for number in _needed(moments, played))
             spare = whole if whole != steps else ()
-            yield KnownRoute(0, goal, start, steps, episode, spare=spare, touched=tuple(sorted(touched)))
+            yield Route(0, goal, start, steps, episode, spare=spare, touched=tuple(sorted(touched)))
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""

@@ -23,7 +23,7 @@ from session.commands import Vocabulary
 from session.events import EpisodeEnded, Event, GameFailed, ModelAnswered, RoutesProven, RunStarted, TurnPlayed
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.text import counted
 from session.values import GameObject, Location, Observation, Seed
 from tests.fixtures.doomed_run import decided_by_prompt
@@ -500,7 +500,7 @@ class DangerousYard(ScriptedGame):
 
 def test_seeds_with_which_only_the_shortened_form_works_count() -> None:
     steps = (RouteStep("wait", Waypoint.of(DEADLY_YARD)), RouteStep("up", Waypoint.of(SAFE_LOFT)))
-    route = KnownRoute(1, Goal("room", 2, "Loft"), Waypoint.of(DEADLY_YARD), steps, 1)
+    route = Route(1, Goal("room", 2, "Loft"), Waypoint.of(DEADLY_YARD), steps, 1)
     (form,) = _RouteTrial(DangerousYard(), route, range(1, 4), lambda: False).forms()
     assert form.commands == ("up",)
     assert form.proof == Proof(3, 3)

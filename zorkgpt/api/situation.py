@@ -11,7 +11,7 @@ from managers.objectives import Objective
 from orchestration.run import Run
 from session.knowledge import KnowledgeEntry
 from session.memory import Memory
-from session.route import KnownRoute
+from session.route import Route
 from session.values import Observation
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
@@ -106,7 +106,7 @@ class Situation:
         return tuple(each for each in self._known.objectives if each.is_active)
 
     @cached_property
-    def routes(self) -> tuple[KnownRoute, ...]:
+    def routes(self) -> tuple[Route, ...]:
         """The routes that can be followed from here, those with the highest expected gain per turn first."""
         return tuple(route for route, _ in self._known.from_here)
 

@@ -15,7 +15,7 @@ from managers.routes.document import LearnedRoutes
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import Location, Proposal, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
 from tests.fixtures.held_stores import held
@@ -567,7 +567,7 @@ def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path)
     """A move that failed was told "as known", so the line of knowledge that it disproved stayed."""
     vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
     steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
-    route = KnownRoute(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
+    route = Route(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
     open_routes(tmp_path).apply(LearnedRoutes((route,), rooms=(LOFT.num,)).apply_to)
     play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
     assert play.routes.set_out(Proposal("east", follow=1), play.now) == ""

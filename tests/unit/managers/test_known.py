@@ -17,13 +17,13 @@ from session.game_configuration import GameConfiguration, PromptBudgetOptions, S
 from session.game_state import GameState
 from session.knowledge import KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import Location, Observation
 
 VATS = Observation("Steam.", Location(31, "Blue Vats"))
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")
 BLUE = KnowledgeEntry("PUZZLE SOLUTIONS", KnowledgeLine("Mordant comes first.", (Source(1, 3, 3), Source(2, 4, 6))))
-WAY = KnownRoute(3, Goal("room", 44, "Drying Loft"), Waypoint(), (RouteStep("up", Waypoint()),), 2)
+WAY = Route(3, Goal("room", 44, "Drying Loft"), Waypoint(), (RouteStep("up", Waypoint()),), 2)
 
 
 def test_items_say_what_they_are_where_they_hold_and_where_they_come_from() -> None:

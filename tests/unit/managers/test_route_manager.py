@@ -15,7 +15,7 @@ from managers.routes.document import FollowedRoute, LearnedRoutes
 from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
@@ -23,14 +23,14 @@ HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)
 LOFT = Observation("A loft.", Location(3, "Loft"), (), (), score=5)
 
 
-def route_to(score: int, *commands: str) -> KnownRoute:
+def route_to(score: int, *commands: str) -> Route:
     """A route that leads through the hall to a score."""
     passed, end = Waypoint.of(HALL), replace(Waypoint.of(LOFT), score=score)
     steps = tuple(map(RouteStep, commands, [*[passed] * (len(commands) - 1), end]))
-    return KnownRoute(0, Goal("score", score), Waypoint.of(YARD), steps, 1)
+    return Route(0, Goal("score", score), Waypoint.of(YARD), steps, 1)
 
 
-def manager_in(folder: Path, *routes: KnownRoute) -> RouteManager:
+def manager_in(folder: Path, *routes: Route) -> RouteManager:
     open_routes(folder).apply(LearnedRoutes(routes).apply_to)
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
 
@@ -115,7 +115,7 @@ def test_people_are_shown_what_a_followed_route_is_for(tmp_path: Path, goal: Goa
 def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
     hall, loft = replace(HALL, score=30), replace(LOFT, score=50)
     steps = (RouteStep("north", Waypoint.of(hall)), RouteStep("up", Waypoint.of(loft)))
-    manager = manager_in(tmp_path, KnownRoute(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
+    manager = manager_in(tmp_path, Route(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
     play(manager, YARD, hall, "north")
     assert manager.known().present(None)["route"] == ("1: +20 in 1 command from here, ending with `up`",)
     assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
@@ -205,7 +205,7 @@ def followed(
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
     said = frozenset(digest for text in known for digest in digests_of(text))
-    open_routes(folder).apply(LearnedRoutes((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
+    open_routes(folder).apply(LearnedRoutes((Route(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
     open_routes(folder).apply(LearnedRoutes((), (14,), {1: {"wait": 1}}, said).apply_to)
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
     manager = RouteManager(structlog.get_logger(), configuration, GameState())

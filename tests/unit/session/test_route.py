@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import Observation
 
 
-def route(*scores: int | None) -> KnownRoute:
+def route(*scores: int | None) -> Route:
     """Return a route with the score at its start and after each of its commands."""
     steps = tuple(RouteStep(f"command {number}", Waypoint(score=score)) for number, score in enumerate(scores[1:]))
-    return KnownRoute(1, Goal("score", 10), Waypoint(score=scores[0]), steps, episode=1)
+    return Route(1, Goal("score", 10), Waypoint(score=scores[0]), steps, episode=1)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from managers.route_manager import RouteStore
-    from session.route import KnownRoute
+    from session.route import Route
 
 app = typer.Typer(name="routes", help="Commands that led to points, rooms and things.", no_args_is_help=True)
 
@@ -89,7 +89,7 @@ def _store(workdir: Path | None, story: str | None) -> RouteStore:
     return open_routes(common_options.folder_and_configuration(workdir, story)[0])
 
 
-def _route(store: RouteStore, number: int) -> KnownRoute:
+def _route(store: RouteStore, number: int) -> Route:
     route = store.document.find(number)
     if route is None:
         known = ", ".join(str(each.number) for each in store.document.routes) or "none"

@@ -22,7 +22,7 @@ from managers.routes.document import (
     route_record,
 )
 from session.errors import StoreError
-from session.route import Goal, KnownRoute, Proof, RouteStep, Tries, Waypoint
+from session.route import Goal, Proof, Route, RouteStep, Tries, Waypoint
 
 FILE = Path("routes.json")
 BOOK = RouteBook()
@@ -40,16 +40,16 @@ def route(
     points: int = 5,
     won: int = 0,
     **more: object,
-) -> KnownRoute:
+) -> Route:
     """A route with a command for each letter: the second brings points, the last as many objects and all points."""
     scores = [won * bool(at) for at in range(len(commands) - 1)]
     way = [Waypoint(9, "Loft", score, ()) for score in scores]
     places = (*way, Waypoint(9, "Loft", points, tuple(range(carried))))
     steps = tuple(RouteStep(letter, place) for letter, place in zip(commands, places, strict=True))
-    return KnownRoute(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]
+    return Route(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]
 
 
-def book(*routes: KnownRoute, rooms: tuple[int, ...] = ()) -> RouteBook:
+def book(*routes: Route, rooms: tuple[int, ...] = ()) -> RouteBook:
     return LearnedRoutes(routes, rooms).apply_to(RouteBook())
 
 
@@ -157,7 +157,7 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
     ids=["at its first command", "in its middle", "a shorter way takes over which form stopped"],
 )
 def test_a_shortened_form_that_stopped_is_not_learned_again(
-    known: KnownRoute, stopped_at: int, learned: KnownRoute, kept: str
+    known: Route, stopped_at: int, learned: Route, kept: str
 ) -> None:
     learning = LearnedRoutes((learned,))
     stopped = FollowedRoute(book(known).routes[0].key, stopped_at=stopped_at).apply_to(book(known))
@@ -239,7 +239,7 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
         ),
     ],
 )
-def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: KnownRoute, done: int, line: str) -> None:
+def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Route, done: int, line: str) -> None:
     assert route_line(shown, done) == f"0: {line}"
     if not done:
         assert line.startswith(f"{route_aim(shown)} in ")

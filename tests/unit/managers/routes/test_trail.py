@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.routes.trail import Trail, minimised
-from session.route import KnownRoute
+from session.route import Route
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 PLAYER, OPEN = 1, frozenset({7})
@@ -29,7 +29,7 @@ def trail_of(*way: tuple[str, Observation], opening: Observation = YARD) -> Trai
     return trail
 
 
-def route_of(*way: tuple[str, Observation]) -> KnownRoute:
+def route_of(*way: tuple[str, Observation]) -> Route:
     """The route to the last goal of a way."""
     return [*trail_of(*way).routes(1)][-1]
 

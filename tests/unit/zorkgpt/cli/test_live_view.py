@@ -31,7 +31,7 @@ from session.events import (
     TurnPlayed,
 )
 from session.game_configuration import GameConfiguration
-from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.text import one_line
 from session.values import GameObject, Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
 from tests.fixtures.command_line import ran_on_a_terminal, typed_on_a_terminal
@@ -429,7 +429,7 @@ def test_routes_that_were_tried_out_are_one_line_with_the_best_of_them(
     assert plain(RoutesProven(1, proven)) == f"{words}\n"
 
 
-def ending_at(score: int, *, number: int = 1, length: int = 1, proof: Proof | None = None) -> KnownRoute:
+def ending_at(score: int, *, number: int = 1, length: int = 1, proof: Proof | None = None) -> Route:
     """A route from 0 points to that score."""
     steps = (RouteStep("up", Waypoint(score=0)),) * (length - 1) + (RouteStep("pull chain", Waypoint(score=score)),)
-    return KnownRoute(number, Goal("score", score), Waypoint(score=0), steps, 1, proof=proof)
+    return Route(number, Goal("score", score), Waypoint(score=0), steps, 1, proof=proof)

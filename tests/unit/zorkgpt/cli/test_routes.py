@@ -9,13 +9,13 @@ import pytest
 
 from managers.route_manager import open_routes
 from managers.routes.document import LearnedRoutes
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from tests.fixtures.command_line import Ran
 from tests.fixtures.typed_command import typed
 
 YARD, HALL = Waypoint(1, "Yard", 0, ()), Waypoint(2, "Hall", 5, ())
-SCORE = KnownRoute(0, Goal("score", 5), YARD, (RouteStep("up", YARD), RouteStep("north", HALL)), 1)
-ROOM = KnownRoute(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),), 1)
+SCORE = Route(0, Goal("score", 5), YARD, (RouteStep("up", YARD), RouteStep("north", HALL)), 1)
+ROOM = Route(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),), 1)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_every_route_has_a_line_with_all_its_commands(folder: Path) -> None:
         "1: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. north\n"
         "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north\n"
     )
-    long = KnownRoute(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
+    long = Route(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
     open_routes(folder).apply(LearnedRoutes((long,), (2,)).apply_to)
     assert f": {', '.join(f'{number}. wait' for number in range(1, 21))}\n" in output("routes", "show")
 

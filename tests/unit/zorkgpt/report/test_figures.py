@@ -21,7 +21,7 @@ from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
 from session.memory import INVALIDATION_MARKER, Memory
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.report_data import text_of
 from tests.fixtures.run_events import answered, failed
@@ -313,7 +313,7 @@ def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
 
 YARD = Observation("A yard.", Location(1, "Yard"), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), score=20)
-ROUTE = KnownRoute(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("north", Waypoint(2, "Hall", 20)),), 2)
+ROUTE = Route(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("north", Waypoint(2, "Hall", 20)),), 2)
 BOOK = LearnedRoutes((ROUTE,)).apply_to(RouteBook())
 
 
