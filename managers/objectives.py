@@ -216,18 +216,18 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 
 
-def present_texts(game: GameState, objectives: Sequence[Objective]) -> dict[str, str]:
+def present_texts(state: GameState, objectives: Sequence[Objective]) -> dict[str, str]:
     """Return the fields of ``objectives_play.md`` that are never shortened."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
-    score, here = game.previous_zork_score, game.current_room_id
+    score, here = state.previous_zork_score, state.current_room_id
     return {
         "objectives": "\n".join(lines),
-        "turn": str(game.turn_count),
+        "turn": str(state.turn_count),
         "score": "not known" if score is None else str(score),
-        "location": "not known" if here is None else one_line(f"{game.current_room_name_for_map} (ID: {here})"),
-        "inventory": one_line(", ".join(name or "something unnamed" for name in game.current_inventory)) or "nothing",
+        "location": "not known" if here is None else one_line(f"{state.current_room_name_for_map} (ID: {here})"),
+        "inventory": one_line(", ".join(name or "something unnamed" for name in state.current_inventory)) or "nothing",
     }
 
 

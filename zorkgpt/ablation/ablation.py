@@ -59,7 +59,7 @@ Raises ``ZorkGPTError`` for the first that fails. When the iteration ends for an
 def make_plan(
     arms: str,
     options: Mapping[str, object],
-    games: Sequence[Path],
+    files: Sequence[Path],
     *,
     pairs: int,
     episodes: int,
@@ -75,7 +75,7 @@ def make_plan(
         arm: pinned(load_configuration({**options, **settings}, os.environ, Path.cwd()).configuration)
         for arm, settings in parse_arms(arms).items()
     }
-    stories = stories_of(games, next(iter(configurations.values())))
+    stories = stories_of(files, next(iter(configurations.values())))
     opened_by = open_random_player if player == "random" else open_parts
     return AblationPlan(configurations, stories, pairs, episodes, opened_by)
 

@@ -147,7 +147,7 @@ def _fork(
     now: GameConfiguration,
     branch: Branch,
     model: str | None,
-    game: str | None,
+    story: str | None,
     *,
     quiet: bool,
     as_json: bool,
@@ -163,7 +163,7 @@ def _fork(
     player: Literal["model"] | None = None if model is None else "model"
     configuration = continued(folder, now, changes, player=player, turns=branch.turn)
     with (
-        watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", game)]) as watch,
+        watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", story)]) as watch,
         open_fork(
             configuration,
             watch.parts,

@@ -86,7 +86,7 @@ def report(
         print_line(line)
 
 
-def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool) -> None:
+def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: bool) -> None:
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
     from session.files.run_folders import RUNS, run_folders
     from zorkgpt.ablation.plan import PLAN_FILE
@@ -97,7 +97,7 @@ def _publish(now: GameConfiguration, game: str | None, out: Path, *, watch: bool
     def found() -> list[Path]:
         if (workdir / PLAN_FILE).is_file():
             return run_folders(each.parent for each in sorted(workdir.rglob(RUNS)))
-        return run_folders(common_options.folders_of(workdir, game))
+        return run_folders(common_options.folders_of(workdir, story))
 
     if not watch and not found():
         raise StoreError(f"there is no run yet in {workdir}")
