@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
-from session.knowledge import KnowledgeEntry
+from session.knowledge import KnowledgeEntry, Source
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.route import Route
 from session.text import counted, text_key
@@ -27,6 +27,7 @@ class Item:
     place: the id of the location that it is about; ``None`` for none in particular
     tags: its kind and its status, each in a word
     by: its source
+    sources: the turns that it cites
     """
 
     key: str
@@ -36,6 +37,7 @@ class Item:
     place: int | None = None
     tags: tuple[str, ...] = ()
     by: str = ""
+    sources: tuple[Source, ...] = ()
 
 
 Items = dict[str, Item]
@@ -177,14 +179,17 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"
     tags = (memory.category, memory.persistence, memory.status.lower())
-    by = f"episode {memory.episode}" + (f", {_turns(memory.turns)}" if memory.turns else "")
-    return Item(key, "memory", memory.title, text, place, tags, by)
+    known = (f"episode {memory.episode}" if memory.episode else "", _turns(memory.turns) if memory.turns else "")
+    span = memory.span if memory.episode else ()
+    sources = (Source(memory.episode, span[0], span[-1]),) if span else ()
+    return Item(key, "memory", memory.title, text, place, tags, ", ".join(filter(None, known)), sources)
 
 
 def _knowledge_item(entry: KnowledgeEntry) -> Item:
     spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in entry.line.sources)
     by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)
-    return Item(knowledge_key(entry.section, entry.line.text), "knowledge", entry.section, entry.line.text, by=by)
+    key, sources = knowledge_key(entry.section, entry.line.text), entry.line.sources
+    return Item(key, "knowledge", entry.section, entry.line.text, by=by, sources=sources)
 
 
 def _route_item(route: Route) -> Item:

@@ -384,9 +384,10 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def known(self) -> Known:
+        is_followed = self._store.document is self._document
+        in_file = self.memory_cache if is_followed else self._store.document.memories()
         persistent, ephemeral = (
-            {place: tuple(memories) for place, memories in cache.items()}
-            for cache in (self.memory_cache, self.ephemeral_cache)
+            {place: tuple(memories) for place, memories in cache.items()} for cache in (in_file, self.ephemeral_cache)
         )
         return Known(persistent, ephemeral)
 

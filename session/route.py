@@ -123,6 +123,14 @@ class Goal:
     number: int
     name: str = ""
 
+    def is_reached(self, now: Observation) -> bool:
+        """Return whether an observation shows the goal."""
+        if self.kind == "score":
+            return now.score is not None and now.score >= self.number
+        if self.kind == "room":
+            return now.location is not None and now.location.num == self.number
+        return any(thing.num == self.number for thing in now.inventory or ())
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:

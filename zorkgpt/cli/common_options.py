@@ -15,6 +15,7 @@ from session.errors import ConfigurationError, StoreError
 from session.processes import install_command, program
 from session.text import one_line
 from zorkgpt.cli import completion
+from zorkgpt.cli.terminal import print_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
     from zorkgpt.llm.budget import Spending
+    from zorkgpt.report.origins import Origins
     from zorkgpt.report.run_summary import RunSummary
 
 
@@ -263,3 +265,19 @@ def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()
     """
     raised = [part for limit in spending.reached() for part in limit.raised()]
     return f"{program()} {shlex.join(['resume', str(folder), *options, *raised])}"
+
+
+def origins(workdir: Path | None, story: str | None) -> Origins:
+    """Return what the runs of a story show of where its memories, knowledge and routes came from."""
+    from zorkgpt.report.origins import read_origins
+
+    folder, now = folder_and_configuration(workdir, story)
+    return read_origins(folder, now)
+
+
+def print_origins(found: Origins, keys: Iterable[str]) -> None:
+    """Print where the items with these keys came from, and whether they held."""
+    from zorkgpt.report.origins import origin_lines
+
+    for key in keys:
+        print_folded(*origin_lines(found, key))

@@ -15,7 +15,7 @@ from managers.map_manager import MapManager
 from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
 from session.errors import StoreError
-from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, TurnPlayed
 from session.files.run_folders import AT_END
 from session.memory import Memory
 from zorkgpt.llm.run_model import RepeatedCall
@@ -27,19 +27,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
-    """A change of an item: ``before`` is ``None`` for a new one, ``after`` for one that is gone."""
+    """A change of an item: ``before`` is ``None`` for a new one, ``after`` for one that is gone.
+
+    by_others: people or other runs edited the file
+    """
 
     key: str
     before: Item | None
     after: Item | None
+    by_others: bool = False
 
 
-def changes_between(before: Items, after: Items) -> Iterator[ItemChange]:
+def changes_between(before: Items, after: Items, *, by_others: bool = False) -> Iterator[ItemChange]:
     """Yield every item that is new, says something else, or is gone."""
     for key in dict.fromkeys([*before, *after]):
         old, new = before.get(key), after.get(key)
         if old != new:
-            yield ItemChange(key, old, new)
+            yield ItemChange(key, old, new, by_others)
 
 
 def read_known(
@@ -140,6 +144,7 @@ class Repetition:
         self.moment = RunMoment(0, 0)
         self._managers: Sequence[BaseManager] = ()
         self._is_known = True  # the managers have learned nothing since the last look
+        self._is_edit = False  # the latest event is a file that others edited, which the managers then read
 
     @property
     def map(self) -> MapGraph | None:
@@ -164,9 +169,10 @@ class Repetition:
         """Take an event as it happens again; the managers have learned from the event before, but not from this one."""
         if isinstance(event, EpisodeStarted):
             self.moment = RunMoment(event.episode, 0)
-        if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
+        if self._is_edit or isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded | FileEdited):
             self._look()
             self._is_known = False
+        self._is_edit = isinstance(event, FileEdited)
         if isinstance(event, TurnPlayed):
             self.moment = RunMoment(event.record.episode, event.record.turn)
 
@@ -180,7 +186,7 @@ class Repetition:
             return
         self._is_known = True
         now = _items_of(self._managers)
-        self.changes[self.moment] += changes_between(self.known, now)
+        self.changes[self.moment] += changes_between(self.known, now, by_others=self._is_edit)
         self.known = now
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import print_json, print_line, print_problems
@@ -34,11 +35,11 @@ def show(
         return
     print_line(f"Knowledge{common_options.of_story(path.parent)}, {path}:")
     heading = None
-    for entry in entries:
+    for number, entry in enumerate(entries, start=1):
         if entry.section != heading:
             heading = entry.section
             print_line(heading or "(without a heading)")
-        print_line(f"  {entry.line.text}")
+        print_line(f"  {number}. {entry.line.text}")
 
 
 @app.command()
@@ -52,6 +53,24 @@ def check(
     count, problems = len(document.entries()), document.doubts()
     found = f"{counted(count, 'line')} of knowledge, all headings understood"
     print_problems(path, problems, {"lines": count}, found, as_json=as_json)
+
+
+@app.command()
+def why(
+    number: Annotated[int, typer.Argument(min=1, help="Number of a line, as show prints it.")],
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print which turns taught a line, who wrote it, where it was shown, and whether it held."""
+    from managers.known import knowledge_key
+
+    path, document = _document(workdir, story)
+    entries = document.entries()
+    if number > len(entries):
+        raise ConfigurationError(f"there is no line {number} in {path}; it has {counted(len(entries), 'line')}")
+    entry = entries[number - 1]
+    key = knowledge_key(entry.section, entry.line.text)
+    common_options.print_origins(common_options.origins(workdir, story), [key])
 
 
 def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeDocument]:

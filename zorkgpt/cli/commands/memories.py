@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -173,6 +174,98 @@ def diff(
     if others:
         print_line("What people and other runs changed meanwhile:")
         _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in others))
+
+
+@app.command()
+def why(
+    title: Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")],
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print which turns taught a memory, who wrote and changed it, where it was shown, and whether it held.
+
+    The runs of the story are repeated without a model, which takes as long as their reports.
+    """
+    origins = common_options.origins(workdir, story)
+    names = {each.key: each for each in origins.items.values()}
+    for change in origins.changes:
+        names |= {each.key: each for each in (change.change.before, change.change.after) if each}
+    memories = [item for item in names.values() if item.kind == "memory"]
+    found = [item for item in memories if text_key(item.title) == text_key(title)]
+    if not found:
+        titles = [item.title for item in memories]
+        raise ConfigurationError(f"no memory has or had this title: {title}{_closest(title, titles)}")
+    common_options.print_origins(origins, [item.key for item in found])
+
+
+@app.command()
+def log(
+    as_json: common_options.AsJson = False,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print every change of the memories with the run and the turn that made it, or "by hand"."""
+    origins = common_options.origins(workdir, story)
+    changes = [each for each in origins.changes if each.change.key.startswith("m:")]
+    if as_json:
+        print_json(changes)
+        return
+    for change in changes:
+        item = change.change.after or change.change.before
+        place = "" if item is None or item.place is None else f" at location {item.place}"
+        name = f"{change.id} " if change.id else ""
+        print_line(f"{name}{change.verb}{place}: {item.title if item else ''}, {change.source}")
+    if not changes:
+        typer.echo("No memory was ever changed.")
+    for problem in origins.problems:
+        print_line(problem)
+
+
+@app.command()
+def undo(
+    what: Annotated[str, typer.Argument(help="Id of a run; or RUN/NUMBER, a change as the log prints it.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Write the file without asking.")] = False,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Take back what a run wrote into the memories. What people wrote or edited stays.
+
+    Prints what would be done. On a terminal it then asks; elsewhere nothing is written without --yes.
+    """
+    from zorkgpt.report.origins import undone
+
+    origins, (store, _) = common_options.origins(workdir, story), _opened(workdir, story)
+    own = [each for each in origins.changes if each.id and each.change.key.startswith("m:")]
+    changes = [each for each in own if what in (each.id, each.run)]
+    if not changes:
+        known = ", ".join(dict.fromkeys(each.run for each in own)) or "none"
+        raise ConfigurationError(f"no run and no change {what} wrote a memory; these runs did: {known}")
+    for line in undone(store.document, changes, origins).lines:
+        print_line(line)
+    if yes or (sys.stdin.isatty() and typer.confirm(printable(f"Write {store.path}?"))):
+        is_changed = store.apply(lambda document: undone(document, changes, origins).document)
+        print_line(f"{store.path}: {'written' if is_changed else 'nothing to take back'}")
+    else:
+        typer.echo("Nothing was written; --yes writes it.")
+
+
+@app.command()
+def at(
+    episode: Annotated[int, typer.Argument(help="Number of an episode.")],
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print the memories as they were at the end of an episode."""
+    origins = common_options.origins(workdir, story)
+    if episode not in origins.ends:
+        known = ", ".join(map(str, sorted(origins.ends))) or "none"
+        raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
+    for item in origins.ends[episode].values():
+        if item.kind == "memory":
+            print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
+            print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
+    for problem in origins.problems:
+        print_line(problem)
 
 
 def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument], Path]:

@@ -53,6 +53,15 @@ def show(
 
 
 @app.command()
+def why(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
+    """Print which turn taught a route, where it was shown, and how its last command went since."""
+    from managers.known import route_key
+
+    _route(_store(workdir, story), number)
+    common_options.print_origins(common_options.origins(workdir, story), [route_key(number)])
+
+
+@app.command()
 def remove(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
     """Remove a route; it can be learned again."""
     from managers.routes.document import RemovedRoute

@@ -36,7 +36,8 @@ def work(in_own_folder: Path) -> Path:
 def test_it_is_shown_by_its_headings() -> None:
     assert typed("knowledge", "show").text == (
         "Knowledge, game_files/knowledgebase.md:\n"
-        "DANGERS & THREATS\n  Fumes kill.\nPUZZEL SOLUTIONS\n  Turn the wheel.\nMy own heading\n  Mind the otter.\n"
+        "DANGERS & THREATS\n  1. Fumes kill.\nPUZZEL SOLUTIONS\n  2. Turn the wheel.\n"
+        "My own heading\n  3. Mind the otter.\n"
     )
     lines = json.loads(typed("knowledge", "show", "--json").out)
     assert lines[0] == {
