@@ -121,6 +121,34 @@ def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: O
     expect(page.get_by_role("main")).to_contain_text("which turn taught it is not known")
 
 
+def test_the_story_of_a_memory_names_the_turns_that_taught_showed_confirmed_and_superseded_it(
+    open_report: OpenReport,
+) -> None:
+    run = run_of(40)
+    (made,) = run["turns"][5]["changes"]
+    made["after"]["sources"] = [{"episode": 1, "first_turn": 5, "last_turn": 5}]
+    run["turns"][9]["read"] = [made["key"]]
+    gone = {**made["after"], "tags": ["NOTE", "core", "superseded"]}
+    run["turns"][20]["changes"].append({"key": made["key"], "before": made["after"], "after": gone, "by_others": True})
+    for at in (5, 30):  # the same command at the same location
+        run["turns"][at]["events"][-1]["event"]["record"]["proposals"][-1]["action"] = "pull lever"
+        run["turns"][at - 1]["events"][-1]["event"]["record"]["after"]["location"] = {"num": 1, "name": "Room 0"}
+    page = open_report(report_of(run), "#e1t25/learned")
+    story = page.get_by_role("listitem").filter(has_text="What turn 5 taught").filter(has_text="superseded")
+    story.get_by_text("Its story").click()
+    for name, turns in {
+        "taught by": "e1 t5",
+        "born": "e1 t5",
+        "shown": "e1 t6e1 t9",
+        "edited by hand or by others": "e1 t20",
+        "superseded or gone": "e1 t20",
+        "same command, another result": "e1 t30",
+        "same command, same result": "in no turn of this run",
+    }.items():
+        row = story.locator("dl > div").filter(has=page.get_by_text(name, exact=True))
+        expect(row.locator("dd")).to_have_text(turns)
+
+
 def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_at_once(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)), "#e2t47")
     expect_turn(page, "Episode 2, turn 47")

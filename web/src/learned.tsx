@@ -29,7 +29,7 @@ export function LearnedView({ journey, step }: { journey: Journey; step: Step })
           return (
             <section key={kind}>
               <h2>{title} <span class="label">{plural(items.length, "entry", "entries")}</span></h2>
-              <Items items={items} taught={taught} />
+              <Items items={items} taught={taught} journey={journey} />
             </section>
           );
         })}
@@ -38,18 +38,58 @@ export function LearnedView({ journey, step }: { journey: Journey; step: Step })
   );
 }
 
-/** A list of things learned, with the turns that taught them if these are given by their keys. */
-export function Items({ items, taught }: { items: Item[]; taught?: Map<string, Step[]> }) {
+/** A list of things learned, with the turns that taught them if these are given by their keys, and their stories. */
+export function Items({ items, taught, journey }: { items: Item[]; taught?: Map<string, Step[]>; journey?: Journey }) {
   return (
     <ul class="items">
       {items.map((item) => (
         <li key={item.key} class={item.tags.includes("superseded") ? "gone" : ""}>
           <ItemText item={item} />
           {taught && <Moments steps={taught.get(item.key) ?? []} most={6} />}
+          {journey && item.kind !== "objective" && <StoryOf item={item} journey={journey} />}
         </li>
       ))}
     </ul>
   );
+}
+
+/** What became of something learned in this run: born, shown, confirmed, superseded. */
+function StoryOf({ item, journey }: { item: Item; journey: Journey }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="label">Its story</summary>
+      {open && (
+        <dl class="plain">
+          {Object.entries(storyOf(item, journey)).map(([name, steps]) => (
+            <div key={name}><dt>{name}</dt><dd>{steps.length ? <Moments steps={steps} most={12} /> : "in no turn of this run"}</dd></div>
+          ))}
+        </dl>
+      )}
+    </details>
+  );
+}
+
+/** The steps of each part of the story of something learned. The commands of its turns may have been played again since. */
+function storyOf({ key, sources }: Item, { steps, run }: Journey): Record<string, Step[]> {
+  const isGone = (item: Item | null) => !item || item.tags.includes("superseded");
+  const changed = (fits: (change: ItemChange) => boolean) => steps.filter((step) => step.changes.some((each) => each.key === key && fits(each)));
+  const cited = steps.filter(({ episode, turn }) => sources.some((each) => each.episode === episode && each.first_turn <= turn && turn <= each.last_turn));
+  const placeBefore = (step: Step) => steps[step.index - 1]?.place ?? null;
+  const again = cited.flatMap((first) => steps.slice(first.index + 1)
+    .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(step) === placeBefore(first))
+    .map((step) => ({ step, isSame: step.seen.text === first.seen.text && step.scoreChange === first.scoreChange })));
+  const repeated = (wanted: boolean) => [...new Set(again.filter(({ isSame }) => isSame === wanted).map(({ step }) => step))];
+  const isOlder = run.start.some((item) => item.key === key);
+  return {
+    "taught by": cited,
+    [isOlder ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
+    "edited by hand or by others": changed(({ by_others }) => by_others),
+    shown: steps.filter(({ read }) => read.includes(key)),
+    "same command, same result": repeated(true),
+    "same command, another result": repeated(false),
+    "superseded or gone": changed(({ before, after }) => !isGone(before) && isGone(after)),
+  };
 }
 
 /** Something learned, whole. */
