@@ -1,4 +1,4 @@
-"""The folders of the repository, and what Git ignores in the work folder."""
+"""The folders of the repository, the names of test files, and what Git ignores in the work folder."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ FOLDERS = (
 def test_a_folder_of_the_specified_layout_has_a_file_that_git_keeps(folder: str) -> None:
     kept = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert kept.split()
+
+
+def test_a_unit_test_is_named_after_the_module_or_package_that_it_tests() -> None:
+    unit = ROOT / "tests" / "unit"
+    tested = {
+        path: path.relative_to(unit).with_name(path.stem.removeprefix("test_")) for path in unit.rglob("test_*.py")
+    }
+    named = [file for file, name in tested.items() if (ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file()]
+    assert len(named) > 50
+    assert sorted(set(tested) - set(named)) == []
 
 
 @pytest.mark.parametrize(

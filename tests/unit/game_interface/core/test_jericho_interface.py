@@ -17,7 +17,7 @@ from session.errors import GameError
 from session.values import GameObject
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
-EXITS = Path(__file__).parents[2] / "stories" / "exits.z5"
+EXITS = Path(__file__).parents[3] / "stories" / "exits.z5"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
 
-GUIDE = Path(__file__).parents[4] / "docs" / "runs.md"
+GUIDE = Path(__file__).parents[5] / "docs" / "runs.md"
 IN_LOFT = after(SEEN, location=LOFT)
 MEMORIES = "## Location 31: Blue Vats\n**[NOTE] Mordant first**\nThen dye.\n"
 OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"

@@ -1,19 +1,62 @@
-"""Standard streams that cannot be written end a command in one line, not in a traceback."""
+"""What a terminal or a pipe gets: nothing that steers it, and one line if it cannot be written."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from session.text import printable
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.unit.zorkgpt.report.dye_runs import started, write_run
+from zorkgpt.cli.terminal import folded, table_lines
 from zorkgpt.mapping.map_graph import MapGraph
 
+
+def test_what_steers_turns_hides_or_parts_text_is_shown_and_ordinary_text_is_left_alone() -> None:
+    assert printable("\x1b[2Jgone\x07\x9b1m") == "\\x1b[2Jgone\\x07\\x9b1m"
+    assert printable("Café “North”\nof — House ☂") == "Café “North”\nof — House ☂"
+    for hidden in "\u202e\u2066\u061c\u200b\u200d\u2060\ufeff\u00ad\u2028\ue000\U000e0041":
+        assert printable(f"safe{hidden}exe.txt") == f"safe{hidden.encode('unicode_escape').decode()}exe.txt"
+
+
+@given(st.text())
+def test_nothing_unseen_but_the_line_end_comes_through(text: str) -> None:
+    unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    assert all(unicodedata.category(each) not in unseen or each == "\n" for each in printable(text))
+    assert printable(printable(text)) == printable(text)
+
+
+def test_a_table_has_aligned_columns_in_any_script() -> None:
+    assert table_lines([("青", "x"), ("abc", "y\nz")]) == ["青   x", "abc  y z"]
+
+
+def test_a_table_that_is_too_wide_becomes_a_list_with_the_headings() -> None:
+    rows = [("RUN", "STORY", ""), ("one", "a mill in the hills", "x")]
+    assert table_lines(rows, 30) == ["RUN  STORY", "one  a mill in the hills  x"]
+    assert table_lines(rows, 20) == ["one", "  STORY: a mill in", "    the hills", "  x"]
+
+
+def test_text_is_wrapped_between_words_and_indented() -> None:
+    assert folded("a mill in\nthe hills", None) == ["a mill in", "the hills"]
+    assert folded("a mill-wheel in the hills", 12, indent=2) == ["a mill-wheel", "  in the", "  hills"]
+
+
+def test_a_cell_that_is_too_wide_is_wrapped_in_its_column() -> None:
+    rows = [("Run", "one"), ("State", "paused: the model is down for now")]
+    wide = ["Run    one", "State  paused: the model is down for now"]
+    assert table_lines(rows, None, wraps=True) == wide
+    narrow = ["Run    one", "State  paused: the model", "       is down for now"]
+    assert table_lines(rows, 24, wraps=True) == narrow
+
+
 FULL = Path("/dev/full")
-pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 PRINT_ERROR = "import sys; from zorkgpt.cli.terminal import print_error; print_error(sys.argv[1])"
 INTERRUPTED_WRITE = """
 import io, os, signal, sys
@@ -73,12 +116,14 @@ def to_full(*arguments: str, both: bool = False) -> subprocess.CompletedProcess[
 
 
 @pytest.mark.parametrize("arguments", [("config", "show"), ("doctor",), ("--version",), ("--help",)])
+@needs_full
 def test_what_cannot_be_printed_is_one_line_and_status_1(arguments: tuple[str, ...]) -> None:
     result = to_full(*COMMAND, *arguments)
     assert result.stderr == "zorkgpt: [Errno 28] No space left on device\n"
     assert result.returncode == 1
 
 
+@needs_full
 def test_an_error_is_printed_as_text_and_lost_if_stderr_cannot_be_written() -> None:
     assert to_full(*COMMAND, "config", "show", both=True).returncode == 1
     command = [sys.executable, "-c", PRINT_ERROR, "a\x1b[2Jb"]
