@@ -15,6 +15,7 @@ from managers.episodes import (
     SUMMARIES_FILE,
     EpisodeAnswer,
     EpisodeSummary,
+    Scored,
     Summaries,
     episode_prompt,
     handover_text,
@@ -96,13 +97,18 @@ class EpisodeSynthesizer(BaseManager):
         super().reset(game_state)
         self._turns: list[TurnRecord] = []
         self._summary: EpisodeSummary | None = None
-        earlier = self._earlier()
-        self._handover = handover_text(earlier[-1]) if earlier else ""
+        earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
+        self._handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
 
     @override
     def learn(self, record: TurnRecord) -> None:
         self._turns.append(record)
+
+    def known_points(self) -> list[Scored]:
+        """Return the turns of earlier episodes in which points were won; none if ``knowledge.enabled`` is false."""
+        earlier = self._earlier() if self.config.knowledge.enabled else ()
+        return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
 
     def handover(self) -> str:
         """Return the report of the last episode for the player, in the past tense.

@@ -201,14 +201,17 @@ def parse_summaries(text: str) -> Summaries:
     return Summaries(tuple(lines))
 
 
-def handover_text(summary: EpisodeSummary) -> str:
-    """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters."""
+def handover_text(summary: EpisodeSummary, *, with_points: bool) -> str:
+    """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters.
+
+    with_points: for a player that is not shown the known points otherwise
+    """
     outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
     found = [scored for scored in summary.scored if scored.change > 0]
     most = sorted(found, key=lambda scored: (scored.change, scored.turn))[-GAINS_SHOWN:]
     shown = [points_text(scored) for scored in found if scored in most]
     shown += [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
-    gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found else []
+    gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found and with_points else []
     room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
     return cut_at("\n".join([*outcome, *death_lines(summary, DEATHS_HANDED_OVER, room), *gains]), LONGEST_HANDOVER)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.done import places_named
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
@@ -24,12 +26,22 @@ SAVE_INTERVAL = 10  # turns
 
 
 class MapManager(BaseManager):
-    """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder."""
+    """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder.
+
+    aims: returns texts, such as the plan, whose locations are always shown with their distance
+    """
 
     def __init__(
-        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        aims: Callable[[], Iterable[str]] = tuple,
+        **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
+        self._aims = aims
         self._store = MapStore(config.zork_game_workdir / config.map_state_file, self.log_error)
         self.stores = (self._store,)
         self.game_map = self._store.graph
@@ -104,7 +116,13 @@ class MapManager(BaseManager):
     def local_view(self) -> str:
         """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" if the location is not known."""
         here = self.game_state.current_room_id
-        return "" if here is None else local_view(self.game_map, here, self.config.map.local_radius)
+        radius = self.config.map.local_radius
+        return "" if here is None else local_view(self.game_map, here, radius, named=self.named_places())
+
+    def named_places(self) -> list[int]:
+        """Return the ids of the locations that the plan, an objective or a note names, each once."""
+        names = self.game_map.room_names
+        return list(dict.fromkeys(room for text in self._aims() for room in places_named(text, names)))
 
     def visits(self, location_id: int) -> tuple[int, int]:
         """Return the numbers of visits to the location and of episodes with a visit, including the current visit."""

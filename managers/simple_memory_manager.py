@@ -10,6 +10,7 @@ from functools import partial
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.done import memory_done
 from managers.known import Known, memory_keys
 from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
@@ -200,8 +201,18 @@ class SimpleMemoryManager(BaseManager):
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
         told = [each for each, memory in enumerate(memories) if not (memory.is_arrival and is_described)]
+        episode, turns = self.game_state.episode, self.game_state.turns
+        done = {
+            number: turn
+            for number, each in enumerate(told)
+            if (turn := memory_done(memories[each], location_id, episode, turns)) is not None
+        }
         text, shown = location_text(
-            [memories[each] for each in told], self.config.simple_memory, self.tokens, show_markers=show_markers
+            [memories[each] for each in told],
+            self.config.simple_memory,
+            self.tokens,
+            show_markers=show_markers,
+            done=done,
         )
         if not text:
             return section

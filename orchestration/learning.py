@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
+from managers.ahead import Ahead
 from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
@@ -45,6 +46,7 @@ MANAGERS: list[type[BaseManager]] = [
     CirclingDetector,
     StateManager,
     EpisodeSynthesizer,
+    Ahead,
 ]
 """Every manager. Episodes and turns reach them in this order."""
 
@@ -72,7 +74,12 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     config, shared = parts.config, parts.shared
     run = (parts.logger, config, parts.game_state)
     context = ContextManager(*run, **shared)
-    map_manager = MapManager(*run, **shared)
+
+    def aims() -> list[str]:
+        open_ones = [each.text for each in objectives.objectives if each.is_active] if objectives else []
+        return [*knowledge.plan(), *open_ones, *knowledge.game_state.notes]
+
+    map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
     lexicon = LexiconManager(*run, **shared)
@@ -87,6 +94,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         objectives = ObjectiveManager(*run, knowledge, shown_map, memories, syntax=lexicon.latest_text, **shared)
     circling = CirclingDetector(*run, objectives=objectives, **shared)
     state = StateManager(*run, run=parts.run, **shared)
+    episodes = EpisodeSynthesizer(*run, knowledge, state, **shared)
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
@@ -97,7 +105,8 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         ObjectiveManager: objectives,
         CirclingDetector: circling,
         StateManager: state,
-        EpisodeSynthesizer: EpisodeSynthesizer(*run, knowledge, state, **shared),
+        EpisodeSynthesizer: episodes,
+        Ahead: Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared),
     }
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
     managers = tuple(manager for manager in built if manager is not None)

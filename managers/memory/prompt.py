@@ -18,6 +18,7 @@ from pydantic import BaseModel, create_model
 from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
 from managers.memory.synthesis import LONGEST_TITLE, VisitMemory, VisitNews
 from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
+from session.commands import plain_command
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
 from session.memory import ARRIVAL_TITLE, DEFAULT_CATEGORY, Memory, MemoryStatus
@@ -61,13 +62,20 @@ class ShownMemories(NamedTuple):
 
 
 def location_text(
-    memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
+    memories: Sequence[Memory],
+    options: SimpleMemoryOptions,
+    tokens: TokenCounter,
+    *,
+    show_markers: bool,
+    done: Mapping[int, TurnRecord] | None = None,
 ) -> ShownMemories:
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
     Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
     then the newest memories, and arrival memories last; of successes and failures as many are shown as the options
     allow.
+
+    done: by the index of a memory the turn of this game in which was done what it is about
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -81,6 +89,8 @@ def location_text(
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
             head = cut_middle(f"{memory.headline(memory.category)}: ", longest)
+            turn = (done or {}).get(number)
+            marker += f" ({plain_command(turn.action)} done, turn {turn.turn})" if turn else ""
             lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
     kept = as_many_as_fit(
         sorted(lines, key=lambda number: (memories[number].is_arrival, memories[number].category != "DANGER")),

@@ -16,13 +16,15 @@ FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 READ = "read from the text"
 
 
-def local_view(graph: MapGraph, here: int, radius: int) -> str:
+def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = ()) -> str:
     """Return the map around a room as text, or "" for a room that is not on the map.
 
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
     untried exits, and the refused exits with the story's words: in other rooms those that the story names. A room
     without a line is named with the exit that leads to it. Two more lines have the rooms farther away with untried
     exits and the other known ones, with their refused exits and the number of moves, nearest first.
+
+    named: locations that are always listed with the number of moves, for example those of the plan
     """
     if here not in graph.rooms:
         return ""
@@ -41,10 +43,16 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = paths_from(graph, here)
-    named = shown.union(*(_ways(graph, room).values() for room in shown))
-    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
+    beside = shown.union(*(_ways(graph, room).values() for room in shown))
+    aims = {room for room in named if room in graph.rooms and room != here}
+    places = [room for room in _nearest_first(graph, paths) if room in aims]
+    lines += _first_of(
+        "Named in the plan, objectives or notes (moves)", _there(graph, paths, places), len(places), None
+    )
+    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown | aims]
     lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
-    others = [room for room in paths if room not in frontier | shown and (room not in named or room in barred)]
+    known = frontier | shown | aims
+    others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
     lines += _first_of("Other rooms (moves)", _there(graph, paths, others), len(others), FARTHEST_SHOWN)
     return "\n".join(lines)
@@ -87,15 +95,15 @@ def _label(graph: MapGraph, room: int) -> str:
     return f"L{room} {plain_line(graph.rooms[room].label)}"
 
 
-def _first_of(title: str, items: Iterable[str], number: int, characters: int) -> Iterable[str]:
+def _first_of(title: str, items: Iterable[str], number: int, characters: int | None) -> Iterable[str]:
     """Return a line of as many of the items as it has room for, and the number of the others; no line for no items.
 
     number: of the items; those that there is no room for are not made
+    characters: ``None`` for all of them
     """
     shown: list[str] = []
     for item in items:
-        characters -= len(item) + 2
-        if characters < 0:
+        if characters is not None and sum(len(each) + 2 for each in (*shown, item)) > characters:
             break
         shown.append(item)
     more = [f"{number - len(shown)} more"] if len(shown) < number else []

@@ -42,6 +42,7 @@ from zorkgpt.prompts.loader import fill_prompt
 
 SMALLEST_BUDGET = INSTRUCTIONS_SHARE * TokenCounter().estimate(fill_prompt("episode"))
 NOTHING: dict[str, object] = {}
+SMALL = {"reasoning_length": 0}
 PATTERNS, PLACES, WAYS, DISCOVERIES = INSIGHTS
 HOOD = KnowledgeLine("Put the hood on first", (Source(1, 3, 3),))
 LAMP = KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(2, 9, 9)))
@@ -426,9 +427,17 @@ def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_befor
         "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen. "
         "The story has begun anew since: nothing done then is done now.\n"
         "In turn 3 of episode 3: the player died at Blue Vats (31) on `drink dye` after `dip banner`, `east`: "
-        '"It tastes of tin. The fumes take you."\n'
-        "Points came in episode 3 by `dip banner` at Dye Works Gate (11) (+15, turn 1)."
+        '"It tastes of tin. The fumes take you."'
     )
+    assert [(each.action, each.change) for each in play.manager.known_points()] == [("dip banner", 15)]
+
+
+def test_a_small_model_reads_where_the_points_came_from_in_the_report_of_the_last_episode(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, [NOTHING], episode=3, agent=SMALL)
+    play.turn("dip banner", "It turns blue!", score=15)
+    play.die()
+    points = "Points came in episode 3 by `dip banner` at Dye Works Gate (11) (+15, turn 1)."
+    assert next_told(play, "lost").endswith(f"\n{points}")
 
 
 @pytest.mark.parametrize(
@@ -568,7 +577,7 @@ def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_or_fe
 def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_the_eight_largest_gains(
     tmp_path: Path,
 ) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING, agent=SMALL)
     play.turn("stir 0", score=5)
     for score in range(1, 11):
         play.turn(f"stir {score}", score=5 + score)
@@ -585,7 +594,7 @@ def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_the_
 
 
 def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING, agent=SMALL)
     for score in range(1, 9):
         play.turn(f"{score}{'x' * 75}", score=score)
     for _ in range(3):

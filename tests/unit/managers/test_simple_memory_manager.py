@@ -20,6 +20,7 @@ from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus, Si
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learned, manager_in, memory, titles
@@ -204,6 +205,16 @@ class TestView:
             TENTATIVE_HEADING,
             "  [NOTE] Maybe: About Maybe.",
         ]
+
+    def test_what_was_repeated_in_this_game_with_the_same_result_says_in_which_turn(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, memory("Oil", text="Here `open tap`, then fill lamp."), memory("Rule"))
+        here, oily = Observation("", Location(31, "Blue Vats"), (), ()), GameObject(7, "lamp", 31)
+        filled = replace(here, visible=(oily,))
+        assert "done" not in manager.get_location_memory(31)
+        manager.game_state.record(TurnRecord(2, 1, here, (Proposal("fill lamp"),), (), filled))
+        lines = manager.get_location_memory(31).splitlines()
+        assert ["fill lamp done, turn 1" in line for line in lines if "Oil" in line] == [True]
+        assert not any("done" in line for line in lines if "Rule" in line)
 
     def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
         places = [31, 44, 52]

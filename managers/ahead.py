@@ -1,0 +1,144 @@
+"""What lies ahead in a game: the points that games have brought, the turns left, and what of the plan is done.
+
+It is about the present moment, so it stands behind the texts that a server caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from typing_extensions import Unpack, override
+
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.done import done_in, places_named
+from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.map_manager import MapManager
+from session.commands import plain_command
+from session.context import Place, PromptSection
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.text import counted
+from session.values import Location, Observation, TurnRecord
+from zorkgpt.mapping.navigation import Path, paths_from
+
+KNOWN_POINTS = "Known points"
+MOST_POINTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """Points that a command brought at a place, whose number is ``None`` if it is unknown."""
+
+    place: int | None
+    command: str
+    change: int
+
+
+class Ahead(BaseManager):
+    """Shows which points are known, how far away they are, which are done, and what of the plan is done.
+
+    episodes: has the points of earlier episodes
+    plan: returns the lines of the plan
+    map_manager: provides the distances; ``None`` to show none
+    """
+
+    def __init__(
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        episodes: EpisodeSynthesizer,
+        *,
+        plan: Callable[[], Sequence[str]] = tuple,
+        map_manager: MapManager | None = None,
+        **shared: Unpack[SharedParts],
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
+        self._episodes, self._plan, self._map = episodes, plan, map_manager
+        self.reset()
+
+    @override
+    def reset(self, game_state: GameState | None = None) -> None:
+        super().reset(game_state)
+        self._earlier = [
+            _points(scored.location, scored.action, scored.change) for scored in self._episodes.known_points()
+        ]
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        if self.config.agent.reasoning_length is not None:
+            return None  # a small model chooses from a list
+        return PromptSection(KNOWN_POINTS, self.text(observation), 4, Place.MAP)
+
+    def text(self, observation: Observation) -> str:
+        """Return the turns left, the known points, nearest first, and what of the plan is done, for the agent."""
+        state = self.game_state
+        left = self.config.max_turns_per_episode - state.turn_count
+        scored = [turn for turn in state.turns if (turn.score_change or 0) > 0]
+        known = {self._key(points): points for points in self._earlier}
+        done: dict[object, TurnRecord] = {}
+        for turn in scored:
+            points = _points(turn.before.location, turn.action, turn.score_change or 0)
+            known.pop(self._key(points), None)
+            done[self._key(points)] = turn
+        paths: Mapping[int, Path] = {}
+        if self._map is not None and observation.location is not None:
+            paths = paths_from(self._map.game_map, observation.location.num)
+        near: list[str] = []
+        far: list[str] = []
+        for points in sorted(known.values(), key=lambda each: self._by_distance(each, paths)):
+            path = None if points.place is None else paths.get(points.place)
+            (near if path is None or path.moves < left else far).append(self._told(points, path))
+        lines = [f"{counted(left, 'turn')} left."]
+        lines += _first(near, "")
+        lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
+        told = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
+        lines += [f"done: {'; '.join(told)}"] if told else []
+        lines += self._done_of_plan()
+        return "\n".join(lines)
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        return {"type": "ahead", "state": {}, "metrics": {"known_points": len({*map(self._key, self._earlier)})}}
+
+    def _key(self, points: _Points) -> object:
+        """Return what is equal for the same points: those for coming to a room are the same by any way."""
+        exit_ = self.movements.exit_of(points.command)
+        exits = {} if self._map is None else self._map.game_map.connections.get(points.place or 0, {})
+        if self.movements.is_direction(exit_) and exit_ in exits:
+            return exits[exit_], points.change
+        return points.place, exit_
+
+    def _by_distance(self, points: _Points, paths: Mapping[int, Path]) -> tuple[bool, int, int, str]:
+        path = None if points.place is None else paths.get(points.place)
+        return path is None, path.moves if path else 0, -points.change, points.command
+
+    def _told(self, points: _Points, path: Path | None) -> str:
+        place = "an unknown place" if points.place is None else f"L{points.place}"
+        distance = "" if self._map is None else ", no way known"
+        if path is not None:
+            is_sure = "" if path.is_walked else ", back?"
+            distance = f", {counted(path.moves, 'move')}{is_sure}" if path.moves else ", here"
+        tries = self.game_state.tries.of(points.place, points.command)
+        in_vain = f" (no point in turn {tries[-1].turn})" if tries else ""
+        return f"+{points.change} {points.command}, {place}{distance}{in_vain}"
+
+    def _done_of_plan(self) -> Iterator[str]:
+        """Yield each line of the plan of which a command was played in this game, with the turns."""
+        names = {} if self._map is None else self._map.game_map.room_names
+        for number, line in enumerate(self._plan(), start=1):
+            turns = done_in(line, self.game_state.turns, places_named(line, names))
+            if turns:
+                told = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
+                yield f"Line {number} of the plan: {told}"
+
+
+def _points(location: Location | None, action: str, change: int) -> _Points:
+    return _Points(None if location is None else location.num, plain_command(action), change)
+
+
+def _first(items: Sequence[str], title: str) -> list[str]:
+    """Return a line of the items, with the number of those beyond ``MOST_POINTS``; none for no items."""
+    more = [f"{len(items) - MOST_POINTS} more"] if len(items) > MOST_POINTS else []
+    return [title + "; ".join([*items[:MOST_POINTS], *more])] if items else []

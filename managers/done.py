@@ -1,0 +1,72 @@
+"""What of a text has been done in this game, and which locations it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from session.commands import plain_command
+from session.memory import Memory
+from session.text import text_key
+from session.values import TurnRecord
+
+_NUMBERED = re.compile(r"\b(?:L|locations? #?)(\d+)\b|[(#](\d+)\b", re.IGNORECASE)
+SHORTEST_NAME = 4  # letters of a location's name that counts in a text
+
+
+def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()) -> list[TurnRecord]:
+    """Return the latest turn of each command that a text names and that did something in this game, oldest first.
+
+    A command of one word must be in quotation marks, since texts have such words anyway.
+
+    places: the ids of the locations that the text is about; none for any location
+    """
+    words, found = text_key(text), dict[str, TurnRecord]()
+    for turn in turns:
+        command, place = plain_command(turn.action), turn.before.location
+        if command not in words or (places and (place is None or place.num not in places)):
+            continue
+        pattern = rf"\b{re.escape(command)}\b" if " " in command else rf"[`'\"]{re.escape(command)}[`'\"]"
+        if turn.did_something and not turn.after.died and re.search(pattern, words):
+            found.pop(command, None)
+            found[command] = turn
+    return list(found.values())
+
+
+def memory_done(memory: Memory, location_id: int, episode: int, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+    """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
+
+    The result is the memory's points, if it has any, or that the command did something. Memories of failures, dangers
+    and arrivals are about nothing that is done once.
+
+    episode: the present one, of which a memory's own turns count
+    turns: of the episode
+    """
+    if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival:
+        return None
+    here = [turn for turn in turns if turn.before.location is not None and turn.before.location.num == location_id]
+    if memory.score_change:
+        same = [turn for turn in here if turn.score_change == memory.score_change]
+        return next(reversed(done_in(f"{memory.title} {memory.text}", same) or same), None)
+    own = [turn for turn in here if memory.episode == episode and turn.turn in memory.span and turn.did_something]
+    return next(reversed(own or done_in(f"{memory.title} {memory.text}", here)), None)
+
+
+def places_named(text: str, names: Mapping[int, str]) -> list[int]:
+    """Return the ids of the locations that a text names by number or by a name that no other location has.
+
+    names: of all known locations by id
+    """
+    numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & names.keys()
+    words = f" {text_key(text)} "
+    if numbers:
+        return sorted(numbers)
+    rooms: dict[str, list[int]] = {}
+    for room, name in names.items():
+        if len(name) >= SHORTEST_NAME:
+            rooms.setdefault(text_key(name), []).append(room)
+    return sorted(
+        found[0]
+        for name, found in rooms.items()
+        if len(found) == 1 and name in words and re.search(rf"\b{re.escape(name)}\b", words)
+    )

@@ -1,0 +1,158 @@
+"""The points that games have brought are known with their distance, and what has been done in this game is marked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import structlog
+
+from managers.ahead import MOST_POINTS, Ahead
+from managers.map_manager import MapManager
+from session.values import AgentNote, Proposal, TurnRecord
+from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.unit.managers.episode_parts import EpisodePlay
+
+
+class Games(EpisodePlay):
+    """Episodes with a map and the points that are ahead; the opening is at the gate, the vats are east of it."""
+
+    def __init__(self, workdir: Path, **options: object) -> None:
+        super().__init__(workdir, lambda *_: {}, episode=1, **options)
+        log = structlog.get_logger()
+        self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))
+        self.ahead = Ahead(
+            log,
+            self.config,
+            self.state,
+            self.manager,
+            plan=self.knowledge.plan,
+            map_manager=self.map,
+            directions=("east", "west", "up"),
+        )
+        self.learners = (self.map, self.manager)
+        self.start(1)
+
+    def aims(self) -> list[str]:
+        return [*self.knowledge.plan(), *self.state.notes]
+
+    def start(self, episode: int) -> None:
+        self.begin(episode)
+        for manager in (self.map, self.ahead):
+            manager.reset(self.state)
+
+    def end(self, episode: int) -> None:
+        """End the episode and begin the next."""
+        self.manager.end("turn_limit")
+        self.start(episode + 1)
+
+    @property
+    def told(self) -> str:
+        section = self.ahead.section(self.now)
+        assert section is not None
+        return section.text
+
+    @property
+    def ahead_of(self) -> list[str]:
+        """The points that can still be won."""
+        lines = [line for line in self.told.splitlines()[1:] if line.startswith("+")]
+        return [points for line in lines for points in line.split("; ")]
+
+
+def first_game(games: Games) -> None:
+    """Points at the gate, for coming to the vats, and there."""
+    games.turn("fill lamp", score=5)
+    games.turn("east", location=VATS, score=10)
+    games.turn("dip banner in vat", score=25)
+    games.end(1)
+
+
+def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_is_done(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    first_game(games)
+    assert games.ahead_of == ["+5 east, L11, here", "+5 fill lamp, L11, here", "+15 dip banner in vat, L31, 1 move"]
+    games.turn("fill lamp", score=5)
+    games.turn("wait")
+    assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
+    assert "done: +5 fill lamp (turn 1)" in games.told
+
+
+def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    first_game(games)
+    games.turn("up", location=LOFT)
+    games.turn("west", location=VATS, score=5)
+    assert games.ahead_of == ["+15 dip banner in vat, L31, here", "+5 fill lamp, L11, 1 move, back?"]
+
+
+def test_what_brought_no_points_this_time_says_so(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    first_game(games)
+    games.turn("fill lamp", "There is no oil.")
+    assert "+5 fill lamp, L11, here (no point in turn 1)" in games.ahead_of
+
+
+def test_the_turns_left_are_told_and_which_points_they_do_not_reach(tmp_path: Path) -> None:
+    games = Games(tmp_path, max_turns_per_episode=3)
+    assert games.told.startswith("3 turns left")
+    first_game(games)
+    games.turn("up", location=LOFT)
+    games.turn("down", location=GATE)
+    assert games.told.startswith("1 turn left")
+    assert games.ahead_of == ["+5 east, L11, here", "+5 fill lamp, L11, here"]
+    assert re.search(r"Too far.*: \+15 dip banner in vat, L31, 1 move$", games.told, re.MULTILINE)
+
+
+def test_of_very_many_points_the_nearest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    for number in range(1, MOST_POINTS + 4):
+        games.turn(f"stir vat {number}", score=number)
+    games.end(1)
+    assert len(games.ahead_of) == MOST_POINTS + 1
+    assert games.ahead_of[-1] == "3 more"
+
+
+def test_a_small_model_is_not_shown_them(tmp_path: Path) -> None:
+    games = Games(tmp_path, agent={"reasoning_length": 0})
+    assert games.ahead.section(games.now) is None
+
+
+def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("east", location=VATS)
+    games.turn("west", location=GATE)
+    games.knowledge.planned = ("`take jar` at L11, then dip banner", "Dip banner at Blue Vats (31)", "Go up")
+    games.start(2)
+    games.turn("take jar", inventory=(MORDANT,))
+    games.turn("dip banner", score=1)
+    games.turn("up", location=LOFT)
+    lines = dict(re.findall(r"^Line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    assert lines == {"1": "take jar done, turn 1; dip banner done, turn 2"}
+    games.turn("down", location=VATS)
+    games.turn("dip banner", score=2)
+    lines = dict(re.findall(r"^Line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    assert lines["2"] == "dip banner done, turn 5"
+
+
+def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    rooms = games.map.game_map
+    for room in range(100, 130):
+        rooms.add_connection(room - 1 if room > 100 else GATE.num, "east", room)
+        rooms.add_exits(room, ["north"])
+    rooms.add_room(127, "Eel Weir")
+    assert "L120" not in games.map.local_view()
+    games.knowledge.planned = ("Cut the cord at the Eel Weir", "then to Location 120")
+    note = Proposal("wait", note=AgentNote("The key is in L118"))
+    games.state.record(TurnRecord(1, 1, games.now, (note,), (), replace(games.now, text="Time passes.")))
+    line = next(line for line in games.map.local_view().splitlines() if line.startswith("Named"))
+    assert re.findall(r"L(\d+) [^(;]*\((\d+)\)", line) == [("118", "19"), ("120", "21"), ("127", "28")]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_without_knowledge_of_earlier_episodes_no_points_are_known(tmp_path: Path, enabled: bool) -> None:
+    games = Games(tmp_path, knowledge={"enabled": enabled})
+    first_game(games)
+    assert bool(games.ahead_of) == enabled

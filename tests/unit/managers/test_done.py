@@ -1,0 +1,66 @@
+"""What a memory is about is done if its command had the same result at its place in this game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from managers.done import memory_done, places_named
+from session.memory import Memory
+from tests.fixtures.dye_works import BANNER, VATS
+from tests.unit.managers.episode_parts import EpisodePlay
+
+
+def memory(
+    title: str, text: str = "", *, category: str = "SUCCESS", points: int | None = None, episode: int = 1
+) -> Memory:
+    return Memory(category, title, episode, "2-3", points, text or title, "permanent")
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> EpisodePlay:
+    """Three turns of the second episode: to the vats, where the banner was dipped, and a look at it."""
+    play = EpisodePlay(tmp_path, episode=2)
+    play.turn("east", location=VATS)
+    play.turn("dip banner", score=5)
+    play.turn("take banner", inventory=(BANNER,))
+    play.turn("examine banner", "Blue.")
+    return play
+
+
+@pytest.mark.parametrize(
+    ("known", "place", "turn"),
+    [
+        (memory("To dye: (1) dip banner in the vat", points=5), 31, 2),
+        (memory("Dyeing scores", points=5), 31, 2),
+        (memory("Dyeing scores", points=10), 31, None),
+        (memory("To dye: dip banner", points=5), 11, None),
+        (memory("Take Banner along"), 31, 3),
+        (memory("examine banner: it is grey", category="NOTE"), 31, None),
+        (memory("dip banner runs off", category="FAILURE"), 31, None),
+        (memory("take banner and be killed", category="DANGER"), 31, None),
+        (memory("The loft is dry"), 31, None),
+        (memory("The banner was dyed", episode=2), 31, 3),
+    ],
+)
+def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
+    play: EpisodePlay, known: Memory, place: int, turn: int | None
+) -> None:
+    done = memory_done(known, place, 2, play.state.turns)
+    assert (done and done.turn) == turn
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("to L31, Location 44 and the gate (11)", [11, 31, 44]),
+        ("from the Blue Vats to the drying loft", [31, 44]),
+        ("take 31 coins to a Cellar", []),
+        ("L99", []),
+        ("a blue vatship", []),
+    ],
+)
+def test_places_are_named_by_their_number_or_by_a_name_of_their_own(text: str, places: list[int]) -> None:
+    names = {11: "Dye Works Gate", 31: "Blue Vats", 44: "Drying Loft", 5: "Cellar", 6: "Cellar"}
+    assert places_named(text, names) == places
