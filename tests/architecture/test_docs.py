@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
-from tools.generated_docs import COMMANDS, CONFIGURATION, MODELS, pages
+from tests.generated_docs import COMMANDS, CONFIGURATION, MODELS, pages
 from zorkgpt.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +25,7 @@ DOCS = ROOT / "docs"
 PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 BLOCK = re.compile(r"^```(markdown|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ zorkgpt (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-FOLDERS = (*PACKAGES, "benchmarks", "docs", "tests", "tools")
-NAMED_FILE = re.compile(rf"`((?:{'|'.join(FOLDERS)}|web)/[\w/.]*)`")
+NAMED_FILE = re.compile(r"`((?:benchmarks|docs|game_interface|managers|orchestration|session|tests|zorkgpt)/[\w/.]*)`")
 FOR_DEVELOPERS = [DOCS / "architecture.md", DOCS / "extending.md"]
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIGURED = sorted(path for path in DOCS.glob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
@@ -102,6 +101,7 @@ def test_every_file_that_is_marked_as_generated_exists() -> None:
     assert [pattern for pattern in marked if not any(ROOT.glob(pattern))] == []
 
 
+FOLDERS = ("benchmarks", "docs", "game_interface", "managers", "orchestration", "session", "tests", "zorkgpt")
 OTHERS = ("README.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
 NOT_OURS_TO_WORD = ("tests/recorded/", "tests/golden/")
 """What a version recorded, and prompts as models get them, with their wording."""

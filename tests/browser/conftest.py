@@ -18,6 +18,12 @@ PICTURES_VARIABLE = "PICTURES_OF_TESTS"
 """A folder that pictures of the pages are kept in."""
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
+SIDEWAYS = """[...document.querySelectorAll("*")]
+    .filter((each) => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1)
+    .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowX))
+    .map((each) => each.outerHTML.slice(0, 200))"""
+"""The parts of a page that a reader has to scroll sideways."""
+
 OpenReport = Callable[..., Page]
 
 

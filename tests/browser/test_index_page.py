@@ -8,19 +8,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
-from tests.browser.conftest import OpenReport
+from tests.browser.conftest import SIDEWAYS, OpenReport
 from tests.fixtures.command_line import COMMAND, environment
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.unplayed_report import HOSTILE, index_of
 
 pytestmark = pytest.mark.slow
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST_MILLISECONDS = 1000  # until the index of 200 runs is seen
 PATIENCE = 60_000  # milliseconds
 
@@ -43,8 +45,6 @@ def test_two_hundred_runs_are_seen_within_a_second(open_report: OpenReport) -> N
 
 def test_runs_are_sorted_by_what_is_clicked_and_those_stay_that_pass_every_filter(open_report: OpenReport) -> None:
     page = open_report(index_of(60))
-    begun = page.locator("tbody td:nth-child(2)").all_inner_texts()
-    assert begun == sorted(begun, reverse=True)
     for expected in ("20260101-000000-abcd", "20260101-000059-abcd"):
         page.get_by_role("button", name="Cost").click()
         assert rows_of(page)[0].startswith(expected)
@@ -61,6 +61,51 @@ def test_runs_are_sorted_by_what_is_clicked_and_those_stay_that_pass_every_filte
     page.get_by_role("searchbox").fill("it is cut")
     expect(page.get_by_role("status")).to_have_text("1 of 60 runs")
     expect(page.get_by_role("row", name=re.compile("damaged"))).to_contain_text("journal.jsonl:7: it is cut")
+
+
+def test_the_order_of_runs_is_kept_although_a_clock_was_ahead(open_report: OpenReport) -> None:
+    index = index_of(3)
+    index["index"][2]["run"] |= {"created": "2031-01-01T00:00:00+00:00", "run_id": "20310101-000000-abcd"}
+    page = open_report(index)
+    given = [row["run"]["run_id"] for row in index["index"]]
+    assert [row.split()[0] for row in rows_of(page)] == given
+    page.get_by_role("button", name="Turns").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    assert [row.split()[0] for row in rows_of(page)] == given[::-1]
+
+
+LONG_MODEL = "organisation/SmolLM2-135M-Instruct.Q4_1 (embedded: no server or key is configured)"
+
+
+@pytest.mark.parametrize("width", [400, 768, 1280])
+def test_points_episodes_cost_and_state_are_in_sight_and_nothing_scrolls_sideways(
+    open_report: OpenReport, pictures: Path, width: int
+) -> None:
+    index = index_of(12)
+    for row in index["index"]:
+        row["run"] |= {"model": LONG_MODEL, "assistance": ["fresh-actions", "proven-routes"], "story": "The Tide House"}
+    page = open_report(index)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=pictures / f"index-{width}-{scheme}.png")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(SIDEWAYS) == []
+    row = page.get_by_role("row").nth(3)
+    for part in (row.get_by_role("rowheader"), *row.get_by_role("cell").all()):
+        box = part.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+    for shown in ("2 of 350", "SmolLM2-135M-Instruct.Q4_1", "$0.02", "done", "0 0 1 1 2"):
+        expect(row).to_contain_text(shown)
+    expect(row).not_to_contain_text("no server or key")
+
+
+def test_a_person_or_a_random_player_is_named_in_place_of_the_model(open_report: OpenReport) -> None:
+    index = index_of(1)
+    index["index"][0]["run"] |= {"player": "the random player", "model": ""}
+    expect(open_report(index).get_by_role("row").nth(1)).to_contain_text("the random player")
 
 
 def test_names_of_stories_models_and_folders_are_shown_and_do_nothing(open_report: OpenReport) -> None:

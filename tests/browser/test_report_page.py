@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from session.events import TurnPlayed
 from session.files.journal import read_journal
-from tests.browser.conftest import OpenReport
+from tests.browser.conftest import SIDEWAYS, OpenReport
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import data_in, seen_in
 from tests.fixtures.typed_command import typed
@@ -174,6 +174,104 @@ def test_a_turn_shows_its_prompts_with_what_changed_marked_and_what_was_learned(
     expect(page.get_by_role("article").locator("ins")).to_contain_text("What turn 5 taught")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("article")).to_contain_text("1 learned item in the prompt")
+
+
+def test_prompts_are_compared_by_lines(open_report: OpenReport) -> None:
+    run = run_of(3)
+    run["lines"] += [
+        "You are in the hall and carry a lamp.",
+        "You are in the yard and carry nothing.",
+        "Both say this.",
+    ]
+    was, now, same = range(len(run["lines"]) - 3, len(run["lines"]))
+    calls = [each for turn in run["turns"] for each in turn["events"] if each["event"]["kind"] == "model_answered"]
+    calls[0]["prompt"]["user"], calls[1]["prompt"]["user"] = [was, 1, same, 1], [now, 1, same, 1]
+    page = open_report(report_of(run), "#e1t2")
+    page.locator("summary", has_text="agent").click()
+    changed = page.locator(".call")
+    expect(changed.locator("del")).to_have_text(["You are in the hall and carry a lamp.\n"])
+    expect(changed.locator("ins")).to_have_text(["You are in the yard and carry nothing.\n"])
+
+
+def test_a_turn_without_a_call_costs_nothing_and_calls_of_unknown_price_are_counted(open_report: OpenReport) -> None:
+    run = run_of(4)
+    calls = [
+        [each for each in turn["events"] if each["event"]["kind"] == "model_answered"] for turn in run["turns"][1:]
+    ]
+    run["turns"][1]["events"] = [each for each in run["turns"][1]["events"] if each not in calls[0]]
+    for each in calls[2]:
+        each["dollars"] = None
+    page = open_report(report_of(run), "#e1t1")
+    figures = page.get_by_label("Around this turn").get_by_role("definition")
+    expect(figures.filter(has_text="$")).to_have_text(["$0", "0 tokens, $0"])
+    page.keyboard.press("End")
+    expect(page.get_by_role("banner")).to_contain_text("$0.0020 and 1 call of unknown price")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_label("Around this turn")).to_contain_text("no price known")
+
+
+def test_figures_have_the_words_of_the_program_and_roles_are_whole_at_1280_pixels(
+    open_report: OpenReport, pictures: Path
+) -> None:
+    run = run_of(40)
+    (usage,) = run["figures"]["usage"]
+    run["figures"]["usage"] = [usage | {"role": role, "prompt_tokens": 12345678} for role in ("agent", "memory")]
+    page = open_report(report_of(run))
+    page.get_by_text("About this run").click()
+    for width in (400, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=pictures / f"about-{width}.png")
+        table = page.get_by_role("region", name="Model calls by role")
+        assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.get_by_role("columnheader", name="Cost")).to_be_visible()
+    about = page.locator(".about").inner_text()
+    assert "Commands of routes, of turns" in about
+    assert "route turns" not in about
+
+
+def test_a_printed_report_has_the_story_of_every_turn(open_report: OpenReport, pictures: Path) -> None:
+    page = open_report(report_of(run_of(300)), "#e2t3")
+    page.emulate_media(media="print")
+    story = page.locator(".transcript")
+    for turn in (1, 250):
+        expect(story).to_contain_text(f"You are at {turn} of run 1.")
+    expect(story).to_contain_text("> go 50")
+    expect(story.get_by_role("heading")).to_have_text(["Episode 1", "Episode 2"])
+    expect(page.get_by_role("slider", name="Turn")).to_be_hidden()
+    (pictures / "story.pdf").write_bytes(page.pdf())
+    page.emulate_media(media="screen")
+    expect(story).to_be_empty()
+    expect_turn(page, "Episode 2, turn 3")
+    page.evaluate("location.hash = '#e2t3/curves'")
+    page.emulate_media(media="print")
+    expect(page.get_by_role("figure").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_rooms_that_are_not_yet_seen_can_be_read(open_report: OpenReport, scheme: Literal["light", "dark"]) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t4/map")
+    page.emulate_media(color_scheme=scheme)
+    contrasts = page.locator(".room.unknown").evaluate_all(CONTRASTS)
+    assert contrasts
+    assert min(contrasts) >= 4.5
+
+
+CONTRASTS = """(rooms) => rooms.map((room) => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const light = (part) => {
+        const style = getComputedStyle(part);
+        canvas.fillStyle = style.fill;
+        canvas.globalAlpha = style.opacity * getComputedStyle(room).opacity;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((each) => each / 255)
+            .map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+            .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0);
+    };
+    const shades = [light(room.querySelector("rect")), light(room.querySelector("text"))].sort((a, b) => b - a);
+    return (shades[0] + 0.05) / (shades[1] + 0.05);
+})"""
+"""The contrast of each room's name with its box, as in WCAG 2.2."""
 
 
 def test_a_call_is_copied_and_downloaded_whole_with_every_answer_that_the_model_wrote(open_report: OpenReport) -> None:
@@ -362,11 +460,15 @@ def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_scree
     page = open_report(others.get(view) or report_of(run_of(300), run_of(300, number=2)), f"#e1t41/{view}")
     page.evaluate(axe)
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-    for width, scheme in product((375, 1440), schemes):
+    for width, scheme in product((400, 768, 1280), schemes):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         page.screenshot(path=pictures / f"{view}-{width}-{scheme}.png", full_page=True)
         page.locator("summary").evaluate_all("all => all.forEach(each => each.parentElement.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(SIDEWAYS) == []
+        if width == 768:
+            continue
         found: dict[str, Any] = page.evaluate("axe.run()")
         serious = [
             (width, scheme, fault["id"], [node["html"][:200] for node in fault["nodes"][:3]])
@@ -374,7 +476,6 @@ def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_scree
             if fault["impact"] in {"serious", "critical"}
         ]
         assert serious == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def content(turns: int, *, follow: bool = True, number: int = 1) -> bytes:

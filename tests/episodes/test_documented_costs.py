@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.generated_docs import MEASURING, MODELS, with_dry_run
+from tests.generated_docs import MEASURING, MODELS, with_dry_run
 
 pytestmark = pytest.mark.slow  # each case rehearses whole episodes
 

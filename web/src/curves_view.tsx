@@ -24,7 +24,7 @@ const MEASURES: Measure[] = [
   { title: "Score", of: (step) => step.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
   { title: "Tokens", of: (step) => step.spentInEpisode.tokens, format: short },
-  { title: "Cost", of: (step) => step.spentInEpisode.dollars, format: dollars },
+  { title: "Cost", of: ({ spentInEpisode: { dollars, unpriced } }) => (unpriced ? null : dollars ?? 0), format: dollars },
 ];
 
 /** Score, rooms, tokens and dollars along the run, with what happened marked. */

@@ -14,6 +14,17 @@ export function dollars(value: number | null | undefined): string {
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(2)}`;
 }
 
+/** What calls cost: a turn without a call costs nothing, and a call of unknown price is named. */
+export function costInWords({ dollars: known, unpriced }: { dollars: number | null; unpriced: number }): string {
+  if (!unpriced) return dollars(known ?? 0);
+  return known === null ? "no price known" : `${dollars(known)} and ${plural(unpriced, "call")} of unknown price`;
+}
+
+/** The name of a model without the folder or organisation before it and the remark in brackets behind it. */
+export const shortName = (model: string) => model.replace(/ \(.*\)$/, "").replace(/^.*\/(?=[^/]+$)/, "");
+
+export const share = (value: number | null) => (value === null ? "–" : `${Math.round(1000 * value) / 10} %`);
+
 export function seconds(value: number | null | undefined): string {
   if (value == null) return "–";
   if (value < 100) return `${value.toFixed(value < 10 ? 1 : 0)} s`;

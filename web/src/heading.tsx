@@ -1,13 +1,13 @@
 import type { ComponentChildren } from "preact";
-import type { RoleUsage } from "../../build/report_types";
-import { asCsv, count, dollars, download, seconds, short } from "./figures";
+import type { Metrics, RoleUsage } from "../../build/report_types";
+import { asCsv, costInWords, count, download, seconds, share, short, shortName } from "./figures";
 import { addressOf, type Journey, type Step } from "./journey";
 import { Table, type Column } from "./table";
 import { Machine, Written } from "./written";
 
 /** The runs to choose from. */
 export const namesOfRuns = (journeys: Journey[]) =>
-  journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${figures.manifest.model}, ${figures.run.run_id}`] as const);
+  journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${shortName(figures.manifest.model)}, ${figures.run.run_id}`] as const);
 
 const USAGE: Column<RoleUsage>[] = [
   { name: "Role", of: (use) => use.role },
@@ -20,7 +20,24 @@ const USAGE: Column<RoleUsage>[] = [
   { name: "Median", of: (use) => use.median_seconds, cell: (use) => seconds(use.median_seconds) },
   { name: "Longest", of: (use) => use.longest_seconds, cell: (use) => seconds(use.longest_seconds) },
   { name: "Time", of: (use) => use.seconds, cell: (use) => seconds(use.seconds) },
-  { name: "Cost", of: (use) => use.dollars, cell: (use) => dollars(use.dollars) },
+  { name: "Cost", of: (use) => use.dollars, cell: (use) => costInWords(use) },
+];
+
+/** The figures of a run as `zorkgpt runs show` names them. */
+const FIGURES: [Exclude<keyof Metrics, "milestones">, string, (value: number | null) => string][] = [
+  ["repeated_actions", "Repeated actions, of turns", share],
+  ["memory_tokens", "Location memory, tokens a turn", short],
+  ["memory_coverage", "Visited locations with a memory", share],
+  ["core_downgrades", "Core memories on return visits, downgraded", count],
+  ["tentative_memories", "Tentative memories left over", count],
+  ["objectives", "Objectives proposed", count],
+  ["objectives_located", "Objectives with a location", share],
+  ["objectives_cited", "Objectives with a source", share],
+  ["objective_tokens", "Tokens of an objective update", short],
+  ["objective_seconds", "Time of an objective update", seconds],
+  ["route_turns", "Commands of routes, of turns", share],
+  ["route_points", "Points won by routes", count],
+  ["calls_saved", "Calls saved by routes", count],
 ];
 
 /** A command as a shell takes it. */
@@ -55,11 +72,11 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
       <dl class="facts">
         <Fact name="Model"><Written text={manifest.model} /></Fact>
         <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
-        <Fact name="Best score">{summary.best_score === null ? "not told" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
+        <Fact name="Best score">{summary.best_score === null ? "unknown" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
         <Fact name="Turns">{count(summary.turns)}</Fact>
         <Fact name="Tokens">{short(spent?.tokens ?? 0)}</Fact>
-        <Fact name="Cost">{spent?.dollars == null ? "no price known" : dollars(spent.dollars)}</Fact>
+        <Fact name="Cost">{spent ? costInWords(spent) : "–"}</Fact>
         <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ") || "–"}</Fact>
         <Fact name="State"><Written text={summary.state} /></Fact>
         <Fact name="Versions"><Written text={[program, manifest.versions.python && `Python ${manifest.versions.python}`].filter(Boolean).join(", ")} /></Fact>
@@ -74,6 +91,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
       )}
       <details class="about">
         <summary>About this run</summary>
+        <Table label="Model calls by role" rows={usage} columns={USAGE} />
         <div class="about-columns">
           <dl class="plain">
             <Fact name="Run"><Written text={manifest.run_id} /></Fact>
@@ -85,7 +103,6 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
             {Object.entries(manifest.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
           </dl>
           <div>
-            <Table label="Model calls by role" rows={usage} columns={USAGE} />
             <p class="labels">
               CSV:
               {Object.entries(tables).map(([name, rows]) => (
@@ -93,7 +110,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
               ))}
             </p>
             <dl class="plain">
-              {Object.entries(metrics).flatMap(([name, value]) => (Array.isArray(value) ? [] : <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>))}
+              {FIGURES.map(([figure, name, inWords]) => <Fact key={figure} name={name}>{inWords(metrics[figure])}</Fact>)}
             </dl>
             <details>
               <summary>Configuration</summary>

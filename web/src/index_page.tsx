@@ -1,35 +1,55 @@
 import { useEffect } from "preact/hooks";
 import type { IndexData, IndexedRun } from "../../build/report_types";
 import { Skyline } from "./chart";
-import { dollars, ofMaximum, plural, short } from "./figures";
+import { dollars, ofMaximum, plural, short, shortName } from "./figures";
 import { Table, type Column } from "./table";
-import { Written } from "./written";
+import { spelled, Written } from "./written";
+
+const NUMBERED = 8; // episodes, at most, whose scores are also given as numbers
 
 const placeOf = ({ run }: IndexedRun) => run.folder.replace(/\/?runs\/[^/]*$/, "");
 
-const COLUMNS: Column<IndexedRun>[] = [
+const helpOf = ({ run }: IndexedRun) => run.assistance.join(", ");
+
+/** The rows come in the order in which the runs were begun, the latest first; a clock may have been wrong. */
+const columnsOf = (index: IndexedRun[]): Column<IndexedRun>[] => [
   {
     name: "Run",
-    of: ({ run }) => run.run_id,
+    of: (row) => -index.indexOf(row),
     cell: (row) => (
       <>
         {row.link ? <a href={row.link}><Written text={row.run.run_id} /></a> : <Written text={row.run.run_id} />}
-        {placeOf(row) && <div class="label"><Written text={placeOf(row)} /></div>}
+        <div class="label"><Written text={[row.run.created.slice(0, 16).replace("T", " "), placeOf(row)].filter(Boolean).join(", ")} /></div>
       </>
     ),
   },
-  { name: "Begun", of: ({ run }) => run.created, cell: ({ run }) => <Written text={run.created.slice(0, 16).replace("T", " ")} />, filter: "since" },
-  { name: "Story", of: ({ run }) => run.story, filter: "choose" },
-  { name: "Model", of: ({ run }) => run.model, filter: "choose" },
-  { name: "Assistance", of: ({ run }) => run.assistance.join(", ") || "none", filter: "choose" },
-  { name: "Episodes", of: ({ run }) => run.episodes, cell: ({ run }) => ofMaximum(run.episodes, run.planned) },
-  { name: "Turns", of: ({ run }) => run.turns },
   { name: "Best score", of: ({ run }) => run.best_score, cell: ({ run }) => ofMaximum(run.best_score, run.max_score), filter: "least" },
   {
     name: "By episode",
     of: ({ scores }) => scores.at(-1) ?? null,
-    cell: ({ scores }) => scores.some((score) => score !== null) && <Skyline values={scores} label={`Scores by episode: ${scores.map(short).join(", ")}`} />,
+    cell: ({ scores }) => scores.some((score) => score !== null) && (
+      <>
+        <Skyline values={scores} label={`Scores by episode: ${scores.map(short).join(", ")}`} />
+        {scores.length <= NUMBERED && <div class="label">{scores.map(short).join(" ")}</div>}
+      </>
+    ),
   },
+  { name: "Begun", of: ({ run }) => run.created, filter: "since", hidden: true },
+  { name: "Story", of: ({ run }) => run.story, filter: "choose" },
+  {
+    name: "Model",
+    of: ({ run }) => run.player || shortName(run.model),
+    cell: (row) => (
+      <span title={spelled(row.run.model)}>
+        <Written text={row.run.player || shortName(row.run.model)} />
+        {helpOf(row) && <div class="label"><Written text={`with ${helpOf(row)}`} /></div>}
+      </span>
+    ),
+    filter: "choose",
+  },
+  { name: "Assistance", of: (row) => helpOf(row) || "none", filter: "choose", hidden: true },
+  { name: "Episodes", of: ({ run }) => run.episodes, cell: ({ run }) => ofMaximum(run.episodes, run.planned) },
+  { name: "Turns", of: ({ run }) => run.turns },
   { name: "Tokens", of: ({ run }) => run.tokens, cell: ({ run }) => short(run.tokens) },
   { name: "Cost", of: (row) => row.dollars, cell: (row) => dollars(row.dollars), filter: "most" },
   {
@@ -46,7 +66,7 @@ export function IndexPage({ report: { index, program } }: { report: IndexData })
   return (
     <>
       <header class="heading"><h1>Runs</h1><p class="label"><Written text={program} /></p></header>
-      <main class="page"><Table label="Runs" rows={index} columns={COLUMNS} search="run" latest="Begun" /></main>
+      <main class="page"><Table label="Runs" rows={index} columns={columnsOf(index)} search="run" /></main>
     </>
   );
 }

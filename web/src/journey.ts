@@ -11,7 +11,8 @@ export interface PageCall extends PageEvent {
 
 interface Spent {
   tokens: number;
-  dollars: number | null; // null if a call has no price
+  dollars: number | null; // of the calls with a known price; null if there are none
+  unpriced: number; // calls without one
 }
 
 /** A moment of a run with what had come about until then. */
@@ -65,6 +66,7 @@ function costOf(calls: PageCall[]) {
     cached: sum(calls, ({ event }) => event.cached_tokens),
     completion: sum(calls, ({ event }) => event.completion_tokens),
     dollars: calls.some((call) => call.dollars !== null) ? sum(calls, (call) => call.dollars) : null,
+    unpriced: calls.filter(({ event, dollars }) => dollars === null && (event.kind === "model_answered" || event.prompt_tokens + event.completion_tokens > 0)).length,
   };
 }
 
@@ -109,10 +111,10 @@ export class Journey {
 
       const calls = events.filter((each): each is PageCall => each.event.kind === "model_answered" || each.event.kind === "model_failed");
       const cost = costOf(calls);
-      const isPriced = !calls.length || cost.dollars !== null;
-      const add = ({ tokens, dollars }: Spent = { tokens: 0, dollars: 0 }): Spent => ({
+      const add = ({ tokens, dollars, unpriced }: Spent = { tokens: 0, dollars: null, unpriced: 0 }): Spent => ({
         tokens: tokens + cost.prompt + cost.completion,
-        dollars: dollars === null || !isPriced ? null : dollars + (cost.dollars ?? 0),
+        dollars: cost.dollars === null ? dollars : (dollars ?? 0) + cost.dollars,
+        unpriced: unpriced + cost.unpriced,
       });
       const step: Step = {
         index, episode, turn, turnOfRun: (last?.turnOfRun ?? 0) + (turn > 0 ? 1 : 0), seen, place, placeName, played, calls, cost, read, changes, marks,

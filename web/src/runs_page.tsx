@@ -9,6 +9,7 @@ import { addressOf, Journey, type Step } from "./journey";
 import { LearnedView } from "./learned";
 import { MapView } from "./map_view";
 import { Choice } from "./table";
+import { Transcript } from "./transcript";
 import { TurnView } from "./turn_view";
 import { spelled } from "./written";
 
@@ -101,6 +102,7 @@ export function RunsPage({ report }: { report: PageData }) {
         {place.view === "learned" && <LearnedView journey={journey} step={step} />}
         {place.view === "compare" && <CompareView journeys={journeys} />}
       </main>
+      {place.view === "turn" && <Transcript journey={journey} />}
       <dialog ref={help} aria-labelledby="keys-title">
         <h2 id="keys-title">Keys</h2>
         <dl class="keys">

@@ -10,6 +10,7 @@ export interface Column<Row> {
   of: (row: Row) => Value; // what it is sorted and filtered by, and without `cell` shown as
   cell?: (row: Row) => ComponentChildren;
   filter?: keyof typeof FILTERS;
+  hidden?: boolean; // only filtered by
 }
 
 interface Shown<Row> {
@@ -17,7 +18,6 @@ interface Shown<Row> {
   rows: readonly Row[];
   columns: Column<Row>[]; // the first one names the row
   search?: string; // what a row is called, if rows can be searched and filtered
-  latest?: string; // the column by which it is sorted at first, the greatest first
   chosen?: (row: Row) => boolean;
 }
 
@@ -28,6 +28,9 @@ const FILTERS = {
   since: { label: " since", type: "date", passes: (value: Value, wanted: string) => String(value) >= wanted },
 } as const;
 
+const NARROW = 760; // pixels; on such a screen the filters are folded, so that the first row is in sight
+const FEW = 6; // columns; with more, a row becomes a block on a narrow screen
+
 const order = new Intl.Collator("en", { numeric: true }).compare;
 
 /** What is not known comes last. */
@@ -37,14 +40,15 @@ function compared(one: Value, other: Value, by: number): number {
 }
 
 /** A table that a click on a heading sorts, and that can be searched and filtered. */
-export function Table<Row>({ label, rows, columns, search, latest, chosen }: Shown<Row>) {
+export function Table<Row>({ label, rows, columns, search, chosen }: Shown<Row>) {
   const [text, setText] = useState("");
   const [wanted, setWanted] = useState<Record<string, string>>({});
-  const [sort, setSort] = useState({ name: latest, by: -1 });
+  const [sort, setSort] = useState({ name: "", by: 1 });
   const sought = text.trim().toLowerCase();
   const shown = rows.filter((row) =>
     columns.every(({ name, of, filter }) => !filter || !wanted[name] || FILTERS[filter].passes(of(row), wanted[name])) &&
     (!sought || JSON.stringify(row).toLowerCase().includes(sought)));
+  const seen = columns.filter(({ hidden }) => !hidden);
   const sorted = columns.find((column) => column.name === sort.name);
   if (sorted) shown.sort((one, other) => compared(sorted.of(one), sorted.of(other), sort.by));
   return (
@@ -52,35 +56,41 @@ export function Table<Row>({ label, rows, columns, search, latest, chosen }: Sho
       {search && (
         <form class="fields" role="search" onSubmit={(event) => event.preventDefault()}>
           <input type="search" aria-label={`Search the ${search}s`} placeholder={`Search the ${search}s`} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-          {columns.flatMap(({ name, of, filter }) => {
-            if (!filter) return [];
-            const set = (value: string) => setWanted({ ...wanted, [name]: value });
-            const values = filter === "choose" ? [...new Set(rows.map((row) => String(of(row))))].sort(order) : [];
-            if (filter === "choose") return <Choice key={name} name={name} value={wanted[name] ?? ""} options={[["", "any"], ...values.map((value) => [value, value] as const)]} choose={set} />;
-            const { label, type } = FILTERS[filter];
-            return <label key={name} class="field">{name}{label} <input type={type} min={0} step="any" value={wanted[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} /></label>;
-          })}
+          <details class="filters" open={innerWidth > NARROW}>
+            <summary>Filter</summary>
+            <div class="fields">
+              {columns.flatMap(({ name, of, filter }) => {
+                if (!filter) return [];
+                const set = (value: string) => setWanted({ ...wanted, [name]: value });
+                const values = filter === "choose" ? [...new Set(rows.map((row) => String(of(row))))].sort(order) : [];
+                if (filter === "choose") return <Choice key={name} name={name} value={wanted[name] ?? ""} options={[["", "any"], ...values.map((value) => [value, value] as const)]} choose={set} />;
+                const { label, type } = FILTERS[filter];
+                return <label key={name} class="field">{name}{label} <input type={type} min={0} step="any" value={wanted[name] ?? ""} onInput={(event) => set(event.currentTarget.value)} /></label>;
+              })}
+            </div>
+          </details>
           <p class="found" role="status">{shown.length < rows.length ? `${count(shown.length)} of ` : ""}{plural(rows.length, search)}</p>
         </form>
       )}
-      <div class="wide" tabIndex={0} role="region" aria-label={label}>
-        <table>
-          <thead>
-            <tr>
-              {columns.map(({ name }) => (
-                <th key={name} scope="col" aria-sort={name === sort.name ? (sort.by > 0 ? "ascending" : "descending") : undefined}>
+      <div class={seen.length > FEW ? "wide many" : "wide"} tabIndex={0} role="region" aria-label={label}>
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              {seen.map(({ name }) => (
+                <th key={name} role="columnheader" scope="col" aria-sort={name === sort.name ? (sort.by > 0 ? "ascending" : "descending") : undefined}>
                   <button type="button" class="quiet" onClick={() => setSort({ name, by: name === sort.name ? -sort.by : 1 })}>{name}</button>
                 </th>
               ))}
             </tr>
           </thead>
-          <tbody>
+          <tbody role="rowgroup">
             {shown.map((row, number) => (
-              <tr key={number} class={chosen?.(row) ? "chosen" : ""}>
-                {columns.map(({ name, of, cell }, at) => {
+              <tr key={number} role="row" class={chosen?.(row) ? "chosen" : ""}>
+                {seen.map(({ name, of, cell }, at) => {
                   const value = of(row);
                   const content = cell ? cell(row) : typeof value === "string" ? <Written text={value} /> : count(value);
-                  return at ? <td key={name}>{content}</td> : <th key={name} scope="row">{content}</th>;
+                  const text = typeof value === "string" ? "text" : "";
+                  return at ? <td key={name} role="cell" class={text} data-name={name}>{content}</td> : <th key={name} role="rowheader" class={text} scope="row">{content}</th>;
                 })}
               </tr>
             ))}

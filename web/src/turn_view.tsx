@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { GameObject, Observation, Reading } from "../../build/report_types";
-import { count, dollars, download, plural, seconds, short } from "./figures";
+import { costInWords, count, dollars, download, plural, seconds, short } from "./figures";
 import { Fact } from "./heading";
 import { addressOf, namesOf, type Journey, type PageCall, type Step } from "./journey";
 import { ChangedItem, Items } from "./learned";
@@ -90,9 +90,9 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
             <Fact name="Time">{seconds(played?.seconds)}</Fact>
             <Fact name="Prompt">{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</Fact>
             <Fact name="Answers">{plural(cost.completion, "token")}</Fact>
-            <Fact name="Cost">{cost.dollars === null ? "no price known" : dollars(cost.dollars)}</Fact>
+            <Fact name="Cost">{costInWords(cost)}</Fact>
             {seen.moves !== null && <Fact name="The story counts">{plural(seen.moves, "move")}</Fact>}
-            <Fact name="Run so far">{short(step.spent.tokens)} tokens{step.spent.dollars === null ? "" : `, ${dollars(step.spent.dollars)}`}</Fact>
+            <Fact name="Run so far">{short(step.spent.tokens)} tokens, {costInWords(step.spent)}</Fact>
           </dl>
         </section>
       </aside>

@@ -1,4 +1,4 @@
-import { diffLines, diffWordsWithSpace, type ChangeObject } from "diff";
+import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 import { signed } from "./figures";
 
@@ -45,25 +45,15 @@ export function Gain({ points }: { points: number | null }) {
   return points ? <strong class={points > 0 ? "gain" : "loss"}>{signed(points)}</strong> : null;
 }
 
-/** Return the changes from one text to another by lines, and by words where lines took each other's place. */
-function changesOf(before: string, now: string): ChangeObject<string>[] | undefined {
-  const lines = diffLines(before, now, { timeout: PATIENCE });
-  return lines?.flatMap((line, index) => {
-    const next = lines[index + 1];
-    if (line.removed && next?.added) return diffWordsWithSpace(line.value, next.value, { timeout: PATIENCE }) ?? [line, next];
-    return line.added && lines[index - 1]?.removed ? [] : [line];
-  });
-}
-
-/** A text with what is new in it marked, and what is gone struck through; long stretches of the same fold away. */
+/** A text with its new lines marked, and those that are gone struck through; long stretches of the same fold away. */
 export function Changed({ before, now, sought }: { before: string; now: string; sought?: string | undefined }) {
-  const changes = useMemo(() => changesOf(before, now), [before, now]);
+  const changes = useMemo(() => diffLines(before, now, { timeout: PATIENCE }), [before, now]);
   if (!changes) return <Machine text={now} sought={sought} />;
   return (
     <pre class="machine" tabIndex={0}>
       {changes.map((change, index) => {
-        if (change.added) return <ins key={index}><Written text={change.value} sought={sought} /></ins>;
-        if (change.removed) return <del key={index}><Written text={change.value} sought={sought} /></del>;
+        if (change.added) return <ins key={index} class="lines"><Written text={change.value} sought={sought} /></ins>;
+        if (change.removed) return <del key={index} class="lines"><Written text={change.value} sought={sought} /></del>;
         return <Same key={index} text={change.value} first={index === 0} last={index === changes.length - 1} sought={sought} />;
       })}
     </pre>
