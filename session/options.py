@@ -34,7 +34,7 @@ WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"
 OF_SERVERS = frozenset({"base_url", "api_key"})
 TABLES = frozenset({"prompts"})
 """Options whose entries can be set one by one."""
-NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
+NOT_OPTIONS = frozenset({"ZORKGPT_MCP_TOKEN", "ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
 ALIKE = 0.5
 """The similarity from which an unknown name is taken for a misspelled option."""
 DEEPEST = 100

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from http import HTTPStatus
+from ipaddress import ip_address
 from pathlib import Path
+from secrets import compare_digest
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from session.errors import ZorkGPTError, first_problem
+from session.errors import ConfigurationError, ZorkGPTError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, RunStarted, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
+from session.resolved_configuration import is_loopback
 from session.text import cut_at, one_line, printable, quoted, text_key
 from zorkgpt.api.sessions import Session, require_text
 from zorkgpt.api.situation import Situation
@@ -38,6 +50,9 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
 
 LONGEST_ERROR = 300  # characters
+PATH = "/mcp"
+TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
+_LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 INSTRUCTIONS = """\
 You play a text adventure with these tools. Call `situation` first, then `act` with one command at a time until the
 episode ends. Everything is recorded, and the map and routes are learned from what you do. Remember what would help a
@@ -250,9 +265,83 @@ class Server(MCPServer[None]):
                 options = self._lowlevel_server.create_initialization_options()
                 await self._lowlevel_server.run(received, answers, options)
 
+    async def run_http(self, listener: socket.socket, token: SecretStr | None) -> None:
+        """Serve over HTTP. On a loopback address, requests under another name are refused, too."""
+        is_local = ip_address(listener.getsockname()[0]).is_loopback
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=is_local,
+            allowed_hosts=[f"{name}:*" for name in _LOCAL_NAMES],
+            allowed_origins=[f"http://{name}:*" for name in _LOCAL_NAMES],
+        )
+        app = _Guard(self.streamable_http_app(streamable_http_path=PATH, transport_security=security), token)
+        settings = uvicorn.Config(app, log_config=None, log_level="warning", timeout_graceful_shutdown=1)
+        await uvicorn.Server(settings).serve(sockets=[listener])
 
-def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha256: str) -> None:
-    """Serve over standard input and output until the client closes them, then pause the run."""
+
+class _Guard:
+    """Refuses HTTP requests without the token, and those of pages that come from elsewhere."""
+
+    def __init__(self, app: ASGIApp, token: SecretStr | None) -> None:
+        self._app = app
+        self._expected = (
+            None if token is None else f"Bearer {token.get_secret_value().strip()}".encode(errors="surrogateescape")
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = None
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            given = dict(headers.raw).get(b"authorization", b"")
+            if self._expected is not None and not compare_digest(given, self._expected):
+                refusal = HTTPStatus.UNAUTHORIZED
+            elif (origin := headers.get("origin")) is not None and origin.partition("://")[2] != headers.get("host"):
+                refusal = HTTPStatus.FORBIDDEN
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            marks = {"www-authenticate": "Bearer"} if refusal == HTTPStatus.UNAUTHORIZED else None
+            await PlainTextResponse(refusal.phrase, refusal, marks)(scope, receive, send)
+
+
+def listen(address: str, token: SecretStr | None) -> socket.socket:
+    """Return a socket that listens at ``HOST:PORT``; port 0 is any free one.
+
+    Raises ``ConfigurationError`` if it cannot, and for an address that other computers reach if there is no token.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdecimal() or int(port) >= 1 << 16:
+        raise ConfigurationError(f"--http {address}: expected HOST:PORT, such as 127.0.0.1:8765")
+    if token is None and not is_loopback(host):
+        raise ConfigurationError(
+            f"--http {address} can be reached from other computers: set {TOKEN_VARIABLE} to a secret that clients send"
+        )
+    try:
+        family, *_, place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+        return socket.create_server(place[:2], family=family)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is not the name of a host"
+        raise ConfigurationError(f"--http {address} cannot be used: {reason}") from error
+
+
+def url_of(listener: socket.socket) -> str:
+    """Return the URL for clients."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+
+
+def serve(
+    open_session: OpenSession,
+    configuration: GameConfiguration,
+    story_sha256: str,
+    listener: socket.socket | None = None,
+    token: SecretStr | None = None,
+) -> None:
+    """Serve over standard input and output until the client closes them, then pause the run.
+
+    listener: serve over HTTP there instead, until the program is interrupted
+    token: what each HTTP request must send as its bearer token
+    """
     run = ClientsRun(open_session, configuration.zork_game_workdir, story_sha256)
     server = Server(run)
 
@@ -269,10 +358,11 @@ def serve(open_session: OpenSession, configuration: GameConfiguration, story_sha
     def report() -> str:
         return page_with(page_data([RunPage(folder(), configuration)]))
 
-    try:
-        server.run("stdio")
-    finally:
-        run.close()
+    with closing(run):
+        if listener is None:
+            server.run("stdio")
+        else:
+            anyio.run(partial(server.run_http, listener, token))
 
 
 def _unreadable(error: ValidationError) -> JSONRPCError | None:

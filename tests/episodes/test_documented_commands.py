@@ -84,6 +84,7 @@ RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py r
 NOT_RUN = {
     r"(run --model|model pull) hf:.*": "needs a hub: tests/unit/zorkgpt/llm/embedded/test_hugging_face.py runs one",
     r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
+    r"mcp --http .*": "serves until it is interrupted: tests/episodes/test_mcp_over_http.py plays",
     r"report --watch.*": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",
     r"run --step": "asks a person at a terminal: tests/episodes/test_step_command.py answers",
 }

@@ -30,16 +30,21 @@ def mcp(
     base_url: common_options.BaseUrl = None,
     assist: common_options.Assist = None,
     set_: common_options.Settings = None,
+    http: Annotated[
+        str | None, typer.Option(help="Serve there instead of standard input and output.", metavar="HOST:PORT")
+    ] = None,
 ) -> None:
     """Let an agent that you have play: a server for MCP clients.
 
     It continues the latest run that a client has not finished, or begins one. With --model, a model learns beside it.
     """
     common_options.require_packages("mcp")
+    from pydantic import SecretStr
+
     from game_interface.core.machine.story import Story
     from orchestration.parts import choose_story
     from zorkgpt.api.functions import session
-    from zorkgpt.mcp_server import serve
+    from zorkgpt.mcp_server import TOKEN_VARIABLE, listen, serve, url_of
 
     given = {"llm.base_url": base_url, "assist": assist}
     options = {name: value for name, value in common_options.with_settings(given, set_).items() if value is not None}
@@ -68,7 +73,11 @@ def mcp(
             player=player,
         )
 
-    if sys.stdin.isatty():
+    token = SecretStr(os.environ[TOKEN_VARIABLE]) if os.environ.get(TOKEN_VARIABLE) else None
+    listener = None if http is None else listen(http, token)
+    if listener is not None:
+        print_error(f"Serving MCP clients at {url_of(listener)}; Ctrl-C pauses the run.")
+    elif sys.stdin.isatty():
         print_error("Waiting for an MCP client on standard input; docs/mcp.md has the configuration of clients.")
 
     def leave(_signal: int, _frame: object) -> None:
@@ -77,6 +86,6 @@ def mcp(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
     try:
-        serve(open_session, configuration, story.sha256)
+        serve(open_session, configuration, story.sha256, listener, token)
     except KeyboardInterrupt:
         os._exit(EXIT_STATUS["interrupted"])  # a thread still waits for standard input
