@@ -15,6 +15,8 @@ from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from typing import Literal
 
+from pydantic import BaseModel
+
 from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
 from orchestration.parts import Parts, bind_to_story
@@ -330,10 +332,10 @@ def verify(
             moment = (event.episode, 0)
         show(event)
 
-    def tell(role: Role, prompt: Prompt) -> None:
+    def tell(role: Role, prompt: Prompt, schema: type[BaseModel]) -> None:
         recorded, (episode, turn) = recording.next_event, moment
         if isinstance(recorded, ModelAnswered | ModelFailed):
-            asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded))
+            asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded, schema))
 
     is_whole = any(isinstance(line.event, RunEnded) for line in lines)
     with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:

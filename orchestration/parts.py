@@ -224,6 +224,7 @@ class Parts:
     player: plays if the agent's model does not
     review: returns the user's decision on a proposal
     asked: called before each call of a model
+    answers_any: a repeated run answers any prompt with the next recorded answer of its role
     """
 
     game: Game
@@ -232,7 +233,8 @@ class Parts:
     vocabulary: Vocabulary
     player: Player | None = None
     review: Review = lambda _proposal: None
-    asked: Asked = lambda _role, _prompt: None
+    asked: Asked = lambda _role, _prompt, _schema: None
+    answers_any: bool = False
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import rmtree
 from threading import Event as Flag
 
+from pydantic import BaseModel
 from structlog.typing import FilteringBoundLogger
 
 from managers.base_manager import ManagerParts
@@ -171,7 +172,9 @@ def assemble(
     files = shared_files(configuration)
     with open_log(folder / RUN_LOG) as log, using_prompts(configuration.prompts):
         asked = partial(_log_call, log, parts.asked)
-        model = RunModel(configuration, manifest.configuration, parts.model, recording, asked)
+        model = RunModel(
+            configuration, manifest.configuration, parts.model, recording, asked, answers_any=parts.answers_any
+        )
         recording.count = model.count
         facts, tokens = parts.game.facts, model.tokens
         known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
@@ -200,9 +203,9 @@ def assemble(
         yield Run(folder, orchestrator, model)
 
 
-def _log_call(log: FilteringBoundLogger, asked: Asked, role: Role, prompt: Prompt) -> None:
+def _log_call(log: FilteringBoundLogger, asked: Asked, role: Role, prompt: Prompt, schema: type[BaseModel]) -> None:
     log.info("a model is asked", role=role)
-    asked(role, prompt)
+    asked(role, prompt, schema)
 
 
 def _checkpoint(journal: Journal, recording: Recording, learning: Learning, files: SharedFiles) -> None:

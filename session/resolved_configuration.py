@@ -405,6 +405,16 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     return changed(then, changes).model_copy(update=update)
 
 
+def rebuilt_with(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
+    """Return the configuration ``then`` with these options of ``now``, to rebuild prompts; no run is played with it."""
+    for name in (type(now).aliases.get(each, each) for each in names):
+        if name.partition(".")[0] == "prompts":
+            then = then.model_copy(update={"prompts": {**then.prompts, **now.prompts}})
+        else:
+            then = _with_value(then, name.split("."), attrgetter(name)(now))
+    return then
+
+
 def as_settings(values: Mapping[str, OptionValue]) -> str:
     """Return the values of options as text: ``agent_model = gpt-5, agent_sampling.top_k = unset``."""
     written = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}

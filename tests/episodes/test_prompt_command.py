@@ -12,7 +12,7 @@ from session.events import ModelAnswered
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
-from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams, says_error
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.troubled_server import answer_to
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 ROOT = Path(__file__).parents[2]
 TURNS = 60
+PRICE = 'prices={"served": {"input": 1000.0, "output": 0.0}}'
 
 
 class Lives:
@@ -132,3 +133,99 @@ def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> N
     assert json.loads(as_json.text)["calls"][0]["user"] in first["user"]
     refused = typed("runs", "export", run, "--prompts", "--format", "csv", "--workdir", str(played))
     assert (refused.status, "CSV cannot contain prompts" in refused.err.decode()) == (2, True)
+
+
+class Decides:
+    """A server whose agent always jumps."""
+
+    def play(self, handler: Handler) -> None:
+        answer = json.loads(answer_to(handler.server.asked[-1].body))
+        Streams((json.dumps({**answer, "action": "jump"} if "action" in answer else answer),)).play(handler)
+
+
+def _files(work: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in work.rglob("*") if path.is_file() and path.suffix != ".lock"}
+
+
+def _asked(server: MisbehavingServer) -> list[str]:
+    """The prompts that the server was sent."""
+    return ["".join(each["content"] for each in asked.body["messages"]) for asked in server.asked]
+
+
+def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_with_the_price(played: Path) -> None:
+    before = _files(played)
+    (recorded,) = map(
+        json.loads, typed("prompt", "7", "--role", "agent", "--json", "--workdir", str(played)).out.splitlines()
+    )
+    with MisbehavingServer(Decides()) as server:
+        options = ("--base-url", server.base_url, "--model", "cheap", "--workdir", str(played))
+        price = ("--set", PRICE)
+        shown = typed("prompt", "7", "--role", "agent", "--ask", "--times", "2", *price, *options)
+        sent = server.asked
+    assert shown.status == 0, shown
+    lines = {line.split()[0]: line for line in shown.text.splitlines()}
+    assert lines["action"].split()[-2:] == ["jump", "jump"]
+    assert recorded["recorded"]["answer"]["action"].split()[0] in lines["action"]
+    assert "the prompt is as recorded" in shown.text
+    assert "2 answers of served, 14 + 6 tokens, $0.0140. Nothing was written to the run." in shown.text
+    assert _asked(server) == [recorded["system"] + recorded["user"]] * 2
+    assert len({each.body["seed"] for each in sent}) == len(sent)
+    assert {each.body["model"] for each in sent} == {"cheap"}
+    assert _files(played) == before
+
+
+def test_a_prompt_is_rebuilt_with_another_template_from_the_recorded_answers(played: Path, tmp_path: Path) -> None:
+    template = tmp_path / "mine.md"
+    original = (ROOT / "zorkgpt" / "prompts" / "agent.md").read_text(encoding="utf-8")
+    template.write_text(original.replace("You play", "You solve", 1), encoding="utf-8")
+    (recorded,) = map(
+        json.loads, typed("prompt", "7", "--role", "agent", "--json", "--workdir", str(played)).out.splitlines()
+    )
+    with MisbehavingServer(Decides()) as server:
+        options = ("--base-url", server.base_url, "--workdir", str(played), "--set", f"prompts.agent={template}")
+        shown = typed("prompt", "7", "--role", "agent", "--ask", *options)
+        fewer = typed("prompt", "7", "--role", "agent", "--ask", "--set", "map.shown=false", *options[:-2])
+        (sent, without) = _asked(server)
+    assert "rebuilt, with another text" in shown.text
+    assert sent == (recorded["system"] + recorded["user"]).replace("You play", "You solve", 1)
+    assert fewer.status == 0
+    assert "Map" in sent
+    assert "Map" not in without
+
+
+def test_a_series_of_turns_is_a_table(played: Path) -> None:
+    with MisbehavingServer(Decides()) as server:
+        options = ("--base-url", server.base_url, "--workdir", str(played), "--role", "agent")
+        shown = typed("prompt", "--turns", "3..6", "--ask", "--times", "2", *options)
+        as_json = typed("prompt", "--turns", "3..6", "--ask", "--json", *options)
+    rows = [line.split() for line in shown.text.splitlines()]
+    assert [*dict.fromkeys(row[0] for row in rows[1:-1])] == ["1:3", "1:4", "1:5", "1:6"]
+    assert all(row[-3:] == ["2", "x", "jump"] for row in rows[1:-1])
+    calls = [json.loads(line) for line in as_json.out.splitlines()]
+    answers = {(call["turn"], call["answers"][0]["answer"]["action"]) for call in calls}
+    assert answers == {(turn, "jump") for turn in range(3, 7)}
+    assert all(call["recorded"]["answer"]["action"] != "jump" for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--ask",), "--ask needs a turn"),
+        (("7", "--times", "2"), "need --ask"),
+        (("7", "--turns", "3..4"), "--turns 3..4: expected two turns such as 10..40, and no other turn"),
+        (("--turns", "3"), "--turns 3: expected two turns"),
+        (("7", "--ask", "--role", "memory", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
+    ],
+)
+def test_what_cannot_be_asked_again_is_one_line(played: Path, arguments: tuple[str, ...], words: str) -> None:
+    shown = typed("prompt", *arguments, "--workdir", str(played))
+    assert shown.status == 2
+    assert words in shown.err.decode()
+
+
+def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
+    with MisbehavingServer(says_error(400, "too long")) as server:
+        options = ("--base-url", server.base_url, "--workdir", str(played))
+        shown = typed("prompt", "7", "--role", "agent", "--ask", *options)
+    assert "no answer" in shown.text
+    assert "Nothing was written to the run." in shown.text

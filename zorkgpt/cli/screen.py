@@ -15,6 +15,7 @@ from threading import Event as Flag
 from threading import RLock, Thread
 
 import typer
+from pydantic import BaseModel
 from rich.cells import cell_len
 from rich.console import Console, ConsoleRenderable, Group, RenderableType
 from rich.control import Control
@@ -105,7 +106,7 @@ class Screen:
             discard_stdout()
             print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
 
-    def asked(self, role: Role, _prompt: Prompt) -> None:
+    def asked(self, role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> None:
         """Show that a model is being asked."""
         if self.view is not None:
             self.view.asks(role)

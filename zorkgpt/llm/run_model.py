@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.recording import Diverged, Recording, RecordingEnded
@@ -26,8 +28,8 @@ TURNS_REFUSED = 20
 _OVERTIME = 0.001  # seconds added to the time limit, so that rounding cannot stop the run just short of it
 _LOG = logging.getLogger(__name__)
 
-Asked = Callable[[Role, Prompt], None]
-"""Called before each model call."""
+Asked = Callable[[Role, Prompt, type[BaseModel]], None]
+"""Called before each model call, with the schema of its answer."""
 
 PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
 """Roles that are called before a turn is played; all others are called after it."""
@@ -56,6 +58,7 @@ class RepeatedCall:
     """A model call in a repetition of a run, with the recorded call at the same position.
 
     turn: the turn that the call belongs to, or that was being learned from; 0 before an episode's first turn
+    schema: of the answer
     """
 
     episode: int
@@ -63,6 +66,7 @@ class RepeatedCall:
     role: Role
     prompt: Prompt
     recorded: ModelAnswered | ModelFailed
+    schema: type[BaseModel] = field(default=BaseModel, compare=False, repr=False)
 
     @property
     def is_as_recorded(self) -> bool:
@@ -80,6 +84,7 @@ class RunModel:
 
     begun_with: the values of all options before the changes in the journal
     chosen: the models; ``None`` for a replay
+    answers_any: any prompt is answered with the next recorded answer of its role
     """
 
     def __init__(
@@ -89,6 +94,8 @@ class RunModel:
         chosen: ChosenModel | None,
         recording: Recording,
         asked: Asked,
+        *,
+        answers_any: bool = False,
     ) -> None:
         self.tokens = TokenCounter()
         self.spending = Spending(
@@ -98,6 +105,7 @@ class RunModel:
         self._chosen = chosen
         self._recording = recording
         self._asked = asked
+        self._answers_any = answers_any
         self._failures: Counter[str] = Counter()  # consecutive ones of each role but the agent
         self._open_until: dict[str, int] = {}  # the turn of the run, from 0, before which a role is not called
         self._turns = 0
@@ -114,7 +122,7 @@ class RunModel:
         while isinstance(change := self._recording.next_event, OptionsChanged):
             self._recording.emit(change)
         if self._chosen is None:
-            self._asked(role, prompt)
+            self._asked(role, prompt, schema)
         if repeated := self._repeat(role, prompt, schema):
             return repeated
         if self._chosen is None:
@@ -123,7 +131,7 @@ class RunModel:
             raise RecordingEnded("the recording ends here")
         self.require_budget()
         self.take_changes()
-        self._asked(role, prompt)
+        self._asked(role, prompt, schema)
         waits, start = self._chosen.waits, time.monotonic()
         begun = waits.clock()
         limit = self.spending.configuration.budgets.max_time
@@ -146,24 +154,7 @@ class RunModel:
             )
             self._recording.emit(failed)
             raise
-        answer = completion.value.model_dump(mode="json")
-        answered = ModelAnswered(
-            role=role,
-            prompt_sha256=prompt_sha256(prompt),
-            answer=answer,
-            reasoning=completion.reasoning,
-            model=completion.model,
-            prompt_tokens=completion.usage.prompt,
-            cached_tokens=completion.usage.cached,
-            completion_tokens=completion.usage.completion,
-            requests=completion.requests,
-            seconds=round(completion.seconds, 3),
-            question_tokens=completion.question_tokens,
-            prompt_characters=prompt.length,
-            text=_beyond(answer, completion),
-            unusable=completion.unusable,
-        )
-        self._recording.emit(answered)
+        self._recording.emit(answered(role, prompt, completion))
         return completion
 
     @property
@@ -213,7 +204,7 @@ class RunModel:
         recorded = self._recording.next_event
         if not isinstance(recorded, ModelAnswered | ModelFailed):
             return None
-        if (recorded.role, recorded.prompt_sha256) != (role, prompt_sha256(prompt)):
+        if recorded.role != role or not (self._answers_any or recorded.prompt_sha256 == prompt_sha256(prompt)):
             return None
         if isinstance(recorded, ModelFailed) and role == "agent" and self._chosen is not None:
             return None
@@ -252,6 +243,27 @@ class RunModel:
         changes = changes_between(self.in_force, self._configuration)
         self._compared = self.in_force
         return OptionsChanged(changes, self._chosen.name, self._chosen.server) if changes else None
+
+
+def answered(role: Role, prompt: Prompt, completion: Completion[Any]) -> ModelAnswered:
+    """Return the event of an answered call."""
+    answer = completion.value.model_dump(mode="json")
+    return ModelAnswered(
+        role=role,
+        prompt_sha256=prompt_sha256(prompt),
+        answer=answer,
+        reasoning=completion.reasoning,
+        model=completion.model,
+        prompt_tokens=completion.usage.prompt,
+        cached_tokens=completion.usage.cached,
+        completion_tokens=completion.usage.completion,
+        requests=completion.requests,
+        seconds=round(completion.seconds, 3),
+        question_tokens=completion.question_tokens,
+        prompt_characters=prompt.length,
+        text=_beyond(answer, completion),
+        unusable=completion.unusable,
+    )
 
 
 def _beyond(answer: dict[str, object], completion: Completion[Any]) -> str:

@@ -216,14 +216,19 @@ def repeat(
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
     until: Moment | Literal["damage"] | None = None,
+    changed: Callable[[GameConfiguration], GameConfiguration] | None = None,
 ) -> Replayed:
     """Repeat the run of that folder without a model, and compare.
 
     show, asked, meet, until: as in ``verify``
+    changed: returns the configuration with which prompts are rebuilt; they get the recorded answers all the same
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     configuration = recorded(folder, now)
-    with open_story(configuration) as parts:
+    if changed is not None:
+        configuration = changed(configuration)
+    with open_story(configuration) as opened:
+        parts = replace(opened, answers_any=changed is not None)
         return verify(configuration, parts, folder, show, asked, meet, until)
 
 

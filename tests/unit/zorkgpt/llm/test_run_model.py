@@ -75,7 +75,11 @@ def door(
     recording = Recording(events.append, journal, lines)
     chosen = ChosenModel(live, "scripted", waits=waits or Waits()) if live else None
     model = RunModel(
-        configuration, options if begun_with is None else begun_with, chosen, recording, lambda _role, _prompt: None
+        configuration,
+        options if begun_with is None else begun_with,
+        chosen,
+        recording,
+        lambda _role, _prompt, _schema: None,
     )
     recording.count = model.count
     return Door(model, events)

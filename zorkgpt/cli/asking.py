@@ -1,0 +1,136 @@
+"""Sends the prompts of a run to a model again, and shows the answers beside the recorded ones."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+import typer
+
+from orchestration.history import Moment
+from orchestration.parts import choose_model
+from orchestration.recorded_configuration import continued
+from session.errors import ConfigurationError, LanguageModelError
+from session.events import ModelAnswered, ModelFailed
+from session.game_configuration import GameConfiguration
+from session.resolved_configuration import changeable_options, rebuilt_with
+from session.text import counted, one_line
+from session.values import ROLES
+from zorkgpt.cli.terminal import NOTHING, print_line, print_table
+from zorkgpt.llm.budget import cost_of
+from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.llm.run_model import RepeatedCall, answered, prompt_sha256
+from zorkgpt.report.pages import repeat
+
+ModelCall = ModelAnswered | ModelFailed
+
+
+def ask_again(
+    folder: Path,
+    now: GameConfiguration,
+    options: Sequence[str],
+    until: Moment,
+    is_wanted: Callable[[RepeatedCall], bool],
+    times: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Send the wanted prompts of a run up to a turn to a model, and print its answers. Nothing is written to the run.
+
+    options: names of options of ``now``. Those of models choose the model; with all others the prompts are rebuilt
+    Raises ``ConfigurationError`` if no prompt is wanted or the run cannot be repeated up to there.
+    """
+    of_models = [each for each in options if now.aliases.get(each, each) in ("prices", *changeable_options())]
+    shaping, calls = [each for each in options if each not in of_models], list[RepeatedCall]()
+
+    def rebuilt(then: GameConfiguration) -> GameConfiguration:
+        return rebuilt_with(then, now, shaping)
+
+    replayed = repeat(folder, now, asked=calls.append, until=until, changed=rebuilt if shaping else None)
+    if replayed.difference is not None:
+        cause = ", ".join(shaping) or "this version of the program"
+        turns = counted(replayed.turns, "turn")
+        raise ConfigurationError(f"with {cause}, run {folder.name} is played differently after its first {turns}")
+    wanted = [call for call in calls if is_wanted(call)]
+    if not wanted:
+        raise ConfigurationError(f"run {folder.name} has no such model call in these turns")
+    configuration = continued(folder, now, of_models, player="model")
+    answers: list[list[ModelCall]] = [[] for _ in wanted]
+    for number in range(times):
+        seeded = {}  # each repetition has sampling seeds of its own, the first one those of the run
+        for role in ROLES:
+            sampling = configuration.role(role).sampling
+            seeded[f"{role}_sampling"] = sampling.model_copy(update={"seed": (sampling.seed or 0) + number})
+        with choose_model(configuration.model_copy(update=seeded)) as chosen:
+            for call, found in zip(wanted, answers, strict=True):
+                found.append(_answer(call, chosen.model))
+    if as_json:
+        for call, found in zip(wanted, answers, strict=True):
+            place = {"episode": call.episode, "turn": call.turn, "role": call.role}
+            typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
+    else:
+        _print_answers(list(zip(wanted, answers, strict=True)))
+        _print_price([each for found in answers for each in found], configuration)
+
+
+def _answer(call: RepeatedCall, model: LanguageModel) -> ModelCall:
+    try:
+        return answered(call.role, call.prompt, model.complete(call.role, call.prompt, call.schema))
+    except LanguageModelError as error:
+        usage, sha256 = error.usage, prompt_sha256(call.prompt)
+        return ModelFailed(
+            call.role, sha256, str(error), "unavailable", 0.0, error.model, usage.prompt, usage.cached, usage.completion
+        )
+
+
+def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration) -> None:
+    prices = [cost_of(each, configuration) for each in every]
+    price = "price unknown" if None in prices else f"${sum(filter(None, prices)):.4f}"
+    models = ", ".join(dict.fromkeys(each.model or "no model" for each in every))
+    tokens = f"{sum(each.prompt_tokens for each in every):,} + {sum(each.completion_tokens for each in every):,} tokens"
+    print_line(f"{counted(len(every), 'answer')} of {models}, {tokens}, {price}. Nothing was written to the run.")
+
+
+def _print_answers(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> None:
+    """Print the answers to one prompt side by side, those to several as a table with a line for each prompt."""
+    if len(asked) > 1:
+        rows = [("turn", "role", "prompt", "recorded", "now")]
+        for call, found in asked:
+            counts = Counter(map(_short, found)).most_common()
+            now = "; ".join(f"{count} x {text}" if len(found) > 1 else text for text, count in counts)
+            rows.append((f"{call.episode}:{call.turn}", call.role, _kind(call), _short(call.recorded), now))
+        print_table(rows, wraps=True)
+        return
+    ((call, found),) = asked
+    print_line(f"Episode {call.episode}, turn {call.turn}, {call.role}; the prompt is {_kind(call)}.")
+    every = [call.recorded, *found]
+    parts = [each.answer if isinstance(each, ModelAnswered) else {"no answer": each.error} for each in every]
+    table = [("", "recorded", *(f"now {number}" for number in range(1, len(every))))]
+    table += [
+        (name, *(_text(part.get(name, NOTHING)) for part in parts))
+        for name in dict.fromkeys(chain.from_iterable(parts))
+    ]
+    table.append(("model", *(each.model for each in every)))
+    table.append(("tokens", *(f"{each.prompt_tokens:,} + {each.completion_tokens:,}" for each in every)))
+    print_table(table, wraps=True)
+
+
+def _kind(call: RepeatedCall) -> str:
+    return "as recorded" if call.is_as_recorded else "rebuilt, with another text"
+
+
+def _short(call: ModelCall) -> str:
+    """Return what an answer comes down to: the command of the agent, or else all of it but its reasons."""
+    if isinstance(call, ModelFailed):
+        return f"no answer: {call.error}"
+    if "action" in call.answer:
+        return _text(call.answer["action"])
+    return _text({name: value for name, value in call.answer.items() if name not in ("reasoning", "reason") and value})
+
+
+def _text(value: object) -> str:
+    return one_line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
