@@ -175,7 +175,6 @@ def assemble(
         model = RunModel(
             configuration, manifest.configuration, parts.model, recording, asked, answers_any=parts.answers_any
         )
-        recording.count = model.count
         facts, tokens = parts.game.facts, model.tokens
         known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
         learning = build_learning(known)

@@ -61,7 +61,6 @@ class Recording:
     recorded: the journal lines to repeat; a pause at their end is ignored
     show: called with each new event, and with the repeated ones in a replay or if ``shows_repeated``
     journal: receives new events; ``None`` for a replay, which ends when the recording does
-    count: called with every event, repeated or new
     repeated: called after each repeated turn of a run that is resumed, with the number of repeated turns and of all
     """
 
@@ -75,7 +74,7 @@ class Recording:
         shows_repeated: bool = False,
     ) -> None:
         self._shows_repeated = shows_repeated or journal is None
-        self.count: Callable[[Event], None] = lambda _event: None
+        self._counts: list[Callable[[Event], None]] = []
         self._show = show
         self._journal = journal
         self._repeated = repeated
@@ -85,6 +84,10 @@ class Recording:
             self._pause = self._lines.pop()
         self._before = self._lines[0].seq - 1 if self._lines else 0
         self._all_turns = self.turns = sum(isinstance(line.event, TurnPlayed) for line in self._lines)
+
+    def count_with(self, count: Callable[[Event], None]) -> None:
+        """Call ``count`` with every further event, repeated or new, before it is shown."""
+        self._counts.append(count)
 
     @property
     def is_repeating(self) -> bool:
@@ -141,7 +144,7 @@ class Recording:
             self._journal.cut(self._pause.start)
             self._pause = None
         self._journal.append(event)
-        self.count(event)
+        self._count(event)
         self._show(event)
 
     def next_turn(self) -> tuple[list[Event], TurnPlayed] | None:
@@ -172,12 +175,16 @@ class Recording:
         """Return the difference between the next recorded event and ``found``, which came instead."""
         return Difference(self._before + 1, self.next_event, found)
 
+    def _count(self, event: Event) -> None:
+        for count in self._counts:
+            count(event)
+
     def _take(self, event: Event) -> None:
         line = self._lines.popleft()
         self._before = line.seq
         if self._journal is not None:
             self._journal.skip(line)
-        self.count(event)
+        self._count(event)
         if self._shows_repeated:
             self._show(event)
         if isinstance(event, TurnPlayed):

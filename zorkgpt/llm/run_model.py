@@ -111,6 +111,7 @@ class RunModel:
         self._turns = 0
         self._compared: GameConfiguration | None = None
         self._warned: set[str] = set()
+        recording.count_with(self.count)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the recorded answer to the prompt, or else the model's.

@@ -213,7 +213,7 @@ def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[E
         journal.append(event)
     journal.close()
     recording, events = HeldStores(folder, []).recording, list[Event]()
-    recording.count = events.append
+    recording.count_with(events.append)
     return recorded_game(inner, recording), events
 
 

@@ -319,7 +319,7 @@ class Resumed:
         self.journal = Journal.reopen(folder, lines, None)
         weakref.finalize(self, self.journal.close)
         self.recording = Recording(self.shown.append, self.journal, lines, lambda *turns: self.repeated.append(turns))
-        self.recording.count = self.counted.append
+        self.recording.count_with(self.counted.append)
 
     @property
     def recorded(self) -> list[Event | None]:

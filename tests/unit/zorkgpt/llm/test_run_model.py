@@ -81,7 +81,6 @@ def door(
         recording,
         lambda _role, _prompt, _schema: None,
     )
-    recording.count = model.count
     return Door(model, events)
 
 
