@@ -171,7 +171,6 @@ LONGEST_TITLE = 80
 """Characters. A shorter line directly above the version of a story is its title, a longer one is narration."""
 
 _SERIAL = re.compile(r"\bserial number \d", re.IGNORECASE)
-_ROOM_NUMBER = re.compile(r" \(#\d+\)$")
 _FIRST_SENTENCE = re.compile(r".*?(?:[.!?][\"'\u2019\u201d)\]]*(?=\s)|$)", re.MULTILINE)
 
 
@@ -190,15 +189,11 @@ class RoomDescription:
 
 
 def description_in(text: str, name: str) -> str | None:
-    """Return the part of a text from the line with the room's name on; ``None`` if there is no such line.
-
-    The name of a room whose object has none is a heading of the text with the room's number appended.
-    """
+    """Return the part of a text from the line with the room's name on; ``None`` if there is no such line."""
     place = 0
-    heading = _ROOM_NUMBER.sub("", name)
     for line in text.splitlines(keepends=True):
         told = line.strip()
-        if heading and (told == heading or told.startswith((f"{heading}, ", f"{heading} ("))):
+        if name and (told == name or told.startswith((f"{name}, ", f"{name} ("))):
             return text[place:].strip()
         place += len(line)
     return None

@@ -21,7 +21,7 @@ class Location:
     """A room of the story.
 
     num: the Z-machine's object number, the only identity of a room
-    name: the room's full short name; it may be empty, and several rooms may share it
+    name: the room's full short name, or its printed heading; it may be empty, and several rooms may share it
     """
 
     num: int
@@ -29,8 +29,8 @@ class Location:
 
     @property
     def label(self) -> str:
-        """The name without the room's number, or ``Location #ID`` (docs/specification.md, Rooms without a name)."""
-        return self.name.removesuffix(f" (#{self.num})") or f"Location #{self.num}"
+        """The name, or ``Location #ID`` (docs/specification.md, Rooms without a name)."""
+        return self.name or f"Location #{self.num}"
 
 
 @dataclass(frozen=True, slots=True)

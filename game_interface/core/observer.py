@@ -131,10 +131,8 @@ class Observer:
                 looked = told_text(self._interpreter.send("look"), self._version)
             heading = heading_of(text, looked)
             if heading and not _DARK.fullmatch(heading):
-                if not location.name:
-                    return Location(location.num, f"{heading} (#{location.num})")
                 name, printed = location.name.lower(), heading.lower()
-                adds = name.startswith(printed) or printed.startswith(name)
+                adds = name.startswith(printed) or (name != "" and printed.startswith(name))
                 return location if adds else Location(location.num, heading)
         return before if before and before.num == location.num else location
 

@@ -161,7 +161,7 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
     The answer may be any of their turns.
     """
     here = outcomes[0].location
-    place = cut_at(one_line(here.name), LONGEST_COMMAND) or here.label
+    place = cut_at(one_line(here.label), LONGEST_COMMAND)
     lines = (turn_text(each.record.turn, f"{title_of(each)} {_text(each)}") for each in outcomes)
     prompt = Prompt(
         fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))

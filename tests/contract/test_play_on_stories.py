@@ -113,7 +113,7 @@ def test_things_without_a_short_name_have_the_words_of_the_parser_and_rooms_thei
         taken = game.step("take dino")
     assert [thing.name for thing in taken.inventory or ()] == ["dino"]
     assert taken.location is not None
-    assert (taken.location.name, taken.location.label) == ("Sleeping Room (#60)", "Sleeping Room")
+    assert (taken.location.num, taken.location.name) == (60, "Sleeping Room")
 
 
 TURNS = 200

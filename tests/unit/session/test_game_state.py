@@ -180,7 +180,6 @@ def test_the_description_begins_with_the_rooms_name() -> None:
     assert description_in("You study it.\n  Study (on the chair)\nDust.", "Study") == "Study (on the chair)\nDust."
     assert description_in("Studying it tells you nothing.", "Study") is None
     assert description_in("Dust.", "") is None
-    assert description_in(FULL, "Study (#48)") == FULL
     assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")
 
 

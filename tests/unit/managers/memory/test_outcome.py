@@ -16,7 +16,7 @@ from managers.memory.outcome import MOST_REMEMBERED, NewsLedger
 from managers.simple_memory_manager import ZMachineContext
 from session.errors import LanguageModelUnavailable, StoreError
 from session.memory import Memory
-from session.values import Location, Observation
+from session.values import Observation
 from tests.fixtures.dye_works import LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import LONG, MemoryPlay, learned, memory, play_at_the_vats, silent
@@ -25,7 +25,6 @@ CANT = "You can't reach that."
 CARRIED: dict[str, Any] = {"inventory": (MORDANT,)}
 SEEN: dict[str, Any] = {"visible": (MORDANT,)}
 IN_THE_LOFT: dict[str, Any] = {"location": LOFT}
-NAMED_BY_HEADING: dict[str, Any] = {"location": Location(VATS.num, f"{VATS.name} (#{VATS.num})")}
 
 
 def is_news(play: MemoryPlay, action: str, text: str = "Time passes.", **after: Any) -> bool:
@@ -108,10 +107,6 @@ SCENARIOS: dict[str, Sequence[Turn | None]] = {
     "looking about is no news": [
         known("look", f"Blue Vats\n{LONG}"),
         news("look", f"Blue Vats\n{LONG}", **SEEN),
-    ],
-    "looking about where only a heading names the room is no news": [
-        known("z", **NAMED_BY_HEADING),
-        known("look", f"Blue Vats\n{LONG}", **NAMED_BY_HEADING),
     ],
     "what happens by itself is news once, whatever was typed meanwhile": [
         news("touch shadow", f"It flees.\n\n{LONG}"),
