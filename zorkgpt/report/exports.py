@@ -6,17 +6,18 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from pydantic import TypeAdapter
 
-from session.events import ModelFailed
+from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.text import one_line, who_plays
-from zorkgpt.llm.run_model import RepeatedCall
-from zorkgpt.report.figures import RunFigures, figures_of
-from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
+from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
+from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn
 
+_NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
 
 
@@ -175,6 +176,72 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
     asked = [call_as_object(call) for call in calls]
     figures = _FIGURES.dump_python(figures_of(run), mode="json")
     return json.dumps({**figures, "transcript": episodes} | ({"calls": asked} if asked else {}), indent=2) + "\n"
+
+
+def as_atif(run: PlayedRun) -> str:
+    """Return the run as one trajectory of ATIF 1.7 (docs/runs.md, Trajectories).
+
+    A turn is a step with the calls that chose its command, none for a command of a route; each call that learned from
+    a turn is a step of its own.
+    """
+    steps: list[dict[str, object]] = []
+    calls: list[tuple[ModelCall, float | None]] = []
+    prices = priced_calls(run)
+    for event in run.events:
+        if isinstance(event, EpisodeStarted):
+            begun = {
+                "message": f"Episode {event.episode} begins.",
+                "extra": {"episode": event.episode, "seed": event.seed},
+            }
+            steps.append({"source": "system", **begun, "observation": {"results": [{"content": event.opening.text}]}})
+        elif isinstance(event, ModelAnswered | ModelFailed):
+            call = next(prices)
+            if event.role in PLAYING_ROLES:
+                calls.append(call)
+            else:
+                answer = json.dumps(event.answer) if isinstance(event, ModelAnswered) else event.error
+                steps.append({"source": "agent", "message": answer, **_spent([call]), "extra": {"role": event.role}})
+        elif isinstance(event, TurnPlayed):
+            record, name = event.record, f"episode {event.record.episode}, turn {event.record.turn}"
+            play = {"tool_call_id": name, "function_name": "play", "arguments": {"command": record.action}}
+            result = {"source_call_id": name, "content": record.after.text}
+            seen = {"episode": record.episode, "turn": record.turn, "score": record.after.score}
+            acted = {"tool_calls": [play], "observation": {"results": [result]}, "extra": seen}
+            steps.append({"source": "agent", "message": record.reasoning, **_spent(calls), **acted})
+            calls.clear()
+    figures, manifest = figures_of(run), run.manifest
+    unpriced = any(usage.unpriced for usage in figures.usage)
+    agent = {"name": "zorkgpt", "version": manifest.versions.get("zorkgpt", "unknown")}
+    agent |= {"model_name": manifest.model} if manifest.model else {}
+    trajectory = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": figures.run.run_id,
+        "agent": {**agent, "extra": {"player": manifest.player, "assistance": manifest.assistance}},
+        "steps": [{"step_id": number, **step} for number, step in enumerate(steps or [_NOTHING], start=1)],
+        "final_metrics": {
+            "total_prompt_tokens": sum(usage.prompt_tokens for usage in figures.usage),
+            "total_completion_tokens": sum(usage.completion_tokens for usage in figures.usage),
+            "total_cached_tokens": sum(usage.cached_tokens for usage in figures.usage),
+            **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not unpriced else {}),
+            "total_steps": len(steps or [_NOTHING]),
+        },
+        "extra": {"story": manifest.story, "state": figures.run.state, "forked_from": manifest.forked_from},
+    }
+    return json.dumps(trajectory, indent=2) + "\n"
+
+
+def _spent(calls: Sequence[tuple[ModelCall, float | None]]) -> dict[str, object]:
+    """Return the fields of a step about its model calls; without any there is only their number, 0."""
+    step: dict[str, object] = {"llm_call_count": len(calls)}
+    if calls:
+        step["model_name"] = calls[-1][0].model
+        thoughts = "\n\n".join(filter(None, (getattr(call, "reasoning", "") for call, _ in calls)))
+        step |= {"reasoning_content": thoughts} if thoughts else {}
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+        metrics = {name: sum(getattr(call, name) for call, _ in calls) for name in names}
+        prices = [price for _, price in calls if price is not None]
+        step["metrics"] = metrics | ({"cost_usd": sum(prices)} if len(prices) == len(calls) else {})
+    return step
 
 
 def call_as_object(call: RepeatedCall) -> dict[str, object]:

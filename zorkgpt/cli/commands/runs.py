@@ -38,7 +38,7 @@ LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 app = typer.Typer(name="runs", help="The runs that were played.", no_args_is_help=True)
 
 
-Format = Literal["markdown", "md", "json", "csv"]
+Format = Literal["markdown", "md", "json", "csv", "atif"]
 
 
 @app.command("list")
@@ -219,7 +219,10 @@ def export(
     to: common_options.ToFile = None,
     form: Annotated[
         Format,
-        typer.Option("--format", help="markdown or md: to read; json: all figures and turns; csv: one line a turn."),
+        typer.Option(
+            "--format",
+            help="markdown or md: to read; json: all figures and turns; csv: one line a turn; atif: for Harbor.",
+        ),
     ] = "markdown",
     prompts: Annotated[
         bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
@@ -227,7 +230,7 @@ def export(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
-    from zorkgpt.report.exports import as_csv, as_json, as_markdown
+    from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown
     from zorkgpt.report.pages import repeat
     from zorkgpt.report.played_run import read_run
 
@@ -235,8 +238,8 @@ def export(
     played = read_run(folder)
     calls: list[RepeatedCall] = []
     if prompts:
-        if form == "csv":
-            raise ConfigurationError("--prompts: CSV cannot contain prompts; use --format markdown or json")
+        if form in ("csv", "atif"):
+            raise ConfigurationError(f"--prompts: {form.upper()} cannot contain prompts; use --format markdown or json")
         replayed = repeat(folder, now, asked=calls.append)
         if replayed.difference is not None:
             print_error(
@@ -244,7 +247,7 @@ def export(
                 "no prompt after that can be rebuilt."
             )
     written = {"markdown": as_markdown, "md": as_markdown, "json": as_json}.get(form)
-    text = printable(written(played, calls) if written else as_csv(played))
+    text = printable(written(played, calls) if written else as_atif(played) if form == "atif" else as_csv(played))
     if to is None:
         typer.echo(text, nl=False)
     else:

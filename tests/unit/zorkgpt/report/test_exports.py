@@ -11,9 +11,11 @@ import pytest
 
 from session.events import Event, RunPaused
 from session.values import Observation, Proposal, Verdict
+from tests.fixtures.atif import Trajectory
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.report.exports import as_csv, as_json, as_markdown, figures_as_json, turn_rows
+from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown, figures_as_json, turn_rows
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import PlayedRun, read_run
 
@@ -136,3 +138,39 @@ def test_a_turn_without_thought_score_or_place_leaves_them_out(tmp_path: Path) -
 def test_what_came_before_the_first_episode_belongs_to_none(tmp_path: Path) -> None:
     run = read_run(write_run(tmp_path, [answered(), started(), played(turn(1, "wait", after(SEEN)))]))
     assert [len(episode.events) for episode in run.episodes] == [1]
+
+
+# trajectories
+
+
+def test_a_trajectory_has_the_calls_that_chose_each_command_and_steps_for_those_that_learned(tmp_path: Path) -> None:
+    chosen = [answered(prompt=10, cached=9, completion=1), answered(role="critic", prompt=5, completion=2)]
+    learned: list[Event] = [answered(role="memory", prompt=200), replace(failed(1.0), role="memory")]
+    story: list[Event] = [*chosen, played(CLIMB), *learned]
+    opening, climb, memory, failure = Trajectory.model_validate_json(as_atif(run_of(tmp_path, *story))).steps
+    assert (opening.source, opening.observation) != ("agent", None)
+    assert climb.tool_calls[0].arguments == {"command": "climb ladder"}
+    assert climb.observation is not None
+    assert climb.observation.results[0].content == CLIMB.after.text
+    assert (climb.llm_call_count, climb.metrics and climb.metrics.prompt_tokens) == (2, 15)
+    assert (memory.llm_call_count, memory.metrics and memory.metrics.prompt_tokens) == (1, 200)
+    assert failure.extra == {"role": "memory"}
+
+
+def test_a_followed_command_has_no_model_call_even_if_what_it_taught_had_one(tmp_path: Path) -> None:
+    followed = replace(CLIMB, verdicts=(Verdict(accepted=True, source="route"),))
+    story = (played(followed), answered(role="memory", prompt=200), played(replace(followed, turn=2)))
+    steps = Trajectory.model_validate_json(as_atif(run_of(tmp_path, *story))).steps
+    assert [step.llm_call_count for step in steps] == [None, 0, 1, 0]
+    assert [step.metrics is None for step in steps] == [True, True, False, True]
+
+
+def test_the_trajectories_of_a_recorded_run_and_of_one_that_has_not_begun_follow_the_schema(tmp_path: Path) -> None:
+    (recorded,) = (RECORDED / "runs").iterdir()
+    run = read_run(recorded)
+    trajectory = Trajectory.model_validate_json(as_atif(run))
+    commands = [step.tool_calls[0].arguments["command"] for step in trajectory.steps if step.tool_calls]
+    assert commands == [turn.played.record.action for episode in run.episodes for turn in episode.turns]
+    tokens = sum(step.metrics.prompt_tokens for step in trajectory.steps if step.metrics)
+    assert tokens == trajectory.final_metrics.total_prompt_tokens
+    assert len(Trajectory.model_validate_json(as_atif(read_run(write_run(tmp_path, [])))).steps) == 1
