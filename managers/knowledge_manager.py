@@ -11,6 +11,7 @@ from pydantic import create_model
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.course_manager import CourseManager
 from managers.knowledge.analysis import (
     BriefKnowledge,
     KnowledgeAnswer,
@@ -38,7 +39,6 @@ from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
-from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
@@ -65,7 +65,7 @@ class KnowledgeManager(BaseManager):
     model: finds out what turns have taught, in the role ``analysis``; other managers use it too
     memory_manager: provides the turns that are true only in this episode; without it there are none
     map_manager: provides the names of the locations of memories
-    routes: knows which turn stopped a route
+    courses: knows which turn stopped a route
     asked_turn: the turn of this episode in which an update was last due
 
     Outside a run, every change is written at once. Raises ``StoreError`` if a file cannot be read.
@@ -80,14 +80,14 @@ class KnowledgeManager(BaseManager):
         *,
         memory_manager: LocationMemories | None = None,
         map_manager: MapManager | None = None,
-        routes: RouteManager | None = None,
+        courses: CourseManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.model = model
         self.memory_manager = memory_manager
         self.map_manager = map_manager
-        self._routes = routes
+        self._courses = courses
         path = config.zork_game_workdir / config.knowledge_file
         self._knowledge: DocumentStore[KnowledgeDocument] = DocumentStore(path, parse_knowledge)
         self._archive: DocumentStore[Archive] = DocumentStore(path.with_name(archive_name(path.name)), Archive)
@@ -159,7 +159,7 @@ class KnowledgeManager(BaseManager):
         """
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
-            has_stopped = self._routes is not None and self._routes.has_stopped
+            has_stopped = self._courses is not None and self._courses.has_stopped
             turn = LearnedTurn(record, tuple(fact.text for fact in facts), has_stopped)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:

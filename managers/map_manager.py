@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from typing_extensions import Unpack, override
@@ -14,13 +13,12 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import description_in, first_line, gist
+from session.text import description_in, first_line, gist, is_dark
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 
-_DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
 LONGEST_REFUSAL = 240  # characters
 SAVE_INTERVAL = 10  # turns
 
@@ -160,10 +158,10 @@ class MapManager(BaseManager):
         reached = turn.after.location if turn.moved and turn.after.ending is not None else None
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
-        is_dark = any(_DARK.search(text) for text in (turn.before.text, turn.after.text))
+        was_dark = any(is_dark(text) for text in (turn.before.text, turn.after.text))
         words = gist(first_line(turn.after.text), LONGEST_REFUSAL)
         place = f" in L{reached.num} {reached.label}" if reached else ""
-        told = f"you died{place}{', in the dark' if is_dark else ''}{f': {words}' if words else ''}"
+        told = f"you died{place}{', in the dark' if was_dark else ''}{f': {words}' if words else ''}"
         self.game_map.record_death(here.num, exit_, told)
 
     def _learn_attempt(self, attempt: Attempt, turn: TurnRecord) -> bool:

@@ -1,12 +1,11 @@
-"""Learns routes from play, shows them, and leads the player along one that is followed."""
+"""Learns routes from play, and shows them."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,55 +21,27 @@ from managers.routes.document import (
     RoutePromises,
     TriedRoute,
     held_key,
-    last_command,
     parse_routes,
     route_aim,
     route_lines,
 )
-from managers.routes.trail import Trail, digests_of, mark_of
+from managers.routes.trail import Trail, mark_of
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, Goal, Route, RouteStep, Waypoint
-from session.text import counted, cut_at, description_in, sentences_of
-from session.values import Observation, Proposal, TurnRecord
-from zorkgpt.mapping.navigation import fewest_moves, shortest_path
+from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep
+from session.text import counted
+from session.values import Observation, TurnRecord
+from zorkgpt.mapping.navigation import fewest_moves
 
 ROUTES_FILE = "routes.json"
-LONGEST_NEWS = 160  # characters
-_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
-"""A line in brackets, in which a story says how it has read the command."""
 FATAL = 1000
 """Times that a command counts as tried where it ended the story before."""
 
 RouteStore = DocumentStore[RouteBook]
-
-
-@dataclass(frozen=True, slots=True)
-class UnderWay:
-    """A route or walk that is being followed.
-
-    name: its name, such as ``Route 3``
-    steps: all of its steps, without those that were skipped
-    done: how many of them have been played
-    aim: its goal, in one or two words
-    key: the key of the route; "" for a walk to a location
-    skipped: how many commands at the beginning of the route were skipped
-    touched: the objects that must be at their recorded places
-    is_part: the agent chose to follow it only up to a command before its end
-    """
-
-    name: str
-    steps: tuple[RouteStep, ...]
-    done: int = 0
-    aim: str = ""
-    key: str = ""
-    skipped: int = 0
-    touched: tuple[int, ...] = ()
-    is_part: bool = False
 
 
 def open_routes(workdir: Path) -> RouteStore:
@@ -82,11 +53,9 @@ def open_routes(workdir: Path) -> RouteStore:
 class RouteManager(BaseManager):
     """Keeps ``routes.json`` in the work folder: commands from the opening that led to points, rooms and objects.
 
-    At the end of an episode, its routes are written to the file. While a route is followed, ``next_proposal``
-    replaces the question to a model. Each turn is compared with the route, and the first difference ends it.
+    At the end of an episode, its routes are written to the file.
 
     game_map: provides ways between locations
-    has_stopped: whether a route or walk stopped in the last turn, before its end
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -119,22 +88,9 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._latest: Observation | None = None
-        self._under_way: UnderWay | None = None
-        self._news = ""  # what the next prompt reports about the last route
-        self.has_stopped = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
-
-    @property
-    def next_proposal(self) -> Proposal | None:
-        """The next command without a question to a model, or ``None`` if no route is followed."""
-        way = self._under_way
-        if way is None:
-            return None
-        aim = f", {way.aim}" if way.aim else ""
-        reason = f"On {way.name[0].lower()}{way.name[1:]}{aim}: command {way.done + 1} of {len(way.steps)}."
-        return Proposal(way.steps[way.done].command, reason)
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -189,46 +145,41 @@ class RouteManager(BaseManager):
             self._promises = RoutePromises(self.book)
         return self._promises.of(route, done)
 
-    def set_out(self, proposal: Proposal, observation: Observation) -> str:
-        """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""
-        if proposal.follow is None:
-            return self._walk(observation, proposal.go_to)
-        if proposal.until is not None and proposal.until < 1:
+    def course(self, number: int, until: int | None, observation: Observation) -> Course | str:
+        """Return the rest of a route from here, or why it cannot be followed. ``until``: its last command, from 1."""
+        if until is not None and until < 1:
             return "`until` is the number of a command, from 1"
         found = self._from_here(observation)
         for route, done in found:
-            if route.number == proposal.follow:
+            if route.number == number:
                 ahead = self._played(route)[done:]
-                steps = ahead[: proposal.until]
+                steps = ahead[:until]
                 gain = route.gain(done)
-                aim = f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done)
-                self._news = ""
-                self._under_way = UnderWay(
+                return Course(
                     f"Route {route.number}",
                     steps,
-                    aim=aim,
+                    known=len(steps),
+                    aim=f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done),
                     key=route.key,
                     skipped=done,
                     touched=route.touched,
                     is_part=steps != ahead,
                 )
-                return ""
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
-        return f"there is no route {proposal.follow} from here; those that begin here: {numbers}"
+        return f"there is no route {number} from here; those that begin here: {numbers}"
+
+    def note_followed(self, course: Course, number: int, record: TurnRecord, problem: str) -> None:
+        """Count a try of a route that has ended with its command of that number, from 1; ``problem``: why it failed."""
+        if course.key and (problem or not course.is_part):
+            stopped_at = course.skipped + number if problem else 0
+            self._store.defer(FollowedRoute(course.key, stopped_at, course.skipped).apply_to)
+        if problem and not record.moved and (mark := mark_of(record.after)):
+            self._failed.add((record.action, mark))
 
     @override
     def learn(self, record: TurnRecord) -> None:
-        news = ""
-        if self.book.said and not self.config.assist:  # a player by a list cannot read, and small talk would stop it
-            known = self.book.said | self._trail.said
-            told = sentences_of(_ASIDE.sub("", record.after.text))
-            news = next((each for each in told if not digests_of(each) <= known), "")
         self._trail.add(record)
         self._latest = record.after
-        way = self._under_way if record.is_of_route else None
-        self._under_way, self._news, self.has_stopped = None, "", False
-        if way is not None:
-            self._go_on(way, record, news)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -261,7 +212,7 @@ class RouteManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return what became of the last route, and the best routes from here.
+        """Return the best routes from here.
 
         A route is left out if a shorter one leads to the same goal with the same objects, or if a known way leads to
         its room in as few commands.
@@ -282,7 +233,7 @@ class RouteManager(BaseManager):
                     continue
             best.append((replace(route, steps=self._played(route)), done))
         lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN)
-        text = "\n".join(filter(None, [self._news, *lines, left_out]))
+        text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))
 
     @override
@@ -300,7 +251,7 @@ class RouteManager(BaseManager):
     def get_status(self) -> ManagerStatus:
         return {
             "type": "routes",
-            "state": {"file": str(self._store.path), "following": self._under_way.name if self._under_way else ""},
+            "state": {"file": str(self._store.path)},
             "metrics": {
                 "routes": len(self.book.routes),
                 "trusted": len(self._trusted()),
@@ -311,11 +262,7 @@ class RouteManager(BaseManager):
 
     @override
     def known(self) -> Known:
-        way, usable = self._under_way, len(self._trusted())
-        if way is not None:
-            aim = f", {way.aim}, ending with {last_command(way.steps)}" if way.aim else ""
-            told = f"{way.name}: {way.done} of {counted(len(way.steps), 'command')}{aim}"
-            return Known(routes=self.book.routes, usable=usable, under_way=told)
+        usable = len(self._trusted())
         from_here = tuple(RouteFromHere(route, done) for route, done in self._from_here(self._latest))
         return Known(routes=self.book.routes, usable=usable, from_here=from_here)
 
@@ -349,50 +296,6 @@ class RouteManager(BaseManager):
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
         middle = len(route.steps) // 2 if self.config.routes.shuffled else 0
         return route.steps[middle:] + route.steps[:middle]
-
-    def _walk(self, observation: Observation, to_id: int | None) -> str:
-        here = observation.location
-        if here is None or to_id is None or self._map is None:
-            return "your location is not known"
-        if here.num == to_id:
-            return "you are there already"
-        found = shortest_path(self._map.game_map, here.num, to_id)
-        if found is None:
-            return f"no way from here to location {to_id} is known"
-        names, steps = self._map.game_map.room_names, []
-        for command, room in zip(found.commands, found.location_ids[1:], strict=True):
-            name, known = names.get(room, ""), self.game_state.room_description(room)
-            is_described = known is not None and description_in(known.text, name) is not None
-            steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
-        self._under_way, self._news = UnderWay(f"The way to {names.get(to_id, to_id)}", tuple(steps)), ""
-        return ""
-
-    def _go_on(self, way: UnderWay, record: TurnRecord, news: str) -> None:
-        """Take the next step of a route. The route ends if the step leads elsewhere.
-
-        news: a sentence that was never printed before; it interrupts the route, which can be continued from there
-        """
-        step, number = way.steps[way.done], way.done + 1
-        deviation = step.leads_to.deviation(record.before, record.after, way.touched, self._trail.held)
-        if not deviation and number < len(way.steps):
-            if not news:
-                self._under_way = replace(way, done=number)
-                return
-            told = f"was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
-            self._news, self.has_stopped = f"{way.name} {told}", True
-            return
-        if way.key and (deviation or not way.is_part):
-            self._store.defer(FollowedRoute(way.key, way.skipped + number if deviation else 0, way.skipped).apply_to)
-        done = counted(number, "command")
-        if not deviation:
-            told = f"up to `{step.command}`" if way.is_part else "to its end"
-            self._news = f"{way.name} was followed {told}, in {done}."
-            return
-        mark = "" if record.moved else mark_of(record.after)
-        if mark:
-            self._failed.add((step.command, mark))
-        self._news = f"{way.name} stopped at `{step.command}` ({done} played): {deviation}."
-        self.has_stopped = True
 
     def _wanted_rooms(self, routes: tuple[Route, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""

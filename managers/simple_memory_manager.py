@@ -10,6 +10,7 @@ from functools import partial
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.course_manager import CourseManager
 from managers.done import memory_done
 from managers.known import Known, memory_keys
 from managers.map_manager import MapManager
@@ -30,7 +31,6 @@ from managers.memory.prompt import (
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
 from managers.prompting import is_for_a_small_model
 from managers.questions import Question, ask_each
-from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
@@ -75,7 +75,7 @@ class SimpleMemoryManager(BaseManager):
     ephemeral_cache: the episode's own memories by location id
 
     llm_client: the model that writes memories; without it nothing is learned from play
-    routes: reports the turn in which a route was interrupted
+    courses: reports the turn in which a route was interrupted
     map_manager: counts visits, including those before a location had a memory
 
     If the file cannot be written, one error is logged. The memories stay in the cache and are written with the next
@@ -89,14 +89,14 @@ class SimpleMemoryManager(BaseManager):
         game_state: GameState,
         llm_client: LanguageModel | None = None,
         *,
-        routes: RouteManager | None = None,
+        courses: CourseManager | None = None,
         map_manager: MapManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.llm_client = llm_client
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
-        self._routes = routes
+        self._courses = courses
         self._map = map_manager
         self.memory_cache: dict[int, list[Memory]] = {}
         self.ephemeral_cache: dict[int, list[Memory]] = {}
@@ -275,7 +275,7 @@ class SimpleMemoryManager(BaseManager):
         visit.laid_down[location.num].update(outcome.laid_down)
         if outcome.first_visit and self.llm_client is not None:
             self._keep_arrival(record, location)
-        has_stopped = self._routes is not None and self._routes.has_stopped
+        has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped
         if not is_as_known and self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
             visit.news.append(outcome)

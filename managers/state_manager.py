@@ -55,7 +55,7 @@ class StateManager(BaseManager):
 
     def learn(self, record: TurnRecord) -> None:
         """Mark the file as outdated after a turn on a route, because several of these are played between two writes."""
-        self._is_behind = record.is_of_route
+        self._is_behind = record.is_unasked
 
     def show(self, managers: Iterable[BaseManager]) -> None:
         """Set the managers whose status is written. This one comes last."""

@@ -13,6 +13,7 @@ from managers.ahead import Ahead
 from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
+from managers.course_manager import CourseManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, merged
@@ -37,6 +38,7 @@ from session.values import Observation, TurnRecord
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,
     MapManager,
+    CourseManager,
     RouteManager,
     LexiconManager,
     SimpleMemoryManager,
@@ -82,13 +84,14 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
+    courses = CourseManager(*run, routes=routes, game_map=map_manager, **shared)
     lexicon = LexiconManager(*run, **shared)
     memories = objectives = None
     if config.simple_memory.enabled:
         synthesis = parts.model if config.simple_memory.synthesis else None
-        memories = SimpleMemoryManager(*run, synthesis, routes=routes, map_manager=map_manager, **shared)
+        memories = SimpleMemoryManager(*run, synthesis, courses=courses, map_manager=map_manager, **shared)
     knowledge = KnowledgeManager(
-        *run, parts.model, memory_manager=memories, map_manager=shown_map, routes=routes, **shared
+        *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared
     )
     if config.objectives.enabled:
         objectives = ObjectiveManager(*run, knowledge, shown_map, memories, syntax=lexicon.latest_text, **shared)
@@ -98,6 +101,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
+        CourseManager: courses,
         RouteManager: routes,
         LexiconManager: lexicon,
         SimpleMemoryManager: memories,
@@ -111,7 +115,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
     managers = tuple(manager for manager in built if manager is not None)
     state.show(managers)
-    return Learning(managers, context, map_manager, knowledge, circling, state, routes, memories, objectives)
+    return Learning(managers, context, map_manager, courses, knowledge, circling, state, routes, memories, objectives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ class Learning:
     managers: tuple[BaseManager, ...]
     context: ContextManager
     map: MapManager
+    courses: CourseManager
     knowledge: KnowledgeManager
     circling: CirclingDetector
     state: StateManager

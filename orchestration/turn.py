@@ -80,14 +80,14 @@ class Turn:
         ``GameError``.
         """
         before = self.game.observation
-        next_of_route = self.routes.next_proposal if self.routes else None
-        if next_of_route is None:
-            attempts = self._attempts(before, learned, state)
+        step = self.learning.courses.next_proposal
+        if step is None or self.learning.courses.is_own:
+            attempts = self._attempts(before, learned, state, step)
             if isinstance(attempts, Remember | Leave):
                 return attempts
         else:
-            self.game.step(next_of_route.action)
-            attempts = [_JudgedProposal(next_of_route, Verdict(accepted=True, source="route"))]
+            self.game.step(step.action)
+            attempts = [_JudgedProposal(step, Verdict(accepted=True, source="route"))]
         record = TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
@@ -96,8 +96,9 @@ class Turn:
             verdicts=tuple(attempt.verdict for attempt in attempts),
             after=self.game.observation,
         )
-        is_unasked = next_of_route is not None or record.was_only_choice
-        return record if is_unasked else replace(record, proposals=self._with_reading(record.proposals, before))
+        if step is None and not record.is_unasked:
+            record = replace(record, proposals=self._with_reading(record.proposals, before))
+        return record
 
     def repeat(self, recorded: TurnRecord, failures: Sequence[GameFailed]) -> None:
         """Play the command of a recorded turn without its prompts.
@@ -106,7 +107,7 @@ class Turn:
         """
         for proposal, verdict in zip(recorded.proposals, recorded.verdicts, strict=True):
             if self.routes is not None and proposal.wants_way and verdict.source != "person":
-                self.routes.set_out(proposal, self.game.observation)
+                self.learning.courses.set_out(proposal, self.game.observation)
         failure = next((each for each in failures if each.command == recorded.action), None)
         if failure is not None and recorded.after.refusal is not None:
             self.game.put_back(failure)
@@ -114,13 +115,16 @@ class Turn:
             self.game.step(recorded.action)
 
     def _attempts(
-        self, before: Observation, learned: ReadSections, state: GameState
+        self, before: Observation, learned: ReadSections, state: GameState, step: Proposal | None
     ) -> list[_JudgedProposal] | Remember | Leave:
         """Return the proposals with their verdicts, up to the one that was played.
 
-        Only the first of several commands in a line is judged and played, since the agent should see its result before
-        the next. An unreachable route or location is never played; if the last proposal was one, the agent is called
-        once more without these options. If a model is offered a single command, this is played without calling it.
+        Only the first of several commands in a line is judged and played now; the others follow it like ``then`` if the
+        player may write that. An unreachable route or location is never played; if the last proposal was one, the agent
+        is called once more without these options. If a model is offered a single command, this is played without
+        calling it.
+
+        step: the next command of its own course, which the story's tables judge; if they refuse it, the agent is called
         """
         routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self._offered(state)
@@ -131,37 +135,47 @@ class Turn:
             context = self._turn_context(
                 before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
             )
-            is_first_of_model = not attempts and isinstance(self.player, Agent)
-            only = _only_choice(context) if is_first_of_model else None
-            proposal = only or self.player.propose(context)
+            unasked = None if attempts or not isinstance(self.player, Agent) else step or _only_choice(context)
+            proposal = unasked or self.player.propose(context)
             if isinstance(proposal, Remember | Leave):
                 return proposal
-            first = commands_of(proposal.action, self.context.vocabulary)[0]
-            if first != proposal.action and not proposal.wants_way:
-                reason = f"A turn is one command: only {first!r} is played now."
-                attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser")))
-                proposal = replace(proposal, action=first)
+            proposal, refused = self._parted(proposal, is_listed=valid_actions is not None)
+            attempts += refused
             review = self.recording.get(ProposalReviewed, partial(self.review, proposal))
             if review is not None and review.played not in ("", proposal.action):
                 reason = f"{review.played!r} was typed instead."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person")))
                 proposal = Proposal(review.played)
-            if proposal is only and review is None:
-                verdict = Verdict(accepted=True, source="only")
+            if proposal is unasked and review is None:
+                objection = self.critic.objection(before, proposal.action) if step else None
+                verdict = objection or Verdict(accepted=True, source="then" if step else "only")
             else:
                 proposal, verdict = self._judge(before, learned, proposal, review)
+            is_free = verdict.source == "person" or proposal is unasked
             is_refused_way = proposal.wants_way and not verdict.accepted
-            if verdict.accepted or not (rejections_left > 0 or verdict.source == "person" or is_refused_way):
+            if verdict.accepted or not (rejections_left > 0 or is_free or is_refused_way):
                 unfit = self.game.step(proposal.action).refusal
                 if unfit is None:
                     return [*attempts, _JudgedProposal(proposal, verdict)]
                 verdict = Verdict(accepted=False, reason=unfit, source="parser")
             rejections.append(Rejection(proposal.wish, verdict.reason))
             attempts.append(_JudgedProposal(proposal, verdict))
-            if verdict.source != "person":
-                rejections_left -= 1
+            if proposal is step:
+                self.learning.courses.stop(verdict.reason)
+            rejections_left -= not is_free
             if rejections_left < 0 and not is_refused_way:
                 return attempts
+
+    def _parted(self, proposal: Proposal, *, is_listed: bool) -> tuple[Proposal, list[_JudgedProposal]]:
+        """Return the first of several commands in a line, and the line if the player may not write them as ``then``."""
+        first, *others = commands_of(proposal.action, self.context.vocabulary)
+        if not others or proposal.wants_way:
+            return proposal, []
+        if isinstance(self.player, Agent) and self.player.plans_ahead and not is_listed:
+            return replace(proposal, action=first, then=(*others, *proposal.then)), []
+        reason = f"A turn is one command: only {first!r} is played now."
+        verdict = Verdict(accepted=False, reason=reason, source="parser")
+        return replace(proposal, action=first), [_JudgedProposal(proposal, verdict)]
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
         """Return the commands to choose from. Equally fresh ones are shuffled, since small models prefer the first."""
@@ -222,8 +236,8 @@ class Turn:
         if review is not None and not review.played:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
         if self.routes is not None and proposal.wants_way:
-            problem = self.routes.set_out(proposal, before)
-            first = self.routes.next_proposal
+            problem = self.learning.courses.set_out(proposal, before)
+            first = self.learning.courses.next_proposal
             if problem or first is None:
                 return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
             return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
@@ -315,6 +329,7 @@ def build_turn(
             reads=configuration.extractor.mode == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
             keeps_notes=reasoning_length is None,
+            plans_ahead=reasoning_length is None,
             travels=learning.routes is not None,
             reasoning_length=reasoning_length,
         )

@@ -156,7 +156,7 @@ class ZorkOrchestrator:
         if played is None:
             self.turn = self.players(self.turn)
             start = time.monotonic()
-            if self.turn.routes is None or self.turn.routes.next_proposal is None:  # else no player is called
+            if self.learning.courses.next_proposal is None:  # else no player is called
                 self.learning.state.catch_up()
             learned = _Sections(self.learning, self.game.observation, self.stop)
             record = self.turn.play(state, learned.read)

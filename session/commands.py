@@ -185,7 +185,7 @@ def _is_order(head: str, stop: str, vocabulary: Vocabulary) -> bool:
     words = _words(head, vocabulary)
     if _ORDER.match(head):
         return True
-    if "," not in stop or not words or _is_move(head, vocabulary) or is_routine(plain_command(head)):
+    if "," not in stop or not words or is_move(head, vocabulary) or is_routine(plain_command(head)):
         return False
     return words[0] not in vocabulary.verbs or (len(words) == 1 and words[0] in vocabulary.mentions)
 
@@ -195,11 +195,11 @@ def _begins_command(rest: str, first: str, vocabulary: Vocabulary) -> bool:
 
     It is not one if it continues a list of things or a speech.
     """
-    is_move, words, second = _is_move(first, vocabulary), _words(first, vocabulary), _STOP.split(rest)[0]
+    goes, words, second = is_move(first, vocabulary), _words(first, vocabulary), _STOP.split(rest)[0]
     word, following = (*_words(second, vocabulary), "")[:2]
-    if not is_move and words[-1] in vocabulary.directions and not following:
+    if not goes and words[-1] in vocabulary.directions and not following:
         return word not in vocabulary.directions  # "examine north and south"
-    if is_move or _is_move(second, vocabulary) or is_routine(plain_command(second)):
+    if goes or is_move(second, vocabulary) or is_routine(plain_command(second)):
         return True
     if words[0] in _SPEECH or word in vocabulary.directions - vocabulary.verbs:
         return False
@@ -208,8 +208,8 @@ def _begins_command(rest: str, first: str, vocabulary: Vocabulary) -> bool:
     return not is_name or (following != "" and things.isdisjoint(vocabulary.mentions.get(following, ())))
 
 
-def _is_move(text: str, vocabulary: Vocabulary) -> bool:
-    """Return whether the text is a direction, or a verb of movement and a direction."""
+def is_move(text: str, vocabulary: Vocabulary) -> bool:
+    """Return whether the text is a direction, or a verb of movement and a direction, by the story's words."""
     words = [word for word in _words(text, vocabulary) if word not in {"the", "to"}]
     return bool(words) and words[-1] in vocabulary.directions and (len(words) == 1 or {*words[:-1]} <= _GOING)
 

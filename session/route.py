@@ -236,6 +236,32 @@ class Route:
         return next((at for at, point in enumerate(points) if mark and point.mark == mark), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Commands that are played one after the other without a question to a model, until something unexpected happens.
+
+    name: its name, such as ``Route 3``
+    steps: all of its commands, each with the expected result; nothing is known of ``Waypoint()``
+    known: how many of the steps, from the first on, have a known result; the player wrote the others itself
+    done: how many of them have been played
+    aim: its goal, in one or two words
+    key: the key of the route; "" for other courses
+    skipped: how many commands at the beginning of the route were skipped
+    touched: the objects that must be at their recorded places
+    is_part: the agent chose to follow the route only up to a command before its end
+    """
+
+    name: str
+    steps: tuple[RouteStep, ...]
+    known: int = 0
+    done: int = 0
+    aim: str = ""
+    key: str = ""
+    skipped: int = 0
+    touched: tuple[int, ...] = ()
+    is_part: bool = False
+
+
 def key_of(commands: Iterable[str]) -> str:
     """Return 16 hex digits that identify these commands."""
     return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]

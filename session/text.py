@@ -199,6 +199,21 @@ def description_in(text: str, name: str) -> str | None:
     return None
 
 
+_ASKING = ("?", "?)", '?"', ":")
+_YES_OR_NO = re.compile(r"\byes or no\b[^\n]*$", re.IGNORECASE)
+_DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
+
+
+def asks(text: str) -> bool:
+    """Return whether a text ends with a question, whose answer the story reads in its own way."""
+    return text.rstrip().endswith(_ASKING) or _YES_OR_NO.search(text.rstrip()) is not None
+
+
+def is_dark(text: str) -> bool:
+    """Return whether a text describes darkness, in common English words."""
+    return _DARK.search(text) is not None
+
+
 @lru_cache(maxsize=8)
 def prologue_of(opening: str, first_room: str) -> str:
     """Return the text before the first room, without the banner of title, authors and version.

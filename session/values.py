@@ -151,6 +151,7 @@ class Proposal:
     follow, go_to: the number of a route to follow instead, or the id of a location to walk to; ``action`` is then the
         first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
+    then: further commands, to be played after the action or the way until something unexpected happens
     """
 
     action: str
@@ -160,6 +161,7 @@ class Proposal:
     follow: int | None = None
     go_to: int | None = None
     until: int | None = None
+    then: tuple[str, ...] = ()
     note: AgentNote | None = None
 
     @property
@@ -179,14 +181,18 @@ class Proposal:
 class Verdict:
     """The decision on a proposal.
 
-    source: ``only``: the player had nothing else to choose from, and was not asked
+    source: ``route``: a command with a known result; ``then``: the player wrote it in an earlier answer; ``only``: the
+        player had nothing else to choose from. It was not asked about any of these
     confidence: of a model, 0 to 1; ``None`` if no model decided
     """
 
     accepted: bool
     reason: str = ""
-    source: Literal["parser", "object_tree", "map", "llm", "route", "only", "person", "none"] = "none"
+    source: Literal["parser", "object_tree", "map", "llm", "route", "then", "only", "person", "none"] = "none"
     confidence: float | None = None
+
+
+_UNASKED = ("route", "then", "only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +226,9 @@ class TurnRecord:
         return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source == "route"
 
     @property
-    def was_only_choice(self) -> bool:
-        """Whether the command was the only one of a list, so that no model was asked to choose."""
-        return bool(self.verdicts) and self.verdicts[-1].source == "only"
+    def is_unasked(self) -> bool:
+        """Whether the player was not asked for the command, or only for the way that begins with it."""
+        return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source in _UNASKED
 
     @property
     def reading(self) -> Reading | None:

@@ -107,6 +107,7 @@ const SOURCES: Record<string, string> = {
   llm: "a model",
   route: "a route",
   only: "the only choice",
+  then: "an earlier answer",
 };
 
 function Verdicts({ step, sought }: { step: Step; sought: string }) {

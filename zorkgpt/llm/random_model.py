@@ -48,7 +48,9 @@ class RandomModel:
         return Completion(value, "", text, "random", usage, seconds=0.0, requests=1)
 
     def _fill(self, form: Mapping[str, Any], name: str = "") -> object:
-        """Return a value of a JSON schema, which belongs to the field ``name``. An optional integer is left out."""
+        """Return a value of a JSON schema, the field ``name``'s. Optional integers and lists are left out."""
+        if form.get("default") == []:
+            return []
         if "$ref" in form:
             return self._fill(self._definitions[form["$ref"].rpartition("/")[2]])
         if "anyOf" in form:

@@ -111,7 +111,9 @@ class NoteAnswer(BaseModel):
 
 _Objective = Annotated[ObjectiveAnswer | None, _or_else(lambda: None)]
 _Note = Annotated[NoteAnswer | None, _or_else(lambda: None)]
+_Commands = Annotated[list[Annotated[str, BeforeValidator(partial(_as_command, choices=()))]], _or_else(list)]
 _Number = Annotated[int | None, _or_else(lambda: None)]
+_FURTHER = "Further commands, at most 12, to play after it until something new happens, mostly empty"
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "until": "Number of the last command of that route to play, null for all of them",
@@ -126,6 +128,7 @@ class Agent:
     reads: the answer also contains a reading of the latest text
     notes_objectives: the answer may mark an objective as achieved or set a new one
     keeps_notes: the answer may contain a line to keep in view
+    plans_ahead: the answer may contain further commands, unless the agent chooses from a list
     travels: the answer may contain a route to follow or a location to walk to
     reasoning_length: limits the reasoning to one plain sentence of at most this many characters, for models that would
         ramble; ``None``: no limit; 0: no reasoning
@@ -137,6 +140,7 @@ class Agent:
     reads: bool = False
     notes_objectives: bool = False
     keeps_notes: bool = False
+    plans_ahead: bool = False
     travels: bool = False
     reasoning_length: int | None = None
 
@@ -150,6 +154,7 @@ class Agent:
             "agent_valid_actions" if assisted else "agent": True,
             "agent_reading": self.reads,
             "agent_command" if self.reasoning_length == 0 else "agent_answer": True,
+            "agent_then": self.plans_ahead and not assisted,
             "agent_objective": self.notes_objectives,
             "agent_note": self.keeps_notes,
             "agent_ways": self.travels and offers_ways and not assisted,
@@ -181,6 +186,7 @@ class Agent:
             follow=getattr(answer, "follow", chosen),
             go_to=getattr(answer, "go_to", None),
             until=getattr(answer, "until", None),
+            then=tuple(getattr(answer, "then", ())),
             note=None if note is None else note.note(),
         )
 
@@ -205,6 +211,8 @@ def _answer_schema(agent: Agent, valid_actions: tuple[str, ...] | None, *, trave
         BeforeValidator(partial(_as_command, choices=valid_actions or ())),
     ]
     fields["action"] = (action, Field(description="The one command to type"))
+    if agent.plans_ahead and valid_actions is None:
+        fields["then"] = (_Commands, Field([], description=_FURTHER))
     if agent.notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
     if agent.keeps_notes:

@@ -18,7 +18,7 @@ from session.commands import Command, Vocabulary, plain_command, read_command, w
 from session.context import PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
-from session.text import cut_at, description_in, one_line
+from session.text import asks, cut_at, description_in, one_line
 from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.mapping.map_graph import MapGraph
@@ -73,6 +73,11 @@ class Critic:
         """Take the turn into account in later judgements."""
         self._check.learn(turn)
 
+    def objection(self, observation: Observation, action: str) -> Verdict | None:
+        """Return the refusal of a command that certainly fails by the story's tables; ``None`` if there is none."""
+        opinion = self._check.opinion(observation, action)
+        return opinion if opinion and not opinion.accepted else None
+
     def judge(
         self, observation: Observation, proposal: Proposal, context: Callable[[], str], circle: str = ""
     ) -> Verdict:
@@ -105,9 +110,6 @@ class Critic:
 
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
-_ASKING = ("?", "?)", '?"', ":")
-"""The ends of texts that request an answer, which the story reads in its own way."""
-_YES_OR_NO = re.compile(r"\byes or no\b[^\n]*$", re.IGNORECASE)
 _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
@@ -184,7 +186,7 @@ class ObjectCheck:
         exit_ = self._movements.exit_of(action)
         if self._movements.is_direction(exit_):
             return self._exit_opinion(observation, exit_)
-        if observation.location is None or _asks(observation.text):
+        if observation.location is None or asks(observation.text):
             return None
         # The parser may know only the parts of a hyphenated word.
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
@@ -214,7 +216,7 @@ class ObjectCheck:
         answer = one_line(observation.text)
         is_just_tried = observation in failures and all(one_line(each.text) == answer for each in failures)
         is_plain = here.num not in self._led_back and len(self._refused_exits[answer]) >= EXITS_REFUSED_ALIKE
-        if len(failures) < TRIES_UNTIL_CERTAIN or not is_just_tried or not is_plain or _asks(answer):
+        if len(failures) < TRIES_UNTIL_CERTAIN or not is_just_tried or not is_plain or asks(answer):
             return None
         reason = f"{exit_!r} was tried here with everything as it is now, again and again: "
         return Verdict(accepted=False, reason=reason + cut_at(answer, LONGEST_OUTCOME), source="map")
@@ -278,11 +280,6 @@ class ObjectCheck:
         if "takeable" in names:
             return names["takeable"] not in thing.attributes
         return any(names.get(name) in thing.attributes for name in _FIXED)
-
-
-def _asks(text: str) -> bool:
-    """Return whether a text ends with a question, whose answer the story reads in its own way."""
-    return text.rstrip().endswith(_ASKING) or _YES_OR_NO.search(text.rstrip()) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class EpisodeFigures:
     memory_tokens: of the location memory shown to the agent, a turn; ``None`` if memories are off or no turn
         was played
     route_turns, route_points: turns whose command was taken from a route, and the points won by these
-    calls_saved: turns without a call of the agent's model: on a route, or if its list had one command
+    calls_saved: turns without a call of the agent's model: on a course, or if its list had one command
     """
 
     episode: int
@@ -227,7 +227,7 @@ class Metrics:
     objective_seconds: of an update, on average; under 30
     route_turns: share of the turns (0 to 1) whose command was taken from a route
     route_points: points won by these
-    calls_saved: turns without a call of the agent's model: on a route, or if its list had one command
+    calls_saved: turns without a call of the agent's model: on a course, or if its list had one command
     """
 
     repeated_actions: float | None
@@ -316,7 +316,7 @@ def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_mem
     """Return the figures of an episode; ``repeated``: for each turn from here on whether it repeats a failure."""
     turns = [turn.played for turn in episode.turns]
     by_route = [turn for turn in episode.turns if turn.played.record.is_of_route]
-    unchosen = [*by_route, *(turn for turn in episode.turns if turn.played.record.was_only_choice)]
+    unasked = [turn for turn in episode.turns if turn.played.record.is_unasked]
     progress = EpisodeProgress(episode.started.opening)
     for turn in turns:
         progress.count(turn.record, turn.seconds)
@@ -335,7 +335,7 @@ def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_mem
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
         route_turns=len(by_route),
         route_points=sum(turn.played.record.score_change or 0 for turn in by_route),
-        calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in unchosen),
+        calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in unasked),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import structlog
 
+from managers.course_manager import CourseManager
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
@@ -37,6 +38,7 @@ class KnowledgePlay(Play[KnowledgeManager]):
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
         self.routes = RouteManager(logger, self.config, self.state)
+        self.courses = CourseManager(logger, self.config, self.state, routes=self.routes)
         self.manager = KnowledgeManager(
             logger,
             self.config,
@@ -44,9 +46,9 @@ class KnowledgePlay(Play[KnowledgeManager]):
             self.llm,
             memory_manager=self.memories,
             map_manager=self.map,
-            routes=self.routes,
+            courses=self.courses,
         )
-        self.learners = (self.map, self.routes, self.manager)
+        self.learners = (self.map, self.courses, self.routes, self.manager)
 
     def play(self, turns: int) -> None:
         """That many turns, of which the fifth wins a point and each may cause an update."""

@@ -570,7 +570,7 @@ def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path)
     route = Route(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
     open_routes(tmp_path).apply(LearnedRoutes((route,), rooms=(LOFT.num,)).apply_to)
     play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
-    assert play.routes.set_out(Proposal("east", follow=1), play.now) == ""
+    assert play.courses.set_out(Proposal("east", follow=1), play.now) == ""
     verdicts = (Verdict(accepted=True, source="route"),)
     play.turn("east", location=VATS, verdicts=verdicts)
     play.turn(verdicts=verdicts)

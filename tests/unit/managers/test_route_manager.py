@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import FollowedRoute, LearnedRoutes
@@ -35,17 +36,35 @@ def manager_in(folder: Path, *routes: Route) -> RouteManager:
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
 
 
-def told(manager: RouteManager, now: Observation) -> str:
+def told(manager: RouteManager | CourseManager, now: Observation) -> str:
     section = manager.section(now)
     assert section is not None
     return section.text
 
 
-def play(manager: RouteManager, before: Observation, after: Observation, action: str | None = None) -> None:
-    """One turn, with the next command of the route unless an action is given."""
-    proposal = Proposal(action) if action else manager.next_proposal
+def courses_of(manager: RouteManager) -> CourseManager:
+    """What leads along the routes of this manager."""
+    return CourseManager(
+        structlog.get_logger(), manager.config, manager.game_state, routes=manager, game_map=manager._map
+    )
+
+
+def lead(courses: CourseManager, before: Observation, after: Observation) -> None:
+    """One turn, with the next command of the course."""
+    proposal = courses.next_proposal
     assert proposal is not None
-    verdict = Verdict(accepted=True, source="none" if action else "route")
+    assert courses._routes is not None
+    state = courses.game_state
+    verdict = Verdict(accepted=True, source="route")
+    record = TurnRecord(state.episode, state.turn_count + 1, before, (proposal,), (verdict,), after)
+    state.record(record)
+    courses.learn(record)
+    courses._routes.learn(record)
+
+
+def play(manager: RouteManager, before: Observation, after: Observation, action: str) -> None:
+    """One turn that is not part of a course."""
+    proposal, verdict = Proposal(action), Verdict(accepted=True)
     state = manager.game_state
     record = TurnRecord(state.episode, state.turn_count + 1, before, (proposal,), (verdict,), after)
     state.record(record)
@@ -68,7 +87,8 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
         manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1).apply_to)
         assert manager.book.routes[1].followed == number
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
-    without_points = followed(tmp_path / "cellar", [])
+    without_points = followed(tmp_path / "cellar", [])._routes
+    assert without_points is not None
     assert [offer.is_best for offer in without_points.offers(YARD)] == [False]
 
 
@@ -108,8 +128,9 @@ def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp
 )
 def test_people_are_shown_what_a_followed_route_is_for(tmp_path: Path, goal: Goal, aim: str) -> None:
     manager = manager_in(tmp_path, replace(route_to(11, "north", "up"), goal=goal))
-    assert manager.set_out(Proposal("wait", follow=1), YARD) == ""
-    assert manager.known().present(None)["route"] == (f"Route 1: 0 of 2 commands, {aim}",)
+    courses = courses_of(manager)
+    assert courses.set_out(Proposal("wait", follow=1), YARD) == ""
+    assert courses.known().present(None)["route"] == (f"Route 1: 0 of 2 commands, {aim}",)
 
 
 def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
@@ -173,13 +194,13 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
 
 
 def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, route_to(5, "north", "up"))
-    assert "from 1" in manager.set_out(Proposal("wait", follow=1, until=0), YARD)
-    assert manager.set_out(Proposal("wait", follow=1, until=1), YARD) == ""
-    play(manager, YARD, HALL)
-    assert manager.next_proposal is None
-    assert not manager.has_stopped
-    assert told(manager, HALL).startswith("Route 1 was followed up to `north`, in 1 command.")
+    courses = courses_of(manager := manager_in(tmp_path, route_to(5, "north", "up")))
+    assert "from 1" in courses.set_out(Proposal("wait", follow=1, until=0), YARD)
+    assert courses.set_out(Proposal("wait", follow=1, until=1), YARD) == ""
+    lead(courses, YARD, HALL)
+    assert courses.next_proposal is None
+    assert not courses.has_stopped
+    assert told(courses, HALL) == "Route 1 was followed up to `north`, in 1 command."
     assert manager.book.routes[0].followed == 0
 
 
@@ -200,7 +221,7 @@ DARK = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
 
 def followed(
     folder: Path, seen: list[Observation], *, known: tuple[str, ...] = (), assist: str = "none"
-) -> RouteManager:
+) -> CourseManager:
     """Follow a lit route through the cellar, as far as it goes, with this observation."""
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
@@ -208,11 +229,11 @@ def followed(
     open_routes(folder).apply(LearnedRoutes((Route(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
     open_routes(folder).apply(LearnedRoutes((), (14,), {1: {"wait": 1}}, said).apply_to)
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
-    manager = RouteManager(structlog.get_logger(), configuration, GameState())
-    assert manager.set_out(Proposal("wait", follow=1), YARD) == ""
+    courses = courses_of(RouteManager(structlog.get_logger(), configuration, GameState()))
+    assert courses.set_out(Proposal("wait", follow=1), YARD) == ""
     for earlier, after in pairwise([YARD, *seen]):
-        play(manager, earlier, after)
-    return manager
+        lead(courses, earlier, after)
+    return courses
 
 
 def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
@@ -221,12 +242,13 @@ def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
     assert manager.next_proposal is None
     reason = "the story does not describe Cellar as it did then"
     assert f"stopped at `down` (2 commands played): {reason}" in told(manager, DARK)
-    manager = with_map(tmp_path / "walk", GameState(), (11, "down", 12), (12, "down", 13))
-    manager._map.game_map.add_room(12, "Cellar")  # type: ignore[union-attr]  # it has one
-    play(manager, LIT[0], LIT[1], "down")
-    assert manager.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
-    play(manager, LIT[0], DARK)
-    assert manager.next_proposal is None
+    walker = with_map(tmp_path / "walk", GameState(), (11, "down", 12), (12, "down", 13))
+    walker._map.game_map.add_room(12, "Cellar")  # type: ignore[union-attr]  # it has one
+    play(walker, LIT[0], LIT[1], "down")
+    courses = courses_of(walker)
+    assert courses.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
+    lead(courses, LIT[0], DARK)
+    assert courses.next_proposal is None
 
 
 DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")
@@ -237,8 +259,9 @@ def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(
     manager = followed(tmp_path / "new", [LIT[0], DIMS], known=known)
     assert manager.next_proposal is None
     assert manager.has_stopped
-    assert told(manager, DIMS).startswith(
-        "Route 1 was interrupted after `down` by something new: The lantern dims a little."
+    assert told(manager, DIMS) == (
+        "Route 1 was interrupted after `down` by something new: The lantern dims a little. "
+        "Not played: 3. down, 4. down."
     )
     assert manager.set_out(Proposal("wait", follow=1), DIMS) == ""
     assert followed(tmp_path / "heard", [LIT[0], DIMS], known=(*known, DIMS.text)).next_proposal is not None

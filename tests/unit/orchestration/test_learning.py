@@ -160,7 +160,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "Location Memory",
         "Since you came here",
     ]
-    assert kept == ["Present", "Points"]
+    assert kept == ["COURSE", "Present", "Points"]
     lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned)))
     assert lost == [
         "Map",
@@ -172,7 +172,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "Since you came here",
         "Location Memory",
     ]
-    assert kept == ["Present", "Points", "Proposed command"]
+    assert kept == ["COURSE", "Present", "Points", "Proposed command"]
 
 
 def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned: list[PromptSection]) -> None:
@@ -193,6 +193,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "Known points",
         "Since you came here",
         "Weather",
+        "COURSE",
         "ROUTES",
         "Tried here, no visible change",
         "Present",

@@ -201,7 +201,10 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     run = Run(tmp_path, says("wait", "wait"), max_turns=1)
     run.orchestrator.play()
     assert "Commands that would do something now" not in run.model.calls[0].prompt.user
-    assisted = Run(tmp_path / "assisted", says("board boat"), max_turns=1, assist={"valid-actions"})
+    actions = ("board boat", "wait")
+    assisted = Run(
+        tmp_path / "assisted", says("board boat"), max_turns=1, valid_actions=actions, assist={"valid-actions"}
+    )
     assisted.orchestrator.play()
     assert "- board boat" in assisted.model.calls[0].prompt.user
 

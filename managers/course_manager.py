@@ -1,0 +1,238 @@
+"""Leads the player along a course: commands that are played without a question to a model (ADR 34)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from typing_extensions import Unpack, override
+
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.known import Known
+from managers.map_manager import MapManager
+from managers.route_manager import RouteManager
+from managers.routes.document import last_command
+from managers.routes.trail import digests_of
+from session.commands import commands_of, is_move, passes_time, plain_command
+from session.context import PromptSection
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.route import Course, RouteStep, Waypoint
+from session.text import asks, counted, cut_at, description_in, is_dark, sentences_of
+from session.values import GameObject, Observation, Proposal, TurnRecord
+from zorkgpt.mapping.navigation import shortest_path
+
+MOST_THEN = 12
+"""Further commands of one answer."""
+LONGEST_NEWS = 160  # characters
+OWN = "Your course"
+_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
+"""A line in brackets, in which a story says how it has read the command."""
+_ANYTHING = frozenset({"all", "everything", "it", "them", "him", "her"})
+
+
+class CourseManager(BaseManager):
+    """Follows the course that the player chose, and stops it at the first thing that was not expected.
+
+    A course is made of a route (``follow``), of the way to a location (``go_to``), of the plan's commands, or of
+    further commands of an answer (``then``); of several in this order. ``next_proposal`` replaces the question to a
+    model. Each turn is compared with what is expected of its command.
+
+    has_stopped: whether a command with a known result was not followed by the next one in the last turn
+    """
+
+    def __init__(
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        routes: RouteManager | None = None,
+        game_map: MapManager | None = None,
+        **shared: Unpack[SharedParts],
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
+        self._routes = routes
+        self._map = game_map
+        self.reset()
+
+    @override
+    def reset(self, game_state: GameState | None = None) -> None:
+        super().reset(game_state)
+        self._course: Course | None = None
+        self._news = ""  # what the next prompt reports about the last course
+        self._said: set[str] = set(digests_of(self.game_state.opening))
+        self._held: set[int] = set()
+        self.has_stopped = False
+
+    @property
+    def next_proposal(self) -> Proposal | None:
+        """The next command without a question to a model, or ``None`` if no course is followed."""
+        course = self._course
+        if course is None:
+            return None
+        aim = f", {course.aim}" if course.aim else ""
+        reason = f"On {course.name[0].lower()}{course.name[1:]}{aim}: command {course.done + 1} of {len(course.steps)}."
+        return Proposal(course.steps[course.done].command, reason)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the next command is one that the player wrote itself, so that its result is not known."""
+        return self._course is not None and self._course.done >= self._course.known
+
+    def set_out(self, proposal: Proposal, observation: Observation) -> str:
+        """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""
+        if proposal.follow is None:
+            course = self._walk(observation, proposal.go_to)
+        elif self._routes is not None:
+            course = self._routes.course(proposal.follow, proposal.until, observation)
+        else:
+            course = "there are no routes"
+        if isinstance(course, str):
+            return course
+        self._course, self._news = replace(course, steps=course.steps + self._further(proposal)), ""
+        return ""
+
+    def stop(self, reason: str) -> None:
+        """Stop the course before its next command, which is not played for this reason."""
+        if self._course is not None:
+            at = self._course.done
+            self._news = self._stopped(self._course, at, f"stopped before `{self._course.steps[at].command}`: {reason}")
+            self._course = None
+
+    @staticmethod
+    def _stopped(course: Course, number: int, told: str) -> str:
+        """Return how a course ended after so many commands, with those that were not played."""
+        left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], number + 1))
+        return f"{course.name} {told}{f' Not played: {left}.' if left else ''}"
+
+    def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
+        commands = [command for line in proposal.then for command in commands_of(line, self.vocabulary)]
+        return tuple(RouteStep(command, Waypoint()) for command in commands[:MOST_THEN])
+
+    def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
+        """Return the way to a location, or why there is none."""
+        here = observation.location
+        if here is None or to_id is None or self._map is None:
+            return "your location is not known"
+        if here.num == to_id:
+            return "you are there already"
+        found = shortest_path(self._map.game_map, here.num, to_id)
+        if found is None:
+            return f"no way from here to location {to_id} is known"
+        names, steps = self._map.game_map.room_names, []
+        for command, room in zip(found.commands, found.location_ids[1:], strict=True):
+            name, known = names.get(room, ""), self.game_state.room_description(room)
+            is_described = known is not None and description_in(known.text, name) is not None
+            steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
+        return Course(f"The way to {names.get(to_id, to_id)}", tuple(steps), known=len(steps))
+
+    @override
+    def learn(self, record: TurnRecord) -> None:
+        proposal, verdict = record.proposals[-1], record.verdicts[-1]
+        self._held.update(thing.num for thing in record.before.inventory or ())
+        course = self._course
+        if course is not None and not (
+            verdict.accepted
+            and record.action == course.steps[course.done].command
+            and (record.is_of_route or len(record.proposals) == 1)
+        ):
+            course = None
+        if proposal.then and not proposal.wants_way and verdict.accepted:
+            first = RouteStep(record.action, Waypoint())
+            course = Course(OWN, (first, *self._further(proposal)))
+        self._course, self._news, self.has_stopped = None, "", False
+        if course is not None:
+            self._go_on(course, record)
+        self._said.update(digests_of(record.after.text))
+
+    def _go_on(self, course: Course, record: TurnRecord) -> None:
+        """Take the next step of a course, or end the course."""
+        step, number = course.steps[course.done], course.done + 1
+        is_known, is_last = number <= course.known, number == len(course.steps)
+        problem = step.leads_to.deviation(record.before, record.after, course.touched, self._held)
+        problem = problem or ("" if is_known else self._failure(record))
+        if self._routes is not None and is_known and (problem or number == course.known):
+            self._routes.note_followed(course, number, record, problem)
+        news = "" if problem or is_last else self._new_sentence(record.after.text, is_known=is_known)
+        if not problem and not news and not is_last:
+            self._course = replace(course, done=number)
+            return
+        self.has_stopped = is_known and bool(problem or news)
+        played = counted(number, "command")
+        if problem:
+            self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
+        elif news:
+            told = f"was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
+            self._news = self._stopped(course, number, told)
+        elif is_known:
+            told = f"up to `{step.command}`" if course.is_part else "to its end"
+            self._news = f"{course.name} was followed {told}, in {played}."
+
+    def _new_sentence(self, text: str, *, is_known: bool) -> str:
+        """Return the first sentence that no turn of any game has had, without lines in brackets; "" if there is none.
+
+        A player who chooses from a list cannot read, and small talk would stop it. Routes of an old file, which has no
+        sentences, are followed without this check.
+        """
+        earlier = self._routes.book.said if self._routes else frozenset()
+        if self.config.assist or (is_known and not earlier):
+            return ""
+        known = self._said | earlier
+        return next((each for each in sentences_of(_ASIDE.sub("", text)) if not digests_of(each) <= known), "")
+
+    def _failure(self, record: TurnRecord) -> str:
+        """Return why a command whose result was not known cannot be followed by the next one; "" if it can."""
+        before, after, command = record.before, record.after, plain_command(record.action)
+        if asks(after.text) or after.awaits_key:
+            return "the story asks something"
+        if after.location is not None and description_in(after.text, after.location.name) is None:
+            known = self.game_state.room_description(after.location.num)
+            has_heading = known is not None and description_in(known.text, after.location.name) is not None
+            if is_dark(after.text) or (record.moved and has_heading):
+                return f"the story does not describe {after.location.label}, as in the dark"
+        goes = self.movements.is_direction(command) or is_move(command, self.vocabulary)
+        if goes and not record.moved and not record.did_something:
+            return "you did not move"
+        if not passes_time(command) and not record.did_something:
+            if before.moves is not None and before.moves == after.moves:
+                return "it took no turn of the story"
+            if before.state_hash == after.state_hash != "":
+                return "it changed nothing at all"
+        changed = {"now you carry": record.gained, "you no longer carry": record.lost}
+        unnamed = {told: self._unnamed(things, command) for told, things in changed.items()}
+        return "; ".join(
+            f"{told}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
+            for told, things in unnamed.items()
+            if things
+        )
+
+    def _unnamed(self, things: Iterable[GameObject], command: str) -> list[GameObject]:
+        """Return the things that a command does not name."""
+        words = re.findall(r"[\w'-]+", command)
+        named = {number for word in words for number in self.vocabulary.objects.get(self.vocabulary.cut(word), ())}
+        if not _ANYTHING.isdisjoint(words):
+            return []
+        return [thing for thing in things if thing.num not in named and not {*thing.words} & {*words}]
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        return PromptSection("COURSE", self._news)
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        course = self._course
+        return {
+            "type": "course",
+            "state": {"following": course.name if course else ""},
+            "metrics": {"left": len(course.steps) - course.done if course else 0},
+        }
+
+    @override
+    def known(self) -> Known:
+        course = self._course
+        if course is None:
+            return Known()
+        aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
+        return Known(under_way=f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}")
