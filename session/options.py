@@ -83,6 +83,14 @@ class Option:
         """What its text is the name of: path, file name, model or URL; "" for other values."""
         return next((kind["format"] for kind in (self.schema, *self.schema.get("anyOf", ())) if "format" in kind), "")
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Its values if there are only a few."""
+        kinds = (self.schema, *self.schema.get("anyOf", ()))
+        if any(kind.get("type") == "boolean" for kind in kinds):
+            return ("true", "false")
+        return tuple(str(value) for kind in kinds for value in kind.get("enum", ()))
+
     def value_in(self, root: Options) -> object:
         """Return the option's value in a tree of groups."""
         value: object = attrgetter(self.name)(root)

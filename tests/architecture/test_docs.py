@@ -101,8 +101,14 @@ def test_every_file_that_is_marked_as_generated_exists() -> None:
     assert [pattern for pattern in marked if not any(ROOT.glob(pattern))] == []
 
 
-FOLDERS = ("benchmarks", "docs", "game_interface", "managers", "orchestration", "session", "tests", "zorkgpt")
-OTHERS = ("README.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
+FOLDERS = (
+    *("benchmarks", "docs", "examples", "game_interface", "managers", "orchestration", "session", "tests", "tools"),
+    "zorkgpt",
+)
+OTHERS = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "Makefile", "pyproject.toml"),
+    *(".ci/run", ".github/workflows/ci.yml", ".github/workflows/release.yml"),
+)
 NOT_OURS_TO_WORD = ("tests/recorded/", "tests/golden/")
 """What a version recorded, and prompts as models get them, with their wording."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -54,3 +55,10 @@ def test_a_unit_test_is_named_after_the_module_or_package_that_it_tests() -> Non
 def test_git_ignores_the_work_folder_except_for_what_people_edit(file: str, *, is_ignored: bool) -> None:
     checked = subprocess.run(["git", "check-ignore", "-q", "--no-index", f"game_files/{file}"], cwd=ROOT, check=False)
     assert (checked.returncode == 0) == is_ignored
+
+
+def test_each_commit_is_checked_by_what_make_check_runs() -> None:
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ncheck:")[2].partition("\n\n")[0]
+    commands = [line.strip().replace("$(BIN)/", ".venv/bin/") for line in recipe.splitlines()[1:]]
+    hooks = re.findall(r"entry: ([^,]+),", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert hooks == commands

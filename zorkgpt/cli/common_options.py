@@ -78,7 +78,13 @@ MaxTokens = Annotated[int | None, typer.Option(help="Tokens after which the run 
 MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")]
 Patience = Annotated[str | None, typer.Option(help="Time to wait for a model that is down: 90m, 8h.", metavar="TIME")]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Any option: its name, =, its value.", metavar="OPTION=VALUE")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Any option: its name, =, its value.",
+        metavar="OPTION=VALUE",
+        autocompletion=completion.settings,
+    ),
 ]
 Step = Annotated[
     bool,

@@ -1,4 +1,4 @@
-"""What a shell completes: ids of runs, names of stories, kinds of help and models. After an error it is nothing."""
+"""What a shell completes: ids of runs, names of stories, options, kinds of help, models. After an error: nothing."""
 
 from __future__ import annotations
 
@@ -47,6 +47,17 @@ def kinds_of_help(incomplete: str) -> Iterator[str]:
 
     typed = incomplete.split(",")[:-1]
     return _offered((",".join([*typed, kind]) for kind in get_args(Assistance) if kind not in typed), incomplete)
+
+
+def settings(incomplete: str) -> Iterator[str]:
+    """Yield the names of options with ``=``; after that sign, the values of an option that has only a few."""
+    from session.game_configuration import GameConfiguration
+    from session.options import options_of
+
+    found = {each.name: each for each in options_of(GameConfiguration) if not each.secret}
+    name, sign, _ = incomplete.partition("=")
+    values = found[name].choices if sign and name in found else ()
+    return _offered((f"{name}={value}" for value in values) if sign else (f"{each}=" for each in found), incomplete)
 
 
 def models(ctx: typer.Context, incomplete: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ VERSION = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(
 @pytest.mark.parametrize(
     ("link", "expected"),
     [
-        ("[docs](docs/a.md#b)", "[docs](https://github.com/me/it/blob/v1/docs/a.md#b)"),
+        ("[docs](docs/python.md#errors)", "[docs](https://github.com/me/it/blob/v1/docs/python.md#errors)"),
         ("![a](a.svg)", "![a](https://raw.githubusercontent.com/me/it/v1/a.svg?sanitize=true)"),
         (
             "[![a](a.png)](b.md)",

@@ -63,6 +63,20 @@ def test_kinds_of_help_are_added_to_those_that_were_typed(tmp_path: Path) -> Non
     ]
 
 
+def test_options_are_named_and_the_values_of_those_that_have_a_few(tmp_path: Path) -> None:
+    offered = _completed(tmp_path, "run", "--set", "critic.")
+    assert {"critic.mode=", "critic.max_rejections="} <= set(offered)
+    assert all(each.startswith("critic.") and each.endswith("=") for each in offered)
+    assert _completed(tmp_path, "run", "--set", "critic.mode=") == [
+        "critic.mode=object_tree",
+        "critic.mode=hybrid",
+        "critic.mode=llm",
+    ]
+    assert _completed(tmp_path, "mcp", "--set", "knowledge.enabled=t") == ["knowledge.enabled=true"]
+    assert _completed(tmp_path, "run", "--set", "llm.api") == []
+    assert _completed(tmp_path, "run", "--set", "no.such=") == []
+
+
 @pytest.mark.slow
 def test_models_are_those_of_the_server_and_those_that_were_pulled(tmp_path: Path) -> None:
     pulled = tmp_path / "models" / "hf" / "owner" / "model" / "small.gguf"
