@@ -35,8 +35,8 @@ _STDERR = 2
 PLAIN = "plain"
 """The error handler for streams whose encoding lacks a character: it writes a similar one of ASCII, or ``?``."""
 _FORMS = str.maketrans(
-    "✓✗\u2013\u2014\u2212…•→←≤≥\u2018\u2019“”─│┌┐└┘├┤┬┴┼╲\u2571╭╮╰╯━▁▂▃▄▅▆▇█",
-    "+x---~*><<>''\"\"-|+++++++++\\/++++-_.,-~=*#",
+    "✓✗\u2013\u2014\u2212…•·→←≤≥\u2018\u2019“”⚠\ufe0f─│┌┐└┘├┤┬┴┼╲\u2571╭╮╰╯━▁▂▃▄▅▆▇█⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏",  # the spinner
+    "+x---~*-><<>''\"\"! -|+++++++++\\/++++-_.,-~=*#|/-\\|/-\\|/",
 )
 
 

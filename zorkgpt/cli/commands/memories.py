@@ -19,7 +19,7 @@ from zorkgpt.cli.terminal import print_error, print_json, print_line, print_prob
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from managers.memory.document import MemoriesDocument
+    from managers.memory.document import MemoriesDocument, VisitCount
     from session.files.document_store import DocumentStore
     from session.memory import Memory
     from zorkgpt.mapping.map_graph import MapGraph
@@ -57,12 +57,12 @@ def show(
     found = {location_id: memories for location_id, memories in found.items() if memories}
     if as_json:
         names, visits = document.names(), document.visits()
+        on_map = {room.id: room.visits for room in _graph(map_file).rooms.values()}
         shown = [
             {
                 "location_id": location_id,
                 "location_name": names[location_id],
-                "visits": visits[location_id].count if location_id in visits else 0,
-                "episodes": visits[location_id].episodes if location_id in visits else (),
+                **_visits(visits.get(location_id), on_map.get(location_id, 0)),
                 "memories": memories,
             }
             for location_id, memories in found.items()
@@ -274,6 +274,13 @@ def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[Memo
 
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     return open_memories(folder / configuration.simple_memory.memory_file), folder / configuration.map_state_file
+
+
+def _visits(counted_in_file: VisitCount | None, on_map: int) -> dict[str, object]:
+    """Return the visits to a location. The episodes of visits that only the map has counted are unknown."""
+    if counted_in_file is not None:
+        return {"visits": counted_in_file.count, "episodes": counted_in_file.episodes}
+    return {"visits": on_map, "episodes": None if on_map else ()}
 
 
 def _graph(map_file: Path) -> MapGraph:

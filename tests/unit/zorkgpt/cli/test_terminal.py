@@ -5,16 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.spinner import Spinner
 
 from session.text import printable
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.unit.zorkgpt.report.dye_runs import started, write_run
-from zorkgpt.cli.terminal import folded, table_lines
+from zorkgpt.cli.terminal import PLAIN, folded, table_lines
 from zorkgpt.mapping.map_graph import MapGraph
 
 
@@ -94,6 +96,15 @@ def test_a_terminal_of_another_encoding_gets_similar_characters_of_the_same_widt
     )
     assert b"?" not in shown
     assert [*map(len, shown.decode("latin-1").splitlines())] == [*map(len, whole.decode().splitlines())]
+
+
+def test_the_spinner_turns_on_a_terminal_of_another_encoding_and_warnings_are_seen() -> None:
+    frames = Spinner("dots").frames
+    plain = [frame.encode("latin-1", PLAIN).decode("latin-1") for frame in frames]
+    assert "?" not in "".join(plain)
+    assert [*map(len, plain)] == [*map(len, frames)]
+    assert all(one != other for one, other in pairwise(plain))
+    assert "⚠\ufe0f 3 · 4".encode("ascii", PLAIN) == b"!  3 - 4"
 
 
 def test_an_error_is_printed_in_the_encoding_of_the_terminal() -> None:

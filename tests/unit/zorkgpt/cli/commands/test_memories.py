@@ -85,6 +85,17 @@ def test_json_has_the_fields_of_every_memory() -> None:
     assert (loft["visits"], loft["episodes"]) == (0, [])
 
 
+def test_json_has_the_visits_that_only_the_map_has_counted(workdir: Path) -> None:
+    graph = MapGraph()
+    for number in (31, 44):
+        graph.add_room(number, "Loft")
+        for episode in (1, 1, 1, 2):
+            graph.add_visit(number, episode)
+    graph.save_to_json(workdir / "map_state.json")
+    shown = [(each["visits"], each["episodes"]) for each in json.loads(_run("show", "--json"))]
+    assert shown == [(3, [1, 2]), (4, None)]
+
+
 def test_control_characters_and_brackets_are_printed_as_text_and_a_pipe_gets_whole_lines(workdir: Path) -> None:
     long = "word " * 60
     (workdir / "Memories.md").write_text(
