@@ -14,6 +14,7 @@ from managers.prompting import (
     CHARACTERS_PER_TOKEN,
     LONGEST_ACTION,
     SHORTEST_REPEATED,
+    as_many_as_fit,
     fit_sections,
     prologue,
     told_once,
@@ -340,13 +341,13 @@ class ContextManager(BaseManager):
             facts.append(f"You are in or on: {cut_at(inside, LONGEST_LABEL)}")
         here = self._things_here(observation)
         if here:
-            facts.append(f"Here: {cut_at(here, LONGEST_LIST)}")
+            facts.append(f"Here: {_listed(here)}")
         if observation.inventory is not None:
             labels = []
             for thing in observation.inventory:
                 marks = (f" ({mark})" for number, mark in self._marks.items() if number in thing.attributes)
                 labels.append("".join((thing.name or f"object #{thing.num}", *marks)))
-            facts.append(f"Inventory: {cut_at(', '.join(labels), LONGEST_LIST) or 'nothing'}")
+            facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
@@ -371,8 +372,8 @@ class ContextManager(BaseManager):
         shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
-    def _things_here(self, observation: Observation) -> str:
-        """Return the names of the visible objects, without repetition; "" if there are none or they are not known.
+    def _things_here(self, observation: Observation) -> list[str]:
+        """Return the names of the visible objects, without repetition; none if they are not known.
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
@@ -396,7 +397,7 @@ class ContextManager(BaseManager):
                 printed = ["/".join(word for word in thing.words if self._is_printed(word, before))]
             named = wanted if thing.num in self._held else printed
             names += [name for name in named if name][:1]
-        return ", ".join(dict.fromkeys(names))
+        return list(dict.fromkeys(names))
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""
@@ -404,6 +405,13 @@ class ContextManager(BaseManager):
         if words.strip() and any(words in text for text in (*before, *self._printed)):
             self._named.add(words)
         return words in self._named
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return as many of the names as there is room for, and the number of the others."""
+    names = [cut_at(name, LONGEST_LIST) for name in names]
+    kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= LONGEST_LIST)
+    return ", ".join([*kept, *([f"and {len(names) - len(kept)} more"] if len(kept) < len(names) else [])])
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
-from session.text import cut_at, one_line, text_key
+from session.text import one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 
@@ -45,7 +45,6 @@ LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 LATEST_SHOWN = 8  # turns
 WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the question about knowledge
-LONGEST_TOLD = 120  # characters of what the story said to one of these
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 FEWEST_MERGED = 2  # insights that one without turns of its own has to join
 
@@ -241,7 +240,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn, played in list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]:
-            told = cut_at(one_line(played.response), LONGEST_TOLD)
+            told = one_line(played.response)
             lines.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
         return lines
 

@@ -9,15 +9,15 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from managers.knowledge.analysis import numbered_list
+from managers.knowledge.analysis import LONGEST_LINE, numbered_list
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source
+from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
 from session.values import Location, TurnRecord
-from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.language_model import Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
 STEPS_KEPT: Final = 6
@@ -47,6 +47,7 @@ INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
 EARLIER_SHOWN: Final = 5
 EARLIER_DEATH: Final = 400  # characters
 POINTS_SHOWN: Final = 40
+LONGEST_PLAN_LINE: Final = 600  # characters
 DEATHS_SHOWN: Final = 5
 DEATHS_SHARE: Final = 0.5
 LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
@@ -295,36 +296,49 @@ def episode_prompt(
         [Line(line) for line in (outcome_line(each), *death_lines(each, 1, EARLIER_DEATH))]
         for each in earlier[-EARLIER_SHOWN:]
     ]
+    if len(earlier) > EARLIER_SHOWN:
+        before.insert(0, [Line(f"({counted(len(earlier) - EARLIER_SHOWN, 'earlier episode')} left out)")])
     deaths = []
+    if len(summary.deaths) > DEATHS_SHOWN:
+        deaths.append([Line(f"({counted(len(summary.deaths) - DEATHS_SHOWN, 'earlier death')} left out)")])
     for death in summary.deaths[-DEATHS_SHOWN:]:
         lines = [Line(f"Death in turn {death.last.turn}:")]
         for step in death.steps[-STEPS_KEPT:]:
             lines.append(Line(turn_text(step.turn, _short(step.action), where=f", {place(step.location)}")))
             lines.append(Line("  Response: ", step.response))
         deaths.append(lines)
+    points = [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]
+    if len(summary.scored) > POINTS_SHOWN:
+        points.insert(0, [Line(f"({len(summary.scored) - POINTS_SHOWN} earlier left out)")])
     parts = [
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
         Part("earlier", before),
         Part("plan", [[Line(line)] for line in plan]),
         Part("outlook", [[Line(line)] for line in outlook], keeps="best", share=0.25),
-        Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
+        Part("points", points),
         Part("deaths", deaths, share=DEATHS_SHARE, least=LEAST_TOLD, separator="\n\n"),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
+
+
+KnownText = Annotated[str, at_most(LONGEST_LINE)]
+PlanText = Annotated[str, at_most(LONGEST_PLAN_LINE)]
 
 
 class DeathLesson(BaseModel):
     """What one death teaches."""
 
     turn: int = Field(description="turn of the death")
-    text: str = Field(description="what killed, how to see it coming, what to do instead")
+    text: KnownText = Field(
+        description=f"what killed, how to see it coming, what to do instead; at most {LONGEST_LINE} characters"
+    )
 
 
 class ProposedInsight(BaseModel):
     """Something that will be true again."""
 
     heading: str = Field(description=f"one of: {', '.join(INSIGHTS)}")
-    text: str = Field(description="one sentence or two")
+    text: KnownText = Field(description=f"one sentence or two, at most {LONGEST_LINE} characters")
     turns: list[int] = Field(default_factory=list, description="turns of this episode that show it")
     replaces: list[int] = Field(default_factory=list, description="numbers of the insights that it takes the place of")
 
@@ -333,6 +347,10 @@ class EpisodeAnswer(BaseModel):
     """What the episode teaches."""
 
     reasoning: str = ""
-    plan: list[str] | None = Field(None, description="lines for the next player, at most five; null: as it is")
+    plan: Annotated[list[PlanText], at_most(PLAN_LINES, "lines")] | None = Field(
+        None,
+        description=f"lines for the next player, at most {PLAN_LINES}, each of at most {LONGEST_PLAN_LINE} characters; "
+        "null: as it is",
+    )
     deaths: list[DeathLesson] = Field(default_factory=list)
     insights: list[ProposedInsight] = Field(default_factory=list)

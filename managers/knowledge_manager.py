@@ -49,7 +49,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import LocationMemories
-from session.text import text_key
+from session.text import counted, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -110,7 +110,9 @@ class KnowledgeManager(BaseManager):
         del observation
         entries = self._within(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
         shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
-        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries), 7, Place.KNOWLEDGE, shows)
+        others = len(self._known()) - len(entries) if entries else 0
+        told = f"\n\n({counted(others, 'more line')} left out)" if others else ""
+        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries) + told, 7, Place.KNOWLEDGE, shows)
 
     @override
     def known(self) -> Known:

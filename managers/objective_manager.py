@@ -15,9 +15,6 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
 from managers.map_manager import MapManager
 from managers.objectives import (
-    ELLIPSIS,
-    LONGEST_EVIDENCE,
-    LONGEST_TEXT,
     RECENT_TURNS,
     SHORTEST_TEXT,
     STALE,
@@ -33,13 +30,13 @@ from managers.objectives import (
     present_texts,
     usefulness,
 )
-from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, prologue, room_beside
+from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, WHOLE, Line, Part, fitted_prompt, prologue, room_beside
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
-from session.text import cut_at, one_line, text_key
+from session.text import counted, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids
@@ -182,9 +179,7 @@ class ObjectiveManager(BaseManager):
         before, here = self.objectives, self.game_state.current_room_id
         taken = {text_key(each.text) for each in before if each.status != "dropped"}
         refusals = [self._complete(each) for each in answer.completed]
-        for dropped in answer.dropped:
-            reason = cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS)
-            refusals.append(self._end(dropped.id, "dropped", reason))
+        refusals += [self._end(each.id, "dropped", one_line(each.reason)) for each in answer.dropped]
         for objective in self.objectives:
             unchanged = self.game_state.turn_count - objective.last_progress(self.evidence)
             if objective.is_active and unchanged >= self.config.objectives.stale_after:
@@ -232,7 +227,7 @@ class ObjectiveManager(BaseManager):
         """Add an objective, and return why that is refused, or "". ``taken``: keys of the texts of others."""
         location_id, cap = found.location_id, self.config.objectives.max_active
         suffix = "" if location_id is None else f" (Location {location_id})"
-        line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
+        line = one_line(found.text)
         named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
         text = line if not line or named else line + suffix
         if not text:
@@ -245,8 +240,7 @@ class ObjectiveManager(BaseManager):
             return f"more than {cap} open: {text}"
         taken.add(text_key(text))
         turn, here = self.game_state.turn_count, self.game_state.current_room_id
-        evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
-        objective = Objective(len(self.objectives) + 1, text, turn, here, evidence, location_id)
+        objective = Objective(len(self.objectives) + 1, text, turn, here, one_line(found.evidence), location_id)
         self.objectives += (objective,)
         return ""
 
@@ -257,7 +251,7 @@ class ObjectiveManager(BaseManager):
         templates, fields = ["objectives_play"], present_texts(game, self.objectives)
         parts = [
             Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
-            Part("notes", [[Line("- ", note)] for note in game.notes], least=SHORTEST_TEXT),
+            Part("notes", [[Line("- ", note)] for note in game.notes], least=WHOLE),
             play_part(game, self.evidence, turns, self._known_turns),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
@@ -266,7 +260,7 @@ class ObjectiveManager(BaseManager):
             templates.insert(0, "objectives_context")
             syntax = self.syntax()
             parts += [
-                Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best", least=SHORTEST_TEXT),
+                Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best", least=WHOLE),
                 self._memories_part(game.current_room_id),
                 self._map_part(),
                 Part("syntax", [[Line(syntax)]] if syntax else []),
@@ -308,7 +302,9 @@ class ObjectiveManager(BaseManager):
                 for memory in sorted(memories, key=usefulness, reverse=True):
                     items.append([*heading, *memory_lines(memory)])
                     heading = []
-        return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
+        if len(best) > len(doors):
+            items.append([Line(f"({counted(len(best) - len(doors), 'more adjacent location')} with memories)")])
+        return Part("memories", items, keeps="best", least=WHOLE, empty=NO_MEMORIES)
 
     def _get_full_knowledge(self) -> str:
         """Return the whole knowledge, or that there is none."""

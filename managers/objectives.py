@@ -9,26 +9,24 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
 from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
-from session.game_state import GameState
+from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory, MemoryStatus
 from session.text import cut_at, description_in, one_line, without_padding
 from session.values import TurnRecord
+from zorkgpt.llm.language_model import at_most
 
-LONGEST_TEXT = 400  # characters
-LONGEST_EVIDENCE = 200
-ELLIPSIS = "…"
+LONGEST_EVIDENCE = 200  # characters
 STALE = "no progress"
 OF_PLAYER = "the player's own"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
-LONGEST_TITLE = 200  # characters
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
@@ -130,15 +128,23 @@ class DroppedObjective(BaseModel):
     """An open objective to give up."""
 
     id: int = Field(description="number of the open objective")
-    reason: str = Field("", description="why it is given up or what it is merged into")
+    reason: Annotated[str, at_most(LONGEST_EVIDENCE)] = Field(
+        "", description=f"why it is given up or what it is merged into, at most {LONGEST_EVIDENCE} characters"
+    )
 
 
 class FoundObjective(BaseModel):
     """A new objective."""
 
-    text: str = Field(description="what to achieve, in one sentence")
+    text: Annotated[str, at_most(LONGEST_OBJECTIVE)] = Field(
+        description=f"what to achieve, in one sentence of at most {LONGEST_OBJECTIVE} characters"
+    )
     location_id: int | None = Field(None, description="the location it is about, or null")
-    evidence: str = Field("", description="the knowledge, memory, exit, fact or turn that it comes from")
+    evidence: Annotated[str, at_most(LONGEST_EVIDENCE)] = Field(
+        "",
+        description="the knowledge, memory, exit, fact or turn that it comes from, "
+        f"at most {LONGEST_EVIDENCE} characters",
+    )
 
 
 class ObjectivesAnswer(BaseModel):
@@ -170,7 +176,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 def memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
     status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
-    title = Line(f"  - {memory.headline(memory.category, longest=LONGEST_TITLE)}{status}")
+    title = Line(f"  - {memory.headline(memory.category)}{status}")
     is_given_up = memory.status == MemoryStatus.SUPERSEDED
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 
@@ -220,6 +226,8 @@ def present_texts(state: GameState, objectives: Sequence[Objective]) -> dict[str
     """Return the fields of ``objectives_play.md`` that are never shortened."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
+    if len(ended) > MAX_ENDED_SHOWN:
+        lines.append(f"({len(ended) - MAX_ENDED_SHOWN} ended earlier)")
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
     score, here = state.previous_zork_score, state.current_room_id
     return {

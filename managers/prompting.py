@@ -21,6 +21,7 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"
 LONGEST_ACTION = 200  # characters
+WHOLE = 1_000_000  # characters, more than any text has
 LEAST = 160  # characters of a text that is cut, before other items are left out instead
 SHORTEST = 10  # characters of a text that is worth showing at all
 SHORTEST_REPEATED = 80
@@ -51,7 +52,10 @@ class Part:
 
     keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
-    least: characters to which a text that matters may be cut before items are left out
+    least: characters to which a text that matters may be cut before items are left out; ``WHOLE``: only one is
+        cut that is longer than the whole room
+
+    The text says how many items are left out.
     """
 
     name: str
@@ -79,9 +83,18 @@ class Part:
             text = self._written(count, characters) if count else None
         if text is not None:
             return text, count
-        if characters >= max(self.least, SHORTEST):
-            return cut_middle("\n".join(line.head + line.text for line in self._kept(1)[0]), characters), 1
+        told = self._left_out(1)
+        if characters - len(told) >= max(self.least, SHORTEST):
+            item = "\n".join(line.head + line.text for line in self._kept(1)[0])
+            return cut_middle(item, characters - len(told)) + told, 1
         return LEFT_OUT, 0
+
+    def _left_out(self, count: int) -> str:
+        """Return the end of the text with that many items: how many others there are."""
+        others = len(self.items) - count
+        return (
+            f"{self.separator}({others} {'earlier' if self.keeps == 'newest' else 'more'} left out)" if others else ""
+        )
 
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
@@ -91,6 +104,10 @@ class Part:
         items = self._kept(count)
         if not items:
             return self.empty
+        if count < len(self.items):
+            told = self._left_out(count)
+            text, written = replace(self, items=items).fit(characters - len(told))
+            return text + told if written == count else None
         lines = [line for item in items for line in item]
         line_ends = len(lines) - len(items) + len(self.separator) * (len(items) - 1)
         room = characters - sum(len(line.head) for line in lines) - line_ends
@@ -100,14 +117,15 @@ class Part:
         loose = shared_room([len(line.text) * (not line.matters) for line in lines], room - sum(firm))
         cut: list[str] = []
         for line, share in zip(lines, map(max, firm, loose), strict=True):
-            is_too_short = share < min(max(self.least, SHORTEST), len(line.text))
+            least = self.least if len(line.text) <= characters else min(self.least, LEAST)
+            is_too_short = share < min(max(least, SHORTEST), len(line.text))
             if is_too_short and line.matters:
                 return None
             cut.append("" if is_too_short else cut_middle(line.text, share))
         left = iter(cut)
-        told = ([(line, next(left)) for line in item] for item in items)
+        pairs = ([(line, next(left)) for line in item] for item in items)
         return self.separator.join(
-            "\n".join(line.head + text for line, text in item if text or not line.text) for item in told
+            "\n".join(line.head + text for line, text in item if text or not line.text) for item in pairs
         )
 
 

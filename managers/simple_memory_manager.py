@@ -212,6 +212,7 @@ class SimpleMemoryManager(BaseManager):
             self.config.simple_memory,
             self.tokens,
             show_markers=show_markers,
+            is_cut=self.config.agent.reasoning_length is not None,
             done=done,
         )
         if not text:

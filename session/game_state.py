@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from session.commands import plain_command
-from session.text import RoomDescription, cut_at, description_in, one_line
+from session.text import RoomDescription, description_in, one_line
 from session.values import Location, Observation, Seed, TurnRecord
 
 
@@ -108,7 +108,8 @@ class EpisodeProgress:
 
 
 MOST_NOTES = 5
-LONGEST_NOTE = 300  # characters
+LONGEST_NOTE = 300  # characters, in an answer of a model
+LONGEST_OBJECTIVE = 400
 NOTHING_SEEN = Observation("")
 
 
@@ -219,7 +220,7 @@ class GameState:
         self.turns.append(turn)
         self.tries.add(turn)
         for note in turn.notes:
-            text = cut_at(one_line(note.text), LONGEST_NOTE)
+            text = one_line(note.text)
             replaced = (
                 slice(note.number - 1, note.number) if note.number and note.number > 0 else slice(MOST_NOTES, None)
             )

@@ -12,18 +12,19 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, WHOLE, Line, Part, fit, room_beside, turn_text
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
 from session.values import Location, TurnRecord
-from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
 FEWEST_TURNS = 5
 LONGEST_NAME = 60  # characters
-LONGEST_LINE = 400
+LONGEST_LINE = 400  # of a line in an answer
+LONGEST_SHOWN = 2000  # of a line of the file; a longer one loses its middle in prompts
 LONGEST_MARK = len("999. \n")
 TITLE_MARKS = len(":\n\n")
 KNOWLEDGE_SHARE, EPHEMERAL_SHARE, MEMORIES_SHARE = 0.4, 0.15, 0.15
@@ -236,7 +237,7 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
         Line("- ", f"T{memory.turns}, {one_line(place)}: {one_line(memory.title)}: {one_line(memory.text)}")
         for place, memory in latest_first
     ]
-    return Part(name, [[line] for line in lines], keeps="best", share=share)
+    return Part(name, [[line] for line in lines], keeps="best", share=share, least=WHOLE)
 
 
 def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
@@ -290,7 +291,9 @@ class ProposedLine(BaseModel):
     """A line that is worth knowing."""
 
     section: Annotated[FilledSection, BeforeValidator(_as_section)] = DEFAULT_SECTION
-    text: str = Field(description="one sentence that holds in every episode")
+    text: Annotated[str, at_most(LONGEST_LINE)] = Field(
+        description=f"one sentence that holds in every episode, at most {LONGEST_LINE} characters"
+    )
     turns: Turns = Field(default_factory=list, description="numbers of the turns that show it")
     replaces: list[int] = Field(default_factory=list, description="numbers of the known lines that it is better than")
 
@@ -310,7 +313,7 @@ class BriefKnowledge(BaseModel):
 class MergedLine(BaseModel):
     """One line in the place of others."""
 
-    text: str
+    text: Annotated[str, at_most(LONGEST_LINE)] = Field(description=f"at most {LONGEST_LINE} characters")
     replaces: list[int]
 
 
@@ -402,7 +405,7 @@ def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
 
 def proposed_text(text: str) -> str:
     """Return the text on one line without a citation of its own, because models often copy that of the prompt."""
-    return cut_middle(read_line(text).text, LONGEST_LINE)
+    return read_line(text).text
 
 
 def entries_numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
@@ -446,7 +449,7 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
     kept: list[KnowledgeEntry] = []
     titles: set[str] = set()
     for entry in entries:
-        length = min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK
+        length = len(_shown(entry)) + LONGEST_MARK
         if entry.section not in titles:
             length += len(entry.section) + TITLE_MARKS
         if length <= characters:
@@ -476,12 +479,18 @@ def size(entries: Iterable[KnowledgeEntry]) -> int:
 
 
 def _by_section(entries: Iterable[KnowledgeEntry], marks: Mapping[KnowledgeEntry, str]) -> list[str]:
-    """Return the text of each section: its title, and its entries with these marks or a dash, without long middles."""
+    """Return the text of each section: its title, and its entries with these marks or a dash."""
     sections: dict[str, list[str]] = {}
     for entry in entries:
         lines = sections.setdefault(entry.section, [f"{entry.section}:"] if entry.section else [])
-        lines.append(f"{marks.get(entry, '-')} {cut_middle(entry.line.text, LONGEST_LINE)}")
+        lines.append(f"{marks.get(entry, '-')} {_shown(entry)}")
     return ["\n".join(lines) for lines in sections.values()]
+
+
+def _shown(entry: KnowledgeEntry) -> str:
+    """Return the text of an entry, without its middle if a person has written more than ``LONGEST_SHOWN``."""
+    text = entry.line.text
+    return text if len(text) <= LONGEST_SHOWN else cut_middle(text, LONGEST_LINE)
 
 
 def _worth(entry: KnowledgeEntry) -> tuple[bool, int, int, int]:

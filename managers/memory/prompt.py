@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
-from managers.memory.synthesis import LONGEST_TITLE, VisitMemory, VisitNews
-from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
+from managers.memory.synthesis import VisitMemory, VisitNews
+from managers.prompting import LONGEST_ACTION, WHOLE, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.commands import plain_command
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
@@ -45,8 +45,7 @@ LONGEST_QUOTE = 200  # characters
 LONGEST_COMMAND = 60
 LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
-MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.04
-SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
+MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
@@ -67,14 +66,17 @@ def location_text(
     tokens: TokenCounter,
     *,
     show_markers: bool,
+    is_cut: bool = False,
     done: Mapping[int, TurnRecord] | None = None,
 ) -> ShownMemories:
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
     Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
     then the newest memories, and arrival memories last; of successes and failures as many are shown as the options
-    allow.
+    allow. The number of the others is told.
 
+    is_cut: long memories lose their middle, so that a small model is shown several; otherwise only those do that are
+        longer than the whole room
     done: by the index of a memory the turn of this game in which was done what it is about
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
@@ -88,16 +90,27 @@ def location_text(
         if memory.status != MemoryStatus.SUPERSEDED and left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-            head = cut_middle(f"{memory.headline(memory.category)}: ", longest)
+            head = f"{memory.headline(memory.category)}: "
             turn = (done or {}).get(number)
             marker += f" ({plain_command(turn.action)} done, turn {turn.turn})" if turn else ""
-            lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
+            text = one_line(memory.text)
+            if is_cut or len(head) + len(text) > tokens.characters(options.max_tokens):
+                head = cut_middle(head, longest)
+                text = cut_middle(text, longest - len(head))
+            lines[number] = head + text + marker
+    number = sum(memory.status != MemoryStatus.SUPERSEDED for memory in memories)
+
+    def listed(kept: Collection[int]) -> str:
+        others = 0 if is_cut else number - len(kept)
+        told = f"({counted(others, 'more memory', 'more memories')} left out)" if others else ""
+        return "\n".join(filter(None, (_listed(memories, lines, kept), told)))
+
     kept = as_many_as_fit(
         sorted(lines, key=lambda number: (memories[number].is_arrival, memories[number].category != "DANGER")),
-        lambda kept: tokens.estimate(_listed(memories, lines, kept)) <= options.max_tokens,
+        lambda kept: tokens.estimate(listed(kept)) <= options.max_tokens,
         skips=True,
     )
-    return ShownMemories(_listed(memories, lines, kept), tuple(kept))
+    return ShownMemories(listed(kept), tuple(kept))
 
 
 def last_turn(memory: Memory) -> int:
@@ -186,7 +199,7 @@ def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
         return None
     left = len(sentences) - number
     text = f"{kept[number - 1]} ({counted(left, 'sentence')} left out)" if left else kept[-1]
-    title = f"{ARRIVAL_TITLE}{one_line(location.label)}"[:LONGEST_TITLE]
+    title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
     return Memory(DEFAULT_CATEGORY, title, record.episode, str(record.turn), None, text, "core")
 
 
@@ -300,20 +313,16 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
 
 
 def _elsewhere(visit: VisitNews) -> Part:
-    """Return a line for each memory of other locations that was shown in this episode.
-
-    Tentative ones come first, whole, then the newest.
-    """
+    """Return a line for each memory of other locations that was shown in this episode, tentative ones first."""
     shown = [(room, memory) for room, memories in visit.elsewhere.items() for memory in memories]
     shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [
         Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text))
-        if memory.status == MemoryStatus.TENTATIVE
-        else Line(f"{_head(memory)} (Location {room})")
         for room, memory in shown
+        if memory.status != MemoryStatus.SUPERSEDED
     ]
-    return Part("elsewhere", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
+    return Part("elsewhere", [[line] for line in lines], keeps="best", least=WHOLE)
 
 
 def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Memory | None = None) -> Part:
@@ -330,7 +339,7 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
         for memory in standing
     ]
     lines += [Line(_head(memory)) for memory in given_up]
-    return Part("memories", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
+    return Part("memories", [[line] for line in lines], keeps="best", least=WHOLE)
 
 
 def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:

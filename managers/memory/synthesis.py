@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -18,6 +19,7 @@ from managers.memory.outcome import ActionOutcome, names
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
 from session.values import TurnRecord
+from zorkgpt.llm.language_model import at_most
 
 LONGEST_WAIT = 5  # turns that news may wait for the visit to end
 LONGEST_TITLE = 120  # characters
@@ -30,6 +32,12 @@ _ARRIVAL_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
 class VisitMemory(MemorySynthesisResponse):
     """One memory of a visit."""
 
+    memory_title: Annotated[str, at_most(LONGEST_TITLE)] | None = Field(
+        default=None, description=f"at most {LONGEST_TITLE} characters"
+    )
+    memory_text: Annotated[str, at_most(LONGEST_TEXT)] | None = Field(
+        default=None, description=f"at most {LONGEST_TEXT} characters"
+    )
     turn: int | None = Field(default=None, description="the turn in which it showed")
     location_id: int | None = Field(default=None, description="of another location that it is about, else null")
 
@@ -183,11 +191,11 @@ class VisitNews:
         first_turn, last_turn = records[0].turn, records[-1].turn
         return Memory(
             category=answer.category or DEFAULT_CATEGORY,
-            title=one_line(answer.memory_title or "")[:LONGEST_TITLE],
+            title=one_line(answer.memory_title or ""),
             episode=episode,
             turns=str(first_turn) if first_turn == last_turn else f"{first_turn}-{last_turn}",
             score_change=sum(changes) if changes else None,
-            text=(answer.memory_text or "").strip()[:LONGEST_TEXT],
+            text=(answer.memory_text or "").strip(),
             persistence=answer.persistence or "permanent",
             # A memory cannot be given up before it is known: what the model doubts so is tentative.
             status=MemoryStatus.ACTIVE if answer.status == MemoryStatus.ACTIVE else MemoryStatus.TENTATIVE,

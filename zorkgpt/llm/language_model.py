@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from session.errors import LanguageModelUnavailable
 from session.values import ROLES, Role, TokenUsage
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Written = TypeVar("Written", bound=Sized)
 
 AS_WRITTEN = "as a model wrote it"
 """The validation context of an answer that was not recorded yet, in which a schema may correct its form."""
+AS_REPAIRED = "as a model wrote it again"
+"""The same for an answer after an objection to the first: what is still too long is accepted."""
+TOO_LONG = "too_long_to_show"
 
-__all__ = ["AS_WRITTEN", "ROLES", "Answer", "Completion", "LanguageModel", "NoModel", "Prompt", "Role", "TokenUsage"]
+__all__ = [
+    "AS_REPAIRED",
+    "AS_WRITTEN",
+    "ROLES",
+    "TOO_LONG",
+    "Answer",
+    "Completion",
+    "LanguageModel",
+    "NoModel",
+    "Prompt",
+    "Role",
+    "TokenUsage",
+    "at_most",
+]
+
+
+def at_most(number: int, unit: str = "characters") -> AfterValidator:
+    """Return a validator of a text or a list in an answer, for a field whose description states the limit.
+
+    A longer one is requested again once, and then accepted whole: nothing that a model wrote is cut. A limit in the
+    JSON schema would make servers with constrained answers break the text off.
+    """
+
+    def validate(value: Written, info: ValidationInfo) -> Written:
+        if info.context == AS_WRITTEN and len(value) > number:
+            limits = {"length": len(value), "most": number, "unit": unit}
+            raise PydanticCustomError(TOO_LONG, "it has {length} {unit}, at most {most} are allowed", limits)
+        return value
+
+    return AfterValidator(validate)
 
 
 @dataclass(frozen=True, slots=True)

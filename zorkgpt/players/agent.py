@@ -19,8 +19,9 @@ from pydantic import (
     create_model,
 )
 
+from session.game_state import LONGEST_NOTE, LONGEST_OBJECTIVE
 from session.values import AgentNote, ObjectiveNote, Proposal, Reading
-from zorkgpt.llm.language_model import AS_WRITTEN, LanguageModel, Prompt
+from zorkgpt.llm.language_model import AS_REPAIRED, AS_WRITTEN, TOO_LONG, LanguageModel, Prompt, at_most
 from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -56,18 +57,20 @@ def without_marks(text: str) -> str:
 
 
 def _as_command(value: object, info: ValidationInfo, choices: tuple[str, ...]) -> object:
-    if info.context == AS_WRITTEN and isinstance(value, str) and value not in choices:
+    if info.context in {AS_WRITTEN, AS_REPAIRED} and isinstance(value, str) and value not in choices:
         return without_marks(value)
     return value
 
 
 def _or_else(replacement: Callable[[], object]) -> WrapValidator:
-    """Return a validator that replaces an invalid value, so that it costs no turn."""
+    """Return a validator that replaces an invalid value, so that it costs no turn, but for one that is too long."""
 
     def replace_invalid(value: object, validate: ValidatorFunctionWrapHandler) -> object:
         try:
             return validate(value)
-        except ValidationError:
+        except ValidationError as error:
+            if any(each["type"] == TOO_LONG for each in error.errors()):
+                raise
             return replacement()
 
     return WrapValidator(replace_invalid)
@@ -89,7 +92,9 @@ class ObjectiveAnswer(BaseModel):
     """An objective that is achieved, or one that is new."""
 
     done: int | None = Field(None, description="number of the objective that is achieved, or null")
-    new: str | None = Field(None, description="new objective in one sentence, or null")
+    new: Annotated[str, at_most(LONGEST_OBJECTIVE)] | None = Field(
+        None, description=f"new objective in one sentence of at most {LONGEST_OBJECTIVE} characters, or null"
+    )
 
     def note(self) -> ObjectiveNote | None:
         """Return the answer as a value, ``None`` if it is empty."""
@@ -100,7 +105,9 @@ class ObjectiveAnswer(BaseModel):
 class NoteAnswer(BaseModel):
     """A line to keep in view."""
 
-    text: str = Field("", description="the line; empty to drop the note of that number")
+    text: Annotated[str, at_most(LONGEST_NOTE)] = Field(
+        "", description=f"the line, at most {LONGEST_NOTE} characters; empty to drop the note of that number"
+    )
     number: int | None = Field(None, description="number of the note to replace, or null for a new one")
 
     def note(self) -> AgentNote | None:

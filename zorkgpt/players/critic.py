@@ -114,7 +114,7 @@ _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
-LONGEST_OUTCOME = 60
+LONGEST_OUTCOME = 400
 """The number of characters of an outcome that are shown."""
 TRIES_UNTIL_CERTAIN = 3
 """After this many failures in one state of the world it is certain that an exit leads nowhere in that state."""

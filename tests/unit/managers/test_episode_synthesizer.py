@@ -546,10 +546,11 @@ def told(prompt: str) -> dict[str, list[str]]:
     }
 
 
-def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_or_fewer(tmp_path: Path) -> None:
+def test_the_model_is_told_of_five_episodes_and_deaths_or_fewer_with_the_number_of_the_others(tmp_path: Path) -> None:
     """The last death never goes."""
     play = eventful(tmp_path)
     play.manager.end("over")
+    assert "(5 earlier left out)" in play.prompt
     assert told(play.prompt) == {
         "earlier": ["3", "4", "5", "6", "7"],
         "points": [str(score) for score in range(6, 46)],
@@ -570,7 +571,8 @@ def test_the_model_is_told_of_five_episodes_and_deaths_and_of_forty_points_or_fe
             seen.append(part)
     assert len(seen) > 4
     for fuller, shorter in pairwise(seen):
-        assert all(shorter[name] <= fuller[name] for name in ("earlier", "points", "deaths", "known"))
+        assert all(shorter[name] <= fuller[name] for name in ("earlier", "deaths", "known")), seen
+        assert shorter["points"] <= fuller["points"] + 2, seen  # the room that other parts leave differs a little
     assert all(part["deaths"] and part["steps"] for part in seen)
 
 

@@ -105,17 +105,17 @@ def test_nobody_is_asked_without_need(tmp_path: Path) -> None:
     ("text", "shown"),
     [
         (" Fill  the\nvat ", "Fill the vat (Location 11)"),
-        ("stir " * 200, f"{'stir ' * 76}stir… (Location 11)"),
+        ("stir " * 200, f"{'stir ' * 200}(Location 11)"),
         ("Fill the vat at location 11", "Fill the vat at location 11"),
         ("Fill the vat at Location #11.", "Fill the vat at Location #11."),
         ("Fill 11 vats, not those of Location 112", "Fill 11 vats, not those of Location 112 (Location 11)"),
     ],
 )
-def test_the_text_is_cut_and_names_the_location_id_once(tmp_path: Path, text: str, shown: str) -> None:
+def test_the_text_is_kept_whole_and_names_the_location_id_once(tmp_path: Path, text: str, shown: str) -> None:
     answer = {"objectives": [{"text": text, "location_id": 11, "evidence": "e" * 900}]}
     play = ObjectivePlay(tmp_path, [answer])
     play.wait_until(20)
-    assert play.manager.objectives == (Objective(1, shown, 20, GATE.num, f"{'e' * 199}…", 11),)
+    assert play.manager.objectives == (Objective(1, shown, 20, GATE.num, "e" * 900, 11),)
 
 
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:

@@ -370,9 +370,9 @@ SIGNS = {
 }
 
 
-def test_of_a_command_and_of_a_title_two_hundred_characters_are_shown(tmp_path: Path) -> None:
+def test_of_a_command_two_hundred_characters_are_shown_and_a_title_whole(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}], memories=Memories({GATE.num: [memory("t" * 900)]}))
     play.turn("a" * 900)
     play.wait_until(20)
     shown = last_prompt(play).user.replace(" […]", "")
-    assert [max(map(len, re.findall(run, shown.split("Why: ")[0]))) for run in ("a+", "t+")] == [196, 196]
+    assert [max(map(len, re.findall(run, shown.split("Why: ")[0]))) for run in ("a+", "t+")] == [196, 900]

@@ -57,14 +57,14 @@ def noted(*notes: AgentNote) -> list[str]:
     return state.notes
 
 
-def test_the_agent_adds_replaces_and_drops_notes_up_to_five_of_300_characters() -> None:
+def test_the_agent_adds_replaces_and_drops_up_to_five_notes_which_stay_whole() -> None:
     red, blue = AgentNote("Red  before\nblue"), AgentNote("Blue")
     assert noted(red, blue) == ["Red before blue", "Blue"]
     assert noted(red, blue, AgentNote("Green", 1)) == ["Green", "Blue"]
     assert noted(red, blue, AgentNote("", 1)) == ["Blue"]
     assert noted(red, AgentNote("Green", 9), AgentNote("", 9), AgentNote("", -1)) == ["Red before blue", "Green"]
     assert noted(*(AgentNote(f"{number}") for number in range(7))) == ["2", "3", "4", "5", "6"]
-    assert len(noted(AgentNote("x" * 400))[0]) == 300
+    assert len(noted(AgentNote("x" * 400))[0]) == 400
 
 
 MILL, POND = Location(3, "Mill"), Location(8, "Pond")

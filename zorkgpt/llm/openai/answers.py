@@ -14,7 +14,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, Field, JsonValue, Valid
 from pydantic_core import from_json
 
 from session.errors import ResponseInvalid, problems_in
-from zorkgpt.llm.language_model import AS_WRITTEN, Answer, TokenUsage
+from zorkgpt.llm.language_model import AS_REPAIRED, AS_WRITTEN, Answer, TokenUsage
 from zorkgpt.llm.openai.faults import ReplyUnreadable, failure_in, has_content, require_no_web_page, server_message
 from zorkgpt.llm.openai.loose_json import loose_objects, without_strings
 
@@ -346,14 +346,15 @@ def joined(thoughts: list[str]) -> str:
     return "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
-def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
+def read_answer(split: SplitText, schema: type[Answer], *, is_repaired: bool = False) -> Answer:
     """Return the last JSON object of the answer that fits ``schema``.
 
     An object at the end of unclosed reasoning counts as an answer; a draft within the reasoning does not.
     An object with errors of syntax (``loose_json``) is read if no other one fits, and one without any field of its own
-    does not fit. Raises ``AnswerIncomplete`` for an empty or truncated answer, and ``ResponseInvalid`` with the problem
-    otherwise.
+    does not fit. A text that is too long fits only if ``is_repaired``. Raises ``AnswerIncomplete`` for an empty or
+    truncated answer, and ``ResponseInvalid`` with the problem otherwise.
     """
+    context = AS_REPAIRED if is_repaired else AS_WRITTEN
     objects, is_torn = json_objects(split.answer)
     if not objects:
         thoughts = split.unclosed.removesuffix(_FENCE).rstrip()
@@ -363,12 +364,12 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
     for written in objects[: -_MOST_TRIED - 1 : -1]:
         try:
-            return _validated(written, schema)
+            return _validated(written, schema, context)
         except ResponseInvalid as error:
             problem = error
     for written in loose_objects(split.answer)[: -_MOST_TRIED - 1 : -1]:
         try:
-            return _validated(written, schema)
+            return _validated(written, schema, context)
         except ResponseInvalid as error:
             problem = error
     if is_torn:
@@ -376,10 +377,10 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     raise problem
 
 
-def _validated(written: str, schema: type[Answer], *, is_second: bool = False) -> Answer:
+def _validated(written: str, schema: type[Answer], context: str, *, is_second: bool = False) -> Answer:
     """Return a JSON object as ``schema``; its values may be JSON in strings. Raises ``ResponseInvalid``."""
     try:
-        answer = schema.model_validate_json(written, context=AS_WRITTEN)
+        answer = schema.model_validate_json(written, context=context)
     except ValidationError as error:
         if error.error_count() > _MOST_PROBLEMS:
             raise ResponseInvalid(f"{error.error_count()} values in it do not fit") from error
@@ -387,7 +388,7 @@ def _validated(written: str, schema: type[Answer], *, is_second: bool = False) -
         if not is_second and problems[0]["type"] != "json_invalid":
             read = without_strings(written, [each["loc"] for each in problems])
             if read is not None:
-                return _validated(read, schema, is_second=True)
+                return _validated(read, schema, context, is_second=True)
         is_ignored = any(each["type"] == "missing" for each in problems)
         raise (SchemaIgnored if is_ignored else ResponseInvalid)("; ".join(problems_in(error, "the object"))) from error
     for part in [task.schema for task in getattr(schema, "tasks", ())] or [schema]:

@@ -264,7 +264,7 @@ class Exchange(Generic[Answer]):
         # A server may send everything as reasoning; an object at its end is then the answer.
         split = split_reasoning(reply.text if reply.text.strip() else f"<think>{reply.reasoning}")
         try:
-            value = read_answer(split, self.schema)
+            value = read_answer(split, self.schema, is_repaired=self.repaired)
         except ResponseInvalid as problem:
             self.unusable.append(reply.text[:_KEPT])
             self.draw_anew()

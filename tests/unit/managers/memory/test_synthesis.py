@@ -84,7 +84,7 @@ class TestOtherLocations:
         assert [(each.title, each.persistence) for each in kept[GATE.num]] == [(f"At {GATE.num}", "permanent")]
         assert [each.title for each in kept[VATS.num]] == [f"At {LOFT.num}"]
 
-    def test_titles_of_locations_seen_in_this_episode_are_shown_and_can_be_given_up(self, tmp_path: Path) -> None:
+    def test_memories_of_locations_seen_in_this_episode_are_shown_and_can_be_given_up(self, tmp_path: Path) -> None:
         answers: list[dict[str, object]] = [
             {"memories": [learned("Lever shuts it", supersedes_memory_titles=["Gate may lock itself"])]},
             {"memories": [learned("Left a rag", "ephemeral", supersedes_memory_titles=["Gate is old"])]},
@@ -96,7 +96,7 @@ class TestOtherLocations:
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
         assert asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode:").splitlines() == [
             f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
-            f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num})",
+            f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num}): About Gate is old.",
         ]
         assert asked(play, "CONTEXT SIGNALS:").startswith(NO_SIGNALS)
         play.turn("pull rope", "The gate behind you falls shut.", world_hash="2")
@@ -251,10 +251,11 @@ class TestPrompt:
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
-        text, _ = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(130)
+        text, _ = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(150)
         assert text.splitlines() == [
             f"- [NOTE - PERMANENT - ACTIVE] New: {'x' * 50}",
             "- [NOTE - PERMANENT - SUPERSEDED] Old 0",
+            "(8 more left out)",
         ]
 
     def test_all_texts_together_share_what_the_budget_leaves_alike(self, tmp_path: Path) -> None:
@@ -270,17 +271,17 @@ class TestPrompt:
         assert longest("x", asked(play, "RECENT ACTION SEQUENCE:", end="AGENT'S REASONING:")) == 200 - MARK
         assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 
-    def test_what_is_remembered_has_half_of_the_room_shared_alike(self, tmp_path: Path) -> None:
+    def test_half_of_the_room_has_whole_memories_and_the_number_of_the_others(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         for number in range(20):
             play.manager.add_memory(VATS.num, VATS.name, memory(f"{number:02}", text="x" * 900))
         play.turn("north", "q" * 9000, location=VATS)
         play.turn("stir vat", "r" * 9000, world_hash="1")
         known = asked(play, "EXISTING MEMORIES:")
-        assert 0 < (16_000 - len(play.llm.calls[-1].prompt.system)) / 2 - len(known) < 400
-        lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+)$", known.replace(" […]", ""), re.MULTILINE)
-        assert [number for number, _ in lines] == [f"{number:02}" for number in range(20)]
-        assert max(len(text) for _, text in lines) - min(len(text) for _, text in lines) <= 1
+        assert 0 < (16_000 - len(play.llm.calls[-1].prompt.system)) / 2 - len(known) < 1400
+        lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+)$", known, re.MULTILINE)
+        assert [(number, len(text)) for number, text in lines] == [(f"{n:02}", 900) for n in range(len(lines))]
+        assert known.endswith(f"({20 - len(lines)} more left out)")
 
     @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (2600, 2), (2260, 5)])
     def test_the_oldest_turns_go_before_texts_become_a_line(
@@ -339,7 +340,7 @@ class TestAnswers:
         play = answered(tmp_path / "allowed", allowed, known=("Old",))
         assert (titles(play.manager.memory_cache), titles(play.manager.ephemeral_cache)) == ([], ["Left jar"])
 
-    def test_of_a_long_answer_eight_memories_are_kept_with_as_much_of_their_words_as_fits(self, tmp_path: Path) -> None:
+    def test_of_a_long_answer_eight_memories_are_kept_whole(self, tmp_path: Path) -> None:
         memories = [
             learned(f"{n}{'t' * 900}", memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000) for n in range(50)
         ]
@@ -347,7 +348,7 @@ class TestAnswers:
             play = answered(tmp_path, {"memories": memories})
         kept = play.manager.memory_cache[31]
         assert [each.title[0] for each in kept] == [*"01234567"]
-        assert {(len(each.title), len(each.text)) for each in kept} == {(120, 1000)}
+        assert {(len(each.title), len(each.text)) for each in kept} == {(901, 9000)}
         assert max(len(str(entry.get("reasoning"))) for entry in logs) <= 200
 
     @pytest.mark.parametrize(

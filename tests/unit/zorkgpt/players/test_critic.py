@@ -110,8 +110,8 @@ def test_a_model_that_gives_no_judgement_does_not_stop_play(reply: Reply) -> Non
 def test_it_is_told_how_often_a_command_was_typed_and_a_long_outcome_is_cut() -> None:
     judging, _ = critic("object_tree")
     for _ in range(3):
-        learn(judging, turn(AT_HAND, moment(), moment("No" * 31)))
-    assert judge(judging, AT_HAND).reason.endswith(f"`take basket` (3 times): {'No' * 28} […]")
+        learn(judging, turn(AT_HAND, moment(), moment("No" * 210)))
+    assert judge(judging, AT_HAND).reason.endswith(f"`take basket` (3 times): {'No' * 198} […]")
 
 
 def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:

@@ -8,11 +8,12 @@ import socket
 import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from typing import Annotated
 
 import httpx2
 import openai
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
 from session.game_configuration import LanguageModelOptions, RoleOptions, Sampling
@@ -31,9 +32,22 @@ from tests.fixtures.misbehaving_server import (
     says_error,
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
-from zorkgpt.llm.language_model import Role
+from zorkgpt.llm.language_model import Role, at_most
 from zorkgpt.llm.openai.faults import from_status, server_message
 from zorkgpt.llm.openai.openai_model import OpenAIModel
+
+
+class Note(BaseModel):
+    """A note with a limit."""
+
+    text: Annotated[str, at_most(40)]
+
+
+class Noted(BaseModel):
+    """An answer with a note."""
+
+    note: Note
+
 
 HALF = MOVE[: len(MOVE) // 2]
 
@@ -486,6 +500,19 @@ class TestUnfitAnswer:
         assert "begins with 'I may not.'" in failure(refusal, kind=ResponseInvalid).line
         asked = outcome(refusal, refusal, GOOD)
         assert asked.bodies[2]["messages"] == asked.bodies[0]["messages"]
+
+    @pytest.mark.parametrize("again", ["short", "y" * 60], ids=["shorter", "still too long"])
+    def test_is_asked_for_again_once_if_a_text_is_too_long_and_then_taken_whole(self, again: str) -> None:
+        first, second = (json.dumps({"note": {"text": text}}) for text in ("x" * 50, again))
+        with MisbehavingServer(Streams((first,)), Streams((second,))) as server, model_on(server) as model:
+            completion = model.complete("agent", PROMPT, Noted)
+        assert completion.value.note == Note(text=again)
+        assert completion.requests == 2
+        *_, objection = server.asked[1].body["messages"]
+        assert "50" in objection["content"]
+        assert "40" in objection["content"]
+        held = server.asked[0].body["response_format"]["json_schema"]["schema"]
+        assert "maxLength" not in json.dumps(held), "a server that holds answers to it would break the text off"
 
     def test_stays_in_repair_over_a_failed_request(self) -> None:
         asked = outcome(Streams(("No.",)), says_error(503), GOOD)
