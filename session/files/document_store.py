@@ -10,7 +10,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -161,19 +161,25 @@ class SharedStore(ABC):
 
     def _settle(self) -> None:
         """Wait while others write the file in place, at most some seconds; see ``QUIET``."""
-        deadline = time.monotonic() + _LONGEST_WAIT
-        while self._is_being_written() and time.monotonic() < deadline:
-            time.sleep(_POLL)
+        _wait_while(self._is_being_written)
 
     def _is_being_written(self) -> bool:
         """Return whether a person or a program other than this one has just changed the file."""
         signature = self._stat()
         if signature is None or signature == self._left or not _is_recent(signature[0]):
             return False
-        if not self.holds:  # no run comes back to it: only a file that became shorter is waited for
+        if not self.holds:  # no run comes back to it: only a file that is not finished is waited for
             backup = backup_of(self.path)
-            return backup.exists() and signature[1] < backup.stat().st_size
+            return (backup.exists() and signature[1] < backup.stat().st_size) or self._is_unfinished()
         return last_version(self.path) != short_digest(read_shared(self.path))
+
+    def _is_unfinished(self) -> bool:
+        """Return whether others have just changed the file, and it ends within a line: the rest may still come."""
+        signature = self._stat()
+        if signature is None or signature == self._left or not _is_recent(signature[0], _LONGEST_WAIT):
+            return False
+        content = read_shared(self.path) or b""
+        return not content.endswith(b"\n") and last_version(self.path) != short_digest(content)
 
     def let_go(self) -> None:
         """Forget the replaced versions, before a checkpoint."""
@@ -220,7 +226,7 @@ class DocumentStore(SharedStore, Generic[D]):
     @override
     def hold(self, recording: Recording, base: bytes | None = None) -> None:
         super().hold(recording, base)
-        self._versions, self._left = [(_sha256(self._content), ())], self._stat()
+        self._versions, self._left = [(_sha256(self._content), ())], None if self._is_repeating else self._stat()
 
     @override
     def _return_to(self, base: bytes | None) -> None:
@@ -233,7 +239,10 @@ class DocumentStore(SharedStore, Generic[D]):
         self._take_in(self._found_unlocked)
 
     def _found_unlocked(self) -> FileEdited | None:
-        with nullcontext() if self._is_reconciled else locked(self.path):
+        if self._is_reconciled:
+            return self._found_edit()
+        with locked(self.path):
+            _wait_while(self._is_unfinished)
             return self._found_edit()
 
     @override
@@ -279,7 +288,8 @@ class DocumentStore(SharedStore, Generic[D]):
     def prepare(self, locks: ExitStack) -> None:
         if self._claim(locks):
             self._settle()
-            self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
+            if not (self._is_reconciled and self._is_unfinished()):
+                self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
         self._take_in(self._found_edit)
         if self._unsaved or self._is_unwritten:
             self._record_write(_sha256(self._content), self.digest)
@@ -315,15 +325,15 @@ class DocumentStore(SharedStore, Generic[D]):
         """Return what others wrote since the file was last read or written, ``None`` if they did not.
 
         The first time after a repetition, a write that did not reach the disk is made again. A file that has just
-        been changed and ends within a line is read later, or before it is written: its writer may not have finished.
+        been changed and ends within a line is read later, even if it is replaced meanwhile: its writer may not have
+        finished.
         """
         signature = self._stat()
         if signature == self._signature:
             return self._late_edit()
         content = read_shared(self.path) or None
         is_known = content == (self._on_disk if self._is_unwritten else self._content)
-        is_young = self.holds and self._signature and signature and _is_recent(signature[0])
-        if is_young and not is_known and not (content or b"").endswith(b"\n"):
+        if self.holds and self._signature and not is_known and self._is_unfinished():
             return None
         if is_known:
             self._is_reconciled, self._signature = True, signature
@@ -380,13 +390,7 @@ class DocumentStore(SharedStore, Generic[D]):
         changed = [each.signature() for each in self._replaced if each.has_changed]
         if any(_is_recent(time_ns) for time_ns, _ in changed) or super()._is_being_written():
             return True
-        return self.holds and self.path.exists() and self._is_cut(read_shared(self.path))
-
-    def _is_cut(self, content: bytes | None) -> bool:
-        """Return whether the file became shorter and ends within a line, as while a person writes it."""
-        known = self._on_disk if self._is_unwritten else self._content
-        is_shorter = self._is_reconciled and len(content or b"") < len(known or b"")
-        return is_shorter and not (content or b"").endswith(b"\n")
+        return self.holds and self._is_unfinished()
 
     def _late_edit(self) -> FileEdited | None:
         """Return the content with what a person has written into a version that was replaced meanwhile."""
@@ -395,8 +399,7 @@ class DocumentStore(SharedStore, Generic[D]):
             if signature == replaced.known or _is_recent(signature[0]):
                 continue
             content = os.pread(replaced.descriptor, signature[1], 0)
-            is_cut = len(content) < len(replaced.content) and not content.endswith(b"\n")
-            if is_cut and _is_recent(signature[0], _LONGEST_WAIT):
+            if not content.endswith(b"\n") and _is_recent(signature[0], _LONGEST_WAIT):
                 continue
             self._replaced[at] = replace(replaced, known=signature, content=content)  # the rest may still come
             theirs = self._decoded(content)
@@ -489,8 +492,12 @@ def _close(replaced: list[_Replaced]) -> None:
 
 
 def _merged(base: str, theirs: str, ours: str) -> str:
-    """Return our text with the lines that they added to or removed from the base."""
-    before, after, lines = (text.splitlines(keepends=True) for text in (base, theirs, ours))
+    """Return our text with the lines that they added to or removed from the base.
+
+    A last line without its end is a line like others.
+    """
+    whole = [f"{text}\n" if text and not text.endswith("\n") else text for text in (base, theirs, ours)]
+    before, after, lines = (text.splitlines(keepends=True) for text in whole)
     place = {
         old + number: new + number
         for old, new, length in SequenceMatcher(None, before, lines, autojunk=False).get_matching_blocks()
@@ -502,7 +509,14 @@ def _merged(base: str, theirs: str, ours: str) -> str:
             for old in sorted((old for old in range(first, last) if old in place), reverse=True):
                 del lines[place[old]]
             lines[at:at] = after[start:end]
-    return "".join(lines)
+    merged = "".join(lines)
+    return merged if theirs.endswith("\n") or ours.endswith("\n") else merged.removesuffix("\n")
+
+
+def _wait_while(is_busy: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _LONGEST_WAIT
+    while is_busy() and time.monotonic() < deadline:
+        time.sleep(_POLL)
 
 
 def _is_recent(time_ns: int, seconds: float = QUIET) -> bool:

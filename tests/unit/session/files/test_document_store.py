@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -496,8 +497,69 @@ class TestAPersonEdits:
         assert [type(event) for event in again.recorded] == [FileWritten, FileEdited, FileWritten, FileEdited]
 
 
-SLOW = [(0.0, 0.3), (0.4, 0.0), (0.9, 1.4)]
-"""Seconds that a slow writer waits after it has emptied the file, and after half of it."""
+class TestASlowWriter:
+    """A person whose program writes the file in place, with pauses."""
+
+    def test_a_half_that_has_been_quiet_for_a_second_is_not_read_at_the_start_of_a_turn(self, tmp_path: Path) -> None:
+        session = Session(tmp_path).play("mordant", "alum")
+        with session.path.open("r+b") as file:
+            file.truncate()
+            write_some(file, b"by hand\nva", age=1.5)
+            session.held.look()
+            assert session.store.document.text == "vats\nmordant\nalum\n"
+            write_some(file, b"ts\nmordant\nalum\n", age=0)
+        assert session.play().text == session.store.document.text == "by hand\nvats\nmordant\nalum\n"
+
+    @pytest.mark.parametrize("was_read", [True, False], ids=["by a run", "by a resumed run"])
+    def test_the_rest_of_a_line_is_waited_for(self, tmp_path: Path, *, was_read: bool) -> None:
+        session = Session(tmp_path).play("mordant")
+        with ThreadPoolExecutor() as pool, session.path.open("ab") as file:
+            write_some(file, b"by h", age=1.5)
+            rest = pool.submit(write_slowly_to, file, [b"a", b"nd\n"], 0.3)
+            played = session.play("alum") if was_read else resumed(tmp_path, "mordant", "alum")
+            rest.result()
+        assert played.text == "vats\nmordant\nby hand\nalum\n"
+
+    def test_a_last_line_without_an_end_is_taken_after_some_seconds(self, tmp_path: Path) -> None:
+        session = Session(tmp_path).play("mordant")
+        with session.path.open("ab") as file:
+            write_some(file, b"by hand", age=5)
+        assert session.play().store.document.text == "vats\nmordant\nby hand"
+
+    def test_what_is_added_to_a_replaced_version_without_a_line_end_is_a_line_of_its_own(self, tmp_path: Path) -> None:
+        session = Session(tmp_path).play("mordant")
+        with session.path.open("ab") as file:
+            session.play("alum")
+            write_some(file, b"by hand", age=5)
+        session.play("woad")
+        assert session.text == "vats\nmordant\nby hand\nalum\nwoad\n"
+
+    @pytest.mark.slow
+    def test_one_who_takes_too_long_is_not_waited_for_and_loses_nothing(self, tmp_path: Path) -> None:
+        session = Session(tmp_path).play("mordant", "alum")
+        with ThreadPoolExecutor() as pool, session.path.open("r+b") as file:
+            file.truncate()
+            writing = pool.submit(write_slowly_to, file, [b"vat", b"s\nmor", b"dant\na", b"lum\nby ", b"hand\n"], 1.2)
+            session.play("woad")
+            assert not writing.done()
+            writing.result()
+        time.sleep(QUIET)
+        session.play("weld")
+        assert session.text == "vats\nmordant\nalum\nby hand\nwoad\nweld\n"
+
+
+def write_some(file: BinaryIO, content: bytes, age: float) -> None:
+    """Write content, as if that was so many seconds ago."""
+    file.write(content)
+    file.flush()
+    now = time.time_ns() - int(age * 1e9)
+    os.utime(file.fileno(), ns=(now, now))
+
+
+def write_slowly_to(file: BinaryIO, parts: Sequence[bytes], pause: float) -> None:
+    for part in parts:
+        write_some(file, part, age=0)
+        time.sleep(pause)
 
 
 def write_slowly(path: Path, note: str, empty: float, half: float) -> None:
@@ -513,15 +575,13 @@ def write_slowly(path: Path, note: str, empty: float, half: float) -> None:
         file.write(whole[len(whole) // 2 :])
 
 
-@pytest.mark.parametrize("notes", [3, pytest.param(25, marks=pytest.mark.slow)])
-def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_runs_lines(
-    tmp_path: Path, notes: int
-) -> None:
-    chance = random.Random(notes)
+@pytest.mark.slow
+def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_runs_lines(tmp_path: Path) -> None:
+    notes, chance = 25, random.Random(25)
     session, played = Session(tmp_path), 0
     with ThreadPoolExecutor() as pool:
         for number in range(notes):
-            pauses = SLOW[number] if notes <= len(SLOW) else (chance.uniform(0, 1.2), chance.uniform(0, 1.8))
+            pauses = chance.uniform(0, 1.2), chance.uniform(0, 1.8)
             writing = pool.submit(write_slowly, session.path, f"note {number}", *pauses)
             while not writing.done():
                 session.play(f"line {played}")
