@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -292,17 +293,17 @@ def test_a_run_that_cannot_begin_leaves_no_work_folder_that_was_not_there(
 LAST_ANSWER = 6
 
 
-class Removes:
-    """Answers, and removes a folder before its sixth answer."""
+@dataclass
+class Does:
+    """Answers, and does something before its sixth answer."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.answers = 0
+    trouble: Callable[[], object]
+    answers: int = 0
 
     def play(self, handler: Handler) -> None:
         self.answers += 1
         if self.answers == LAST_ANSWER:
-            shutil.rmtree(self.folder)
+            self.trouble()
         Answers().play(handler)
 
 
@@ -317,8 +318,8 @@ def test_a_current_folder_that_is_gone_is_named(tmp_path: Path, command: tuple[s
     assert shown.returncode == 1
 
 
-def run_without(folder: Path, removed: Path) -> Ran:
-    with MisbehavingServer(Removes(removed)) as server:
+def run_with(folder: Path, trouble: Callable[[], object]) -> Ran:
+    with MisbehavingServer(Does(trouble)) as server:
         command = ("run", "--max-turns", "9", "--quiet", "--base-url", server.base_url, "--workdir", "work")
         return ran(folder, *command)
 
@@ -327,9 +328,20 @@ def run_without(folder: Path, removed: Path) -> Ran:
 def test_a_run_whose_folder_is_gone_is_not_said_to_go_on(tmp_path: Path, name: str) -> None:
     here = tmp_path / "here"
     here.mkdir()
-    shown = run_without(here, here / name)
+    shown = run_with(here, lambda: shutil.rmtree(here / name))
     assert shown.status == 1
     assert "To resume" not in shown.out.decode()
     assert "is gone: the run cannot go on" in shown.out.decode().splitlines()[-1]
     if not name:
         assert shown.lines[-1].startswith(f"zorkgpt: the current folder, {here}, is gone")
+
+
+def test_a_run_that_is_played_to_its_end_and_cannot_keep_copies_of_its_files_fails(tmp_path: Path) -> None:
+    def put_in_the_way() -> None:
+        (run,) = (tmp_path / "work" / "runs").glob("*-*")
+        (run / "end").write_bytes(b"")
+
+    shown = run_with(tmp_path, put_in_the_way)
+    assert "Episode 1 stopped at the turn limit" in shown.text
+    assert (shown.status, len(shown.lines)) == (1, 1)
+    assert shown.lines[0].startswith("zorkgpt: cannot make the folder work/runs/")

@@ -74,8 +74,8 @@ class Watching:
             self._next_progress = now + PROGRESS_INTERVAL
             self.screen.tell(f"Repeating recorded turns: {done:,} of {turns:,}")
 
-    def play(self, run: Run) -> NoReturn:
-        """Play the run and end the command with the run's status. If the run can go on, print how."""
+    def play(self, run: Run) -> int:
+        """Play the run and return the command's exit status. If the run can go on, print how."""
         if memories := run.orchestrator.learning.memories:
             path, problems = memories.memory_file, memories.problems()
             for problem in problems[:MOST_PROBLEMS]:
@@ -107,7 +107,7 @@ class Watching:
                 f"{program()} memories show{where} prints what is remembered.",
                 indent=0,
             )
-        raise typer.Exit(EXIT_STATUS[end])
+        return EXIT_STATUS[end]
 
     @contextmanager
     def _live(self, run: Run, before: Iterable[Event]) -> Iterator[None]:
@@ -382,22 +382,20 @@ def play_run(
     report: write the run's page into its folder
     """
     configuration = resolved.configuration
-    try:
-        with (
-            watching(configuration, quiet=quiet, as_json=as_json, step=step, delay=delay) as watch,
-            open_run(
-                in_folder_of_story(resolved, watch.parts.game.facts),
-                watch.parts,
-                episodes=episodes,
-                show=watch.show,
-                stop=watch.screen.stop,
-            ) as played,
-        ):
-            watch.play(played)
-    except typer.Exit as end:
-        if report and end.exit_code != EXIT_STATUS["interrupted"]:
-            from zorkgpt.report.pages import write_report
+    with (
+        watching(configuration, quiet=quiet, as_json=as_json, step=step, delay=delay) as watch,
+        open_run(
+            in_folder_of_story(resolved, watch.parts.game.facts),
+            watch.parts,
+            episodes=episodes,
+            show=watch.show,
+            stop=watch.screen.stop,
+        ) as played,
+    ):
+        status = watch.play(played)
+    if report and status != EXIT_STATUS["interrupted"]:
+        from zorkgpt.report.pages import write_report
 
-            for line in write_report([played.folder], played.folder / REPORT_FILE, configuration):
-                print_error(line)
-        raise
+        for line in write_report([played.folder], played.folder / REPORT_FILE, configuration):
+            print_error(line)
+    raise typer.Exit(status)

@@ -174,7 +174,8 @@ def _fork(
             repeated=watch.repeats,
         ) as forked,
     ):
-        watch.play(forked)
+        status = watch.play(forked)
+    raise typer.Exit(status)
 
 
 def _print_difference(difference: Difference) -> None:

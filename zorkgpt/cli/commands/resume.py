@@ -77,7 +77,8 @@ def resume(
             story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
             print_line(f"Resuming run {folder.name} of {story}{position}: {name} plays")
-        watch.play(resumed)
+        status = watch.play(resumed)
+    raise typer.Exit(status)
 
 
 def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
