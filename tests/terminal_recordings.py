@@ -88,11 +88,12 @@ class Plays:
     """Answers as a model that knows its way.
 
     waits_at: the agent's question that it answers only when it is told to go on
+    waits_after: the turn of the agent after which it waits at the first question of another role
     dies_at: the agent's question at which it ends the server, without an answer
     """
 
     def __init__(self, waits_at: int = 0, dies_at: int = 0) -> None:
-        self.waits_at, self.dies_at = waits_at, dies_at
+        self.waits_at, self.waits_after, self.dies_at = waits_at, 0, dies_at
         self.is_asked = Flag()
         self.may_answer = Flag()
         self._turn = 0
@@ -104,13 +105,14 @@ class Plays:
             is_first = "## Turn\n1 of " in body["messages"][1]["content"]
             self._turn = 1 if is_first else self._turn + 1
             if self._turn == self.waits_at:
-                self.is_asked.set()
-                self.may_answer.wait(PATIENCE)
+                self._wait()
             if self._turn == self.dies_at:
                 self._turn, self.dies_at = self._turn - 1, 0  # it is asked again
                 handler.server.__exit__()  # nothing listens any more when the connection breaks
                 Resets().play(handler)
                 return
+        elif self._turn == self.waits_after:
+            self._wait()
         answer = {name: value for name, value in self._answers().items() if name in schema}
         Streams((json.dumps(answer),), usage={"prompt_tokens": 1200, "completion_tokens": 40}).play(handler)
 
@@ -118,10 +120,15 @@ class Plays:
         """Wait until the question has come at which it waits."""
         assert self.is_asked.wait(PATIENCE)
 
-    def go_on(self, waits_at: int = 0) -> None:
+    def go_on(self, waits_at: int = 0, waits_after: int = 0) -> None:
         """Answer that question, and wait next at this one."""
-        waiting, self.may_answer, self.is_asked, self.waits_at = self.may_answer, Flag(), Flag(), waits_at
+        waiting, self.may_answer, self.is_asked = self.may_answer, Flag(), Flag()
+        self.waits_at, self.waits_after = waits_at, waits_after
         waiting.set()
+
+    def _wait(self) -> None:
+        self.is_asked.set()
+        self.may_answer.wait(PATIENCE)
 
     def _answers(self) -> dict[str, Any]:
         command = WALKTHROUGH[(self._turn - 1) % len(WALKTHROUGH)]
@@ -177,7 +184,7 @@ def dying_server(stack: ExitStack, folder: Path) -> list[str]:
 
 
 def watched(stack: ExitStack, folder: Path) -> list[str]:
-    """Another terminal watches a run."""
+    """Another terminal watches a run, which waits until that terminal has shown what came before an end."""
     model = Plays(waits_at=5)
     server = stack.enter_context(MisbehavingServer(model))
     player = _opened(stack, "played", folder, "run", "--max-turns", "6", *_at(server))
@@ -185,6 +192,10 @@ def watched(stack: ExitStack, folder: Path) -> list[str]:
     player.wait_for("Turn 4 of 6")
     shown = _opened(stack, "watch", folder, "watch", "--workdir", "work")
     begun = shown.wait_for("the agent thinks")
+    model.go_on(waits_at=6)
+    shown.wait_for("learned: Arrival at Landing")
+    model.go_on(waits_after=6)
+    shown.wait_for("learned: Arrival at Keeper's Bedroom")
     model.go_on()
     return [begun, shown.wait_for("The run is done.")]
 

@@ -51,7 +51,7 @@ def watch(
     configuration, screen = recorded(folder, now), Screen(as_json=as_json)
     screen.episodes = len(manifest.seeds)
     spending, log = Spending(configuration), GrowingFile(folder / RUN_LOG)
-    latest = datetime.fromtimestamp(0, timezone.utc)
+    latest, had_news = datetime.fromtimestamp(0, timezone.utc), False
     with ExitStack() as stack:
         try:
             if is_live and screen.console is not None:
@@ -64,7 +64,8 @@ def watch(
                 latest = datetime.fromisoformat(lines[-1].at) if lines else latest
                 _show(events, screen, is_first=number == 0)
                 if screen.view is not None:
-                    _show_activity(log, latest, screen.view, has_news=bool(events))
+                    _show_activity(log, latest, screen.view, has_news=had_news or bool(events))
+                had_news = bool(events)  # a file is written right after its line in the journal
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_STATUS["interrupted"]) from None
     summary = summarise(folder)
