@@ -27,8 +27,8 @@ MOST_THEN = 12
 """Further commands of one answer."""
 LONGEST_NEWS = 160  # characters
 OWN = "Your course"
-_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
-"""A line in brackets, in which a story says how it has read the command."""
+_ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
+"""Lines in brackets, in which a story says how it has read the command."""
 _ANYTHING = frozenset({"all", "everything", "it", "them", "him", "her"})
 
 

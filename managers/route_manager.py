@@ -25,14 +25,15 @@ from managers.routes.document import (
     route_aim,
     route_lines,
 )
-from managers.routes.trail import Trail, mark_of
+from managers.routes.trail import Trail
+from session.commands import plain_command
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep
+from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of
 from session.text import counted
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
@@ -88,6 +89,8 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._latest: Observation | None = None
+        self._done: list[tuple[int | None, str]] = []  # location ids and plain commands of this game
+        self._won: set[tuple[int | None, str]] = set()  # those that won points
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
@@ -155,6 +158,8 @@ class RouteManager(BaseManager):
                 ahead = self._played(route)[done:]
                 steps = ahead[:until]
                 gain = route.gain(done)
+                point = route.steps[done - 1].leads_to if done else route.start
+                missing = point.carried_set.difference(thing.num for thing in observation.inventory or ())
                 return Course(
                     f"Route {route.number}",
                     steps,
@@ -162,7 +167,7 @@ class RouteManager(BaseManager):
                     aim=f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done),
                     key=route.key,
                     skipped=done,
-                    touched=route.touched,
+                    touched=tuple(number for number in route.touched if number not in missing),
                     is_part=steps != ahead,
                 )
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
@@ -180,6 +185,12 @@ class RouteManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         self._trail.add(record)
         self._latest = record.after
+        here = record.before.location
+        done = (here.num if here else None, plain_command(record.action))
+        if record.after.refusal is None:
+            self._done.append(done)
+        if (record.score_change or 0) > 0:
+            self._won.add(done)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -271,10 +282,11 @@ class RouteManager(BaseManager):
         return [route for route in self.book.routes if len(route.steps) > least and route.trust() >= LEAST_TRUST]
 
     def _from_here(self, observation: Observation | None) -> list[tuple[Route, int]]:
-        """Return the routes that begin at or pass the current moment, each with the number of commands already done.
+        """Return the routes that can be joined at the current moment, each with the number of commands already done.
 
-        Routes with the highest expected gain per turn come first. A route whose next command stopped a route here is
-        left out until something changes.
+        Their scores count from the present one. Routes with the highest expected gain per turn come first. A route
+        whose goal was reached in this game is left out, and one whose next command stopped a route here, until
+        something changes.
 
         observation: the current one; ``None`` for the opening
         """
@@ -284,11 +296,18 @@ class RouteManager(BaseManager):
         mark = "" if observation is None else mark_of(observation)
         found = []
         for route in self.book.routes:
-            done = 0 if observation is None or self.game_state.turn_count == 0 else route.point_like(observation)
+            is_opening = observation is None or self.game_state.turn_count == 0
+            done: int | None = 0
+            if not is_opening and observation is not None:
+                done = route.point_like(observation, self._done, self.book.names)
             if done is None or route.trust(done) < LEAST_TRUST or len(route.steps) <= self.config.routes.shuffled:
                 continue
+            now_route = route if observation is None else route.from_now(done, observation.score, self._won)
+            is_reached = now_route.goal.kind == "score" or self._trail.has_reached(now_route.goal)
+            if not is_opening and is_reached and now_route.gain(done) <= 0:
+                continue
             if (self._played(route)[done].command, mark) not in self._failed:
-                found.append((route, done))
+                found.append((now_route, done))
         self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
         return self._found
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, NonNegativeInt, PositiveInt
 from typing_extensions import Self
 
+from session.commands import plain_command
 from session.text import description_in
 from session.values import GameObject, Observation
 
@@ -25,8 +26,8 @@ class Waypoint:
 
     place: the location's name, for display
     carried, seen: the numbers of the objects that were carried and seen there, in order
-    mark: 16 hex digits, equal for two moments with the same place, score, and state of the touched things in reach; ""
-        if too little is known
+    mark: 16 hex digits, equal for two moments with the same place and state of the touched things in reach; "" if too
+        little is known
     is_described: the story printed the location's name above a description, as on arrival unless it is dark
     """
 
@@ -225,15 +226,75 @@ class Route:
         """The number of things that are carried at its end."""
         return len(self.steps[-1].leads_to.carried or ())
 
-    def point_like(self, observation: Observation) -> int | None:
-        """Return the number of its commands after which the state was as it is now; ``None`` if it never was.
+    def point_like(
+        self,
+        observation: Observation,
+        played: Iterable[tuple[int | None, str]] = (),
+        names: Mapping[int, str] | None = None,
+    ) -> int | None:
+        """Return after how many of its commands it can be joined now; ``None`` if it cannot. Its end does not count.
 
-        The state is the same if place and score are, and every touched thing in reach. Of several such points it is the
-        first, since the effects of the later commands are not visible. The end of the route does not count.
+        It can be joined where place and touched things in reach are as they were, else where place and things fit its
+        remaining commands. Of several such points it is the latest one up to which its commands were played in this
+        game, or else the first, since the effects of the later commands are not visible.
+
+        played: the location ids and plain commands of this game, in order
+        names: of things, by number
         """
         mark = _mark(observation, self.touched)
-        points = (self.start, *(step.leads_to for step in self.steps[:-1]))
-        return next((at for at, point in enumerate(points) if mark and point.mark == mark), None)
+        points = list(enumerate((self.start, *(step.leads_to for step in self.steps[:-1]))))
+        found = [at for at, point in points if mark and point.mark == mark]
+        found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
+        if len(found) > 1:
+            places = (self.start, *(step.leads_to for step in self.steps))
+            turns = iter(played)
+            done = 0
+            for point, step in zip(places, self.steps, strict=False):
+                if (point.location_id, plain_command(step.command)) not in turns:  # consumes the turns up to it
+                    break
+                done += 1
+            found = [at for at in found if at <= done][-1:] or found
+        return found[0] if found else None
+
+    def _fits(self, at: int, point: Waypoint, observation: Observation, names: Mapping[int, str]) -> bool:
+        """Return whether the things that the commands after a point take, leave or name are as they were there."""
+        here = observation.location
+        if here is None or here.num != point.location_id or None in (point.carried, point.seen):
+            return False
+        ahead = [point, *(step.leads_to for step in self.steps[at:])]
+        words = {word for command in self.commands[at:] for word in plain_command(command).split()}
+        carried = {thing.num for thing in observation.inventory or ()}
+        in_reach = {thing.num: thing.words for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
+        needed = {num for one, other in pairwise(ahead) for num in one.carried_set ^ other.carried_set}
+        needed |= {
+            num
+            for num in self.touched
+            if words.intersection([*in_reach.get(num, ()), *names.get(num, "").lower().replace("/", " ").split()])
+        }
+        seen = needed.intersection(point.seen or ())
+        return needed & point.carried_set == needed & carried and seen <= in_reach.keys()
+
+    def from_now(self, done: int, score: int | None, won: Collection[tuple[int | None, str]]) -> Self:
+        """Return the route with the scores that its commands after ``done`` lead to from the present score.
+
+        won: the location ids and plain commands that have won points in this game, and win no more
+        """
+        before = self.score_after(done)
+        if score is None or before is None:
+            return self
+        start = replace(self.start, score=score) if not done else self.start
+        steps = [*self.steps]
+        if done:
+            steps[done - 1] = replace(steps[done - 1], leads_to=replace(steps[done - 1].leads_to, score=score))
+        place = self.steps[done - 1].leads_to.location_id if done else self.start.location_id
+        for at, step in enumerate(self.steps[done:], done):
+            point = step.leads_to
+            if point.score is not None:
+                is_won = point.score > before and (place, plain_command(step.command)) in won
+                score, before = score if is_won else score + point.score - before, point.score
+                steps[at] = replace(step, leads_to=replace(point, score=score))
+            place = point.location_id
+        return replace(self, start=start, steps=tuple(steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,15 +364,22 @@ class Standing(NamedTuple):
     attributes: frozenset[int]
 
 
+def mark_of(observation: Observation) -> str:
+    """Return a digest of place, score and the objects in reach. It is equal for two moments that agree in these."""
+    return _mark(observation, standings(observation).keys(), observation.score)
+
+
 def _numbers(things: Iterable[GameObject] | None) -> tuple[int, ...] | None:
     return None if things is None else tuple(sorted({thing.num for thing in things}))
 
 
-def _mark(observation: Observation, touched: Collection[int]) -> str:
+def _mark(observation: Observation, touched: Collection[int], *score: int | None) -> str:
+    """Return the mark of a moment. ``score``: distinguishes moments with the same place and things."""
     if observation.noticed is None:
         return ""
     if observation.inventory is None or observation.visible is None:
-        told = repr(observation.noticed)
+        place, _, *others = observation.noticed
+        told = repr((place, *score, *others))
     else:
         standing = standings(observation)
         things = [
@@ -319,5 +387,5 @@ def _mark(observation: Observation, touched: Collection[int]) -> str:
             for each in sorted(touched)
             if each in standing
         ]
-        told = repr((observation.location.num if observation.location else None, observation.score, things))
+        told = repr((observation.location.num if observation.location else None, *score, things))
     return sha256(told.encode()).hexdigest()[:16]

@@ -369,7 +369,7 @@ class RoutePromises:
 
     def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
-        others = (each.promise(done) for each in self._routes[route.commands] if each != route)
+        others = (each.promise(done) for each in self._routes[route.commands] if each.number != route.number)
         safe = max([self._best_of_beginnings(route.commands, done), *others])
         return route.promise(done) + (1 - route.trust(done)) * safe
 

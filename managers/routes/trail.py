@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command
-from session.route import Goal, Route, RouteStep, Waypoint, standings, touched_in
+from session.route import Goal, Route, RouteStep, Waypoint, mark_of, touched_in
 from session.text import one_line, sentences_of
 from session.values import Observation, TurnRecord
 
@@ -103,6 +103,10 @@ class Trail:
         self._answers.add(said)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
+    def has_reached(self, goal: Goal) -> bool:
+        """Return whether the room or the thing was reached in this episode."""
+        return (goal.kind, goal.number) in self._met
+
     def routes(self, episode: int) -> Iterator[Route]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
         for length, goal in self._goals:
@@ -129,11 +133,6 @@ class Trail:
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)
         return new
-
-
-def mark_of(observation: Observation) -> str:
-    """Return a digest of place, score and the objects in reach. It is equal for two moments that agree in these."""
-    return Waypoint.of(observation, standings(observation).keys()).mark
 
 
 def digests_of(text: str) -> frozenset[str]:

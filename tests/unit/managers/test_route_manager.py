@@ -144,6 +144,39 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     assert "+50" not in told(manager, hall)
 
 
+def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> None:
+    """Points that came on another way, or that the route has won before, change neither its rest nor its check."""
+    hall, loft = replace(HALL, score=5), replace(LOFT, score=5)
+    roof = Observation("A roof.", Location(4, "Roof"), (), (), score=15)
+    steps = tuple(
+        RouteStep(command, Waypoint.of(after)) for command, after in (("north", hall), ("up", loft), ("climb", roof))
+    )
+    manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1))
+    play(manager, YARD, hall, "north")
+    play(manager, hall, replace(YARD, score=12), "dig")
+    play(manager, replace(YARD, score=12), here := replace(HALL, score=12), "north")
+    assert told(manager, here).startswith("1: +10 in 2 turns from here")
+    courses = courses_of(manager)
+    assert courses.set_out(Proposal("wait", follow=1), here) == ""
+    lead(courses, here, replace(LOFT, score=12))
+    lead(courses, replace(LOFT, score=12), won := replace(roof, score=22))
+    assert told(courses, won) == "Route 1 was followed to its end, in 2 commands."
+    play(manager, won, again := replace(YARD, score=22), "down")
+    assert told(manager, again) == "", "all its points are won"
+
+
+def test_the_rest_of_a_route_is_offered_after_a_deviation(tmp_path: Path) -> None:
+    hall, loft = replace(HALL, score=5), replace(LOFT, score=15)
+    steps = tuple(RouteStep(command, Waypoint.of(after)) for command, after in (("north", hall), ("up", loft)))
+    manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1))
+    courses = courses_of(manager)
+    assert courses.set_out(Proposal("wait", follow=1), YARD) == ""
+    lead(courses, YARD, HALL)
+    reason = "stopped at `north` (1 command played): the score is not 5 but 0. Not played: 2. up."
+    assert told(courses, HALL) == f"Route 1 {reason}"
+    assert told(manager, HALL).startswith("1: +10 in 1 turn from here")
+
+
 def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_path: Path) -> None:
     far = route_to(6, "north", "wait", "open box", "take gem", "up", "pray")
     manager = manager_in(tmp_path, far, route_to(5, "up", "jump"))

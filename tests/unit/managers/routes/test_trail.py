@@ -109,14 +109,49 @@ ON_THE_WAY = WAY[0][1]
         (replace(ON_THE_WAY, inventory=(COIN, GameObject(30, "hat", PLAYER))), 1),
         (replace(ON_THE_WAY, visible=(replace(BOX, attributes=OPEN), GameObject(31, "cat", 11))), 1),
         (YARD, 0),
-        (replace(ON_THE_WAY, score=1), None),
+        (replace(ON_THE_WAY, score=1), 1),
         (replace(ON_THE_WAY, location=Location(14, "Well")), None),
-        (replace(ON_THE_WAY, visible=(replace(BOX, attributes=frozenset({8})),)), None),
+        (replace(ON_THE_WAY, visible=(replace(BOX, attributes=frozenset({8})),)), 0),
     ],
     ids=["as it was", "own thing gone", "more is carried", "somebody is there", "before", "score", "place", "box"],
 )
-def test_a_route_stands_where_place_and_score_and_what_it_touched_do(now: Observation, done: int | None) -> None:
+def test_a_route_can_be_joined_where_place_and_things_fit_what_remains(now: Observation, done: int | None) -> None:
     assert route_of(*WAY).point_like(now) == done
+
+
+KEY = GameObject(24, "key", 12)
+FETCHED = (
+    ("up", replace(HALL, visible=(LAMP, KEY))),
+    ("take key", replace(HALL, inventory=(COIN, replace(KEY, parent=PLAYER)))),
+    ("take lamp", replace(HALL, inventory=(COIN, replace(KEY, parent=PLAYER), OWNED), visible=())),
+    ("down", replace(YARD, inventory=(COIN, replace(KEY, parent=PLAYER), OWNED))),
+)
+
+
+@pytest.mark.parametrize(
+    ("last", "carried", "done"),
+    [
+        ("light lamp", (COIN, OWNED), 4),
+        ("unlock gate with key", (COIN, OWNED), None),
+        ("unlock gate with key", (COIN, OWNED, replace(KEY, parent=PLAYER)), 4),
+        ("light lamp", (COIN, replace(KEY, parent=PLAYER)), None),
+    ],
+    ids=["what is missing is not named", "what is missing is named", "all is there", "what is named is missing"],
+)
+def test_only_what_the_remaining_commands_name_or_move_is_needed(
+    last: str, carried: tuple[GameObject, ...], done: int | None
+) -> None:
+    route = route_of(*FETCHED, (last, replace(CAVE, inventory=FETCHED[-1][1].inventory)))
+    now = replace(YARD, inventory=carried, score=3)
+    assert route.point_like(now, names={24: "key", 22: "lamp"}) == done
+
+
+def test_it_is_joined_after_the_commands_that_were_played_in_this_game() -> None:
+    """The effect of pushing is not visible, so that both moments in the hall look the same."""
+    route = route_of(("up", HALL), ("push button", HALL), ("east", CAVE))
+    assert route.point_like(HALL, [(11, "up")]) == 1
+    assert route.point_like(HALL, [(11, "up"), (12, "look"), (12, "push button")]) == 2
+    assert route.point_like(HALL, [(13, "west")]) == 1
 
 
 def test_what_is_wherever_the_player_is_was_not_touched() -> None:
