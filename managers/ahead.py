@@ -77,11 +77,12 @@ class Ahead(BaseManager):
         left = self.config.max_turns_per_episode - state.turn_count
         scored = [turn for turn in state.turns if (turn.score_change or 0) > 0]
         known = {self._key(points): points for points in self._earlier}
+        is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:
             points = _points(turn.before.location, turn.action, turn.score_change or 0)
-            known.pop(self._key(points), None)
-            done[self._key(points)] = turn
+            if known.pop(self._key(points), None) or not is_whole or self._key(points) in done:
+                done[self._key(points)] = turn
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = paths_from(self._map.game_map, observation.location.num)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from typing_extensions import Unpack, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.objective_manager import ObjectiveManager
 from managers.prompting import as_many_as_fit
 from session.commands import is_routine, is_speech, is_waiting, plain_command
@@ -184,6 +184,11 @@ class TriedCommands(BaseManager):
     ``Observation.state_hash`` covers variables that no player sees (ADR 19). Such a command may have an effect later.
     Directions are left out if a map is shown, because the map lists them with the responses.
     """
+
+    @classmethod
+    @override
+    def build(cls, parts: ManagerParts) -> Self | None:
+        return None if parts.config.prompt_budgets.game_so_far else super().build(parts)  # the game so far has them
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

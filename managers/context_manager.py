@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from typing_extensions import Unpack, override
@@ -20,10 +21,11 @@ from managers.prompting import (
     told_once,
     turn_text,
 )
+from managers.transcripts.game_text import GameText, PlayedTurn
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import cut_at, cut_middle, without_padding
+from session.text import cut_at, cut_middle, description_in, one_line, without_padding
 from session.values import Observation, TurnRecord
 
 REASONED = 3
@@ -33,6 +35,7 @@ LONGEST_LIST = 800  # characters: of belongings, or of things in sight
 LONGEST_REASON = 400  # characters
 HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
+GAME = "This game so far"
 PREVIOUS, SINCE = "Previous Reasoning and Actions", "Since you came here"
 NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
@@ -118,24 +121,25 @@ def told_turns(
 
 
 class _Past(NamedTuple):
-    """The latest turns as prompt sections, and the responses that they contain in full, the latest last."""
+    """The turns so far as prompt sections, and texts that they contain in full, the latest response last."""
 
     sections: tuple[PromptSection, ...] = ()
     answers: tuple[str, ...] = ()
 
 
 class _PromptBudget(NamedTuple):
-    """The maximum length of a prompt in tokens, and the instructions at its beginning."""
+    """The maximum length of a prompt in tokens, the instructions at its beginning, and the tokens for whole games."""
 
     tokens: int
     system: str = ""
+    games: int = 0
 
     def share(self, part: float) -> int:
-        """Return the given part of the room beside the instructions, in characters.
+        """Return the given part of the room beside the instructions and the games, in characters.
 
         The result does not depend on updated token counts, so that texts are cut alike in every turn.
         """
-        return max(0, int((self.tokens * CHARACTERS_PER_TOKEN - len(self.system)) * part))
+        return max(0, int(((self.tokens - self.games) * CHARACTERS_PER_TOKEN - len(self.system)) * part))
 
 
 class ContextManager(BaseManager):
@@ -144,6 +148,9 @@ class ContextManager(BaseManager):
     Sections that change rarely come first, so that the server can cache the beginning of the prompt
     (docs/specification.md, Prompt order). The priority of a section determines when it is dropped
     (docs/specification.md, Prompt budgets).
+
+    The game so far is shown whole (:class:`GameText`) or, with ``prompt_budgets.history = 0``, as a window of turns,
+    which is also the form beyond the budget.
 
     The latest response and the room's description appear once each: in the history, so that the server can cache them,
     or in a section of their own if the history does not contain all of them.
@@ -166,6 +173,7 @@ class ContextManager(BaseManager):
         self._printed: list[str] = []
         self._named: set[str] = set()
         self._held: set[int] = set()
+        self._game: GameText | None = None
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -200,24 +208,27 @@ class ContextManager(BaseManager):
         """
         window = self.config.agent.history_window
         slid = len(self.game_state.action_reasoning_history) // window * window
-        budget = _PromptBudget(self.config.prompt_budgets.agent, system)
+        budget = _PromptBudget(self.config.prompt_budgets.agent, system, self.config.prompt_budgets.game_so_far)
         turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
         notes = "\n".join(f"{number}. {note}" for number, note in enumerate(self.game_state.notes, start=1))
-        opening = (
-            cut_middle(prologue(self.game_state), budget.share(OPENING_SHARE)) if self.game_state.turn_count else ""
-        )
+        opening, reason = "", ""
+        pasts: Iterable[_Past] = self._pasts(budget, max(0, slid - window), slid, most=2 * window)
+        if budget.games:
+            pasts, reason = chain([self._whole_past(budget)], pasts), self._latest_reason()
+        elif self.game_state.turn_count:
+            opening = cut_middle(prologue(self.game_state), budget.share(OPENING_SHARE))
         rejected = (
             f"`{cut_at(action, LONGEST_ACTION)}`: {cut_at(reason, LONGEST_REASON)}" for action, reason in rejections
         )
         others = (
             PromptSection("Your notes", notes, 3),
+            PromptSection("Your latest reason", reason, 5, Place.HERE),
             PromptSection("Turn", turn, place=Place.PRESENT),
             PromptSection("How the story began", opening, 9, Place.OPENING),
             PromptSection("Not played this turn", _bullets(rejected), place=Place.CHOICE),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
             *learned,
         )
-        pasts = self._pasts(budget, max(0, slid - window), slid, most=2 * window)
         return AgentContext(tuple(self._fitted(budget, observation, pasts, others)), valid_actions)
 
     def get_critic_context(
@@ -258,6 +269,30 @@ class ContextManager(BaseManager):
             if not isinstance(entry, dict):
                 self.log_warning("an entry of the reasoning history is not a dict", found=type(entry).__name__)
         return entries
+
+    def _whole_past(self, budget: _PromptBudget) -> _Past:
+        """Return the game so far. The turns since the player came to this room follow the map, as in a window."""
+        state = self.game_state
+        if self._game is None:
+            self._game = GameText(story_start(state), budget.games * CHARACTERS_PER_TOKEN)
+        for index in range(len(self._game.turns), len(state.action_history)):
+            self._game.add(played_turn(state, index))
+        arrival = state.arrival_turn
+        sections = (
+            PromptSection(GAME, self._game.text(arrival), 1, Place.HISTORY),
+            PromptSection(f"Since turn {arrival}", self._game.text_since(arrival), 1, Place.SINCE),
+        )
+        latest = without_padding(state.action_history[-1].response) if state.action_history else ""
+        answers = (self._game.text(), latest)[: 1 + self._game.contains_whole(latest)]
+        return _Past(tuple(section for section in sections if section.text), answers)
+
+    def _latest_reason(self) -> str:
+        """Return the reason behind the latest command, with its turn."""
+        entries = self._entries(self.game_state.action_reasoning_history[-1:])
+        if not entries or not entries[0].get("reasoning") or not self.config.agent.show_reasoning:
+            return ""
+        reasoning = cut_middle(one_line(str(entries[0]["reasoning"])), LONGEST_REASONING)
+        return f"Turn {entries[0].get('turn', '?')}: {reasoning}"
 
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
@@ -368,7 +403,8 @@ class ContextManager(BaseManager):
         when = f"turn {described.turn}" if described.turn else "at the start"
         when = f" ({when}, some of it may have changed)" if is_old else f" ({when})"
         described_text = without_padding(described.text)
-        is_told = any(described_text in each for each in (*past.answers, text))
+        lines = described_text.splitlines()
+        is_told = any(all(line in each for line in lines) for each in (*past.answers, text))
         shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
@@ -412,6 +448,23 @@ def _listed(names: Sequence[str]) -> str:
     names = [cut_at(name, LONGEST_LIST) for name in names]
     kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= LONGEST_LIST)
     return ", ".join([*kept, *([f"and {len(names) - len(kept)} more"] if len(kept) < len(names) else [])])
+
+
+def story_start(state: GameState) -> str:
+    """Return the story's text before the first turn, without the banner."""
+    first_room = state.opening_location.name if state.opening_location else ""
+    room = description_in(state.opening, first_room) if first_room else None
+    return "\n\n".join(filter(None, (prologue(state), without_padding(room or ""))))
+
+
+def played_turn(state: GameState, index: int) -> PlayedTurn:
+    """Return a turn of the episode as it is shown to models. ``index``: from 0."""
+    action, response = state.action_history[index]
+    if index >= len(state.turns):
+        return PlayedTurn(index + 1, action, response)
+    record = state.turns[index]
+    there = record.after.location if record.moved else None
+    return PlayedTurn(index + 1, action, response, record.score_change or 0, there.num if there else None)
 
 
 def _bullets(lines: Iterable[str]) -> str:

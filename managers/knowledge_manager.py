@@ -54,7 +54,8 @@ from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
 KNOWLEDGE_TITLE = "What is known of this game"
-SHARE_OF_KNOWLEDGE = 5  # it takes at most one in so many tokens of the agent's prompt
+SHARE_OF_KNOWLEDGE, MOST_TOKENS = 5, 800
+"""It takes at most one in so many tokens of the agent's prompt, and at most so many of them."""
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
 
@@ -106,9 +107,9 @@ class KnowledgeManager(BaseManager):
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return what is known, within a fifth of the agent's prompt."""
+        """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
         del observation
-        entries = self._within(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
+        entries = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
         shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
         others = len(self._known()) - len(entries) if entries else 0
         told = f"\n\n({counted(others, 'more line')} left out)" if others else ""

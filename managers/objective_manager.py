@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -58,7 +58,6 @@ class ObjectiveManager(BaseManager):
     asked_turn: the turn in which the model was last called, successfully or not; 0 for none
     adaptive_knowledge_manager: provides the knowledge and the language model
     map_manager, memory_manager: ``None`` to find objectives without a map, or without memories
-    syntax: returns the forms of commands that worked, or "" if there are none
     """
 
     def __init__(
@@ -69,15 +68,12 @@ class ObjectiveManager(BaseManager):
         adaptive_knowledge_manager: KnowledgeManager,
         map_manager: MapManager | None = None,
         memory_manager: LocationMemories | None = None,
-        *,
-        syntax: Callable[[], str] = str,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.adaptive_knowledge_manager = adaptive_knowledge_manager
         self.map_manager = map_manager
         self.memory_manager = memory_manager
-        self.syntax = syntax
         self.reset()
 
     @override
@@ -258,12 +254,10 @@ class ObjectiveManager(BaseManager):
         budget = min(options.max_tokens, self.config.prompt_budgets.analysis)
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
-            syntax = self.syntax()
             parts += [
                 Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best", least=WHOLE),
                 self._memories_part(game.current_room_id),
                 self._map_part(),
-                Part("syntax", [[Line(syntax)]] if syntax else []),
             ]
             room = int(KNOWLEDGE_SHARE * room_beside(system, templates, fields, budget=budget, tokens=self.tokens))
             fields["knowledge"] = NO_KNOWLEDGE

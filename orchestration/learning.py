@@ -17,7 +17,6 @@ from managers.course_manager import CourseManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, merged
-from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.memory.synthesis import VisitMemory
 from managers.objective_manager import ObjectiveManager
@@ -40,7 +39,6 @@ MANAGERS: list[type[BaseManager]] = [
     MapManager,
     CourseManager,
     RouteManager,
-    LexiconManager,
     SimpleMemoryManager,
     TriedCommands,
     KnowledgeManager,
@@ -85,7 +83,6 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
     courses = CourseManager(*run, routes=routes, game_map=map_manager, **shared)
-    lexicon = LexiconManager(*run, **shared)
     memories = objectives = None
     if config.simple_memory.enabled:
         synthesis = parts.model if config.simple_memory.synthesis else None
@@ -94,7 +91,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared
     )
     if config.objectives.enabled:
-        objectives = ObjectiveManager(*run, knowledge, shown_map, memories, syntax=lexicon.latest_text, **shared)
+        objectives = ObjectiveManager(*run, knowledge, shown_map, memories, **shared)
     circling = CirclingDetector(*run, objectives=objectives, **shared)
     state = StateManager(*run, run=parts.run, **shared)
     episodes = EpisodeSynthesizer(*run, knowledge, state, **shared)
@@ -103,7 +100,6 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         MapManager: map_manager,
         CourseManager: courses,
         RouteManager: routes,
-        LexiconManager: lexicon,
         SimpleMemoryManager: memories,
         KnowledgeManager: knowledge,
         ObjectiveManager: objectives,

@@ -74,7 +74,7 @@ def choose_model(
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}
         settings = {}
-        longest_prompt = max(configuration.prompt_budgets.model_dump().values())
+        longest_prompt = max(getattr(configuration.prompt_budgets, role) for role in ROLES)
         for role in ROLES:
             settings[role] = options = configuration.role(role)
             if options.engine != "embedded":

@@ -281,9 +281,11 @@ class AgentOptions(Options):
         "all); programs that play set function, client or random",
     )
     history_window: PositiveInt = Field(
-        5, description="recent turns in the agent's prompt, the latest with their reasoning: this many to twice as many"
+        5,
+        description="with prompt_budgets.history = 0: recent turns in the agent's prompt, the latest with their "
+        "reasoning: this many to twice as many",
     )
-    show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
+    show_reasoning: bool = Field(True, description="the latest turns are shown with the reasoning behind them")
     reasoning_length: NonNegativeInt | None = Field(
         None, description="longest reasoning in an answer, in characters; 0: no reasoning"
     )
@@ -380,11 +382,26 @@ class RouteOptions(Options):
 class PromptBudgetOptions(Options):
     """The longest prompt of each role, in tokens (docs/specification.md, Prompt budgets)."""
 
-    agent: PositiveInt = Field(4000, description="tokens in the agent's prompt")
+    agent: PositiveInt = Field(16_000, description="tokens in the agent's prompt")
+    history: NonNegativeInt = Field(
+        6000,
+        description="tokens of the game so far in the agent's prompt, at most three eighths of it; "
+        "0: a window of agent.history_window turns",
+    )
     critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
     info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
     analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
     memory: PositiveInt = Field(4000, description="tokens in the memory prompt")
+    cached: bool = Field(
+        True,
+        description="the server caches the beginning of prompts; false: other defaults, for short prompts: "
+        "agent = 4000, history = 0",
+    )
+
+    @property
+    def game_so_far(self) -> int:
+        """The tokens of the agent's prompt for the game so far; 0 for a window of turns."""
+        return min(self.history, self.agent * 3 // 8)
 
 
 class BudgetOptions(Options):

@@ -196,7 +196,10 @@ def _digest(file: Path) -> str:
 
 
 DEFAULT = "default"
+SHORT_PROMPTS: Mapping[str, JsonValue] = {"prompt_budgets.agent": 4000, "prompt_budgets.history": 0}
+"""Defaults for a server that reads each prompt anew, and for a model that reads slowly."""
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
+    **SHORT_PROMPTS,
     "max_turns_per_episode": 100,
     "assist": "fresh-actions,proven-routes",
     "agent.history_window": 1,
@@ -259,15 +262,20 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
 
     overrides: values by dotted name, from the command line; ``None`` means not given
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
-    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, defaults.
+    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, ``SHORT_PROMPTS`` if it
+    is embedded and large, or ``prompt_budgets.cached`` is false, defaults.
     Raises ``ConfigurationError``, also if a file breaks its ``LIMITS``. A file directly in the home folder has none.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
     agent = configuration.role("agent")
-    if agent.engine == "embedded" and not (agent.model and is_large(agent.model)):
-        profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
-        configuration, chosen = resolve(GameConfiguration, [*profile, *lowest_first])
+    profile, whose = ({}, "") if configuration.prompt_budgets.cached else (SHORT_PROMPTS, "without a cache")
+    if agent.engine == "embedded":
+        is_small = not (agent.model and is_large(agent.model))
+        profile, whose = EMBEDDED_PROFILE if is_small else SHORT_PROMPTS, "of the embedded model"
+    if profile:
+        settings = [Setting(name, value, DEFAULT, whose) for name, value in profile.items()]
+        configuration, chosen = resolve(GameConfiguration, [*settings, *lowest_first])
     files = files_of(GameConfiguration, lowest_first)
     foreign = {file for file in files.values() if file and not _is_users_own(file, environ.get("HOME"))}
     _require_own_keys(configuration, files, foreign)

@@ -451,7 +451,7 @@ class DocumentStore(SharedStore, Generic[D]):
 def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) -> T:
     """Return the content of a JSON file, the value with all defaults for an empty one. Raises ``StoreError``.
 
-    otherwise: what to say of another file, as in "is not a lexicon"
+    otherwise: what to say of another file, as in "contains no routes"
     """
     try:
         return adapter.validate_json(text.removeprefix(BYTE_ORDER_MARK) or "{}")

@@ -47,14 +47,14 @@ def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path
 
 def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with pytest.raises(ConfigurationError, match=r"two files of the work folder would have the name lexicon\.json"):
-        play_prompted(own_story, work, turns=1, knowledge_file="Lexicon.json")
+    with pytest.raises(ConfigurationError, match=r"two files of the work folder would have the name routes\.json"):
+        play_prompted(own_story, work, turns=1, knowledge_file="Routes.json")
     assert not work.exists()
     with pytest.raises(ConfigurationError, match=r"would have the name knowledgebase\.archive\.md"):
         shared_files(GameConfiguration(simple_memory={"memory_file": "knowledgebase.archive.md"}))
 
 
-CLOSED = ("Memories.md", "knowledgebase.md", "map_state.json", "lexicon.json", "episode_summaries.jsonl")
+CLOSED = ("Memories.md", "knowledgebase.md", "map_state.json", "routes.json", "episode_summaries.jsonl")
 MEMORY = ("The stair is slippery", "Hold the rail.")
 
 

@@ -355,7 +355,7 @@ def returning() -> ScriptedLLM:
 
     def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
         _, is_offered, routes = prompt.user.partition("## ROUTES\n")
-        if is_offered and "How the story began" not in prompt.user:
+        if is_offered and "This game so far" not in prompt.user:
             return {"action": "wait", "follow": int(routes.split(":")[0])}
         return {"action": "wait" if is_offered else next(commands)}
 
@@ -437,7 +437,7 @@ def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(
     model = returning()
     run = play_mill(tmp_path, model, MILL, shut, episodes=5)
     assert [len(followed(run, episode)) for episode in range(2, 5)] == [3, 3, 3]
-    openings = [call.prompt.user for call in model.calls if "How the story began" not in call.prompt.user]
+    openings = [call.prompt.user for call in model.calls if "This game so far" not in call.prompt.user]
     assert "worked in 1 of 2 episodes, stopped at command 3 (down)" in openings[2]
     assert "+5" not in openings[-1]
 

@@ -31,7 +31,6 @@ class Script:
     first: tuple[str, ...]
     second: tuple[str, ...]
     taken: str
-    syntax: str
     seed: int = 1
 
     @property
@@ -45,7 +44,6 @@ TIDE_HOUSE = Script(
     ("north", "north", "take lamp", "south", "north", "south", "east", "east", "east"),
     ("examine rock", "north", "examine door", "north", "examine lamp", "up", "east", "down", "wait"),
     taken="take lamp",
-    syntax="Worked in this story: take lamp",
 )
 ZORK_1 = Script(
     "zork1",
@@ -63,7 +61,6 @@ ZORK_1 = Script(
         "wait",
     ),
     taken="take leaflet",
-    syntax="Worked in this story: open mailbox; take leaflet",
     seed=3,
 )
 SCRIPTS = (TIDE_HOUSE, pytest.param(ZORK_1, marks=pytest.mark.stories))
@@ -197,7 +194,6 @@ def test_objectives_and_knowledge_are_looked_for_with_all_that_the_first_episode
     for prompt in asked:
         knowledge = part(prompt, "=== STRATEGIC KNOWLEDGE", "\n=== ")
         assert [line for line in (RULE, DEATH, INSIGHT) if line not in knowledge] == []
-        assert player.script.syntax in part(prompt, "=== COMMAND SYNTAX ===\n", "\n===")
         assert PERSISTENT in part(prompt, "=== LOCATION-SPECIFIC MEMORIES ===\n", "\n===")
         assert "-->" in part(prompt, "=== MAP & ROUTING INFORMATION ===\n", "\n===")
     (update,) = player.prompts[2]["KnowledgeAnswer"]
@@ -205,13 +201,12 @@ def test_objectives_and_knowledge_are_looked_for_with_all_that_the_first_episode
     assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
 
 
-def test_the_first_prompt_of_the_second_episode_has_knowledge_map_and_forms_of_commands(player: Player) -> None:
+def test_the_first_prompt_of_the_second_episode_has_knowledge_and_map(player: Player) -> None:
     before, after = (player.prompts[episode]["ReadingAgentAnswer"][0] for episode in (1, 2))
     known = section(after, "What is known of this game")
     assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
     assert "->" in section(after, "Map")
-    assert player.script.syntax in section(after, "COMMAND SYNTAX")
-    assert [title for title in ("What is known of this game", "COMMAND SYNTAX") if section(before, title)] == []
+    assert not section(before, "What is known of this game")
     assert "->" not in section(before, "Map")
 
 
@@ -238,9 +233,10 @@ def test_history_and_circles_begin_anew(player: Player) -> None:
     assert any("no point scored" in told for told in circles[0])
     assert not any("no point scored" in told for told in circles[1][:CIRCLING])
     assert circles[1][0] == ""
-    titles = ("How the story began", "Previous Reasoning and Actions", "Since you came here")
-    assert [section(second[0], title) for title in titles] == [""] * len(titles)
-    assert section(second[1], "Since you came here").startswith("Turn 1:\n")
+    assert section(second[0], "This game so far") == ""
+    assert [
+        prompt.count(f"\nTurn {turn}: {player.script.second[turn - 1]}") for turn, prompt in enumerate(second) if turn
+    ] == [1] * (len(second) - 1)
 
 
 @pytest.mark.parametrize("way", WAYS[1:])

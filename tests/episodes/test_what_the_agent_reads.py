@@ -30,7 +30,9 @@ class Moment(NamedTuple):
     prompt: str
 
 
-def moments_of(story: Path, folder: Path, commands: tuple[str, ...], *, reads_rooms: bool, seed: int) -> list[Moment]:
+def moments_of(
+    story: Path, folder: Path, commands: tuple[str, ...], *, reads_rooms: bool, **options: Any
+) -> list[Moment]:
     """Every turn of the commands, with a model that takes each text for a room's description, or none."""
     left = iter(commands)
     prompts: list[str] = []
@@ -41,19 +43,20 @@ def moments_of(story: Path, folder: Path, commands: tuple[str, ...], *, reads_ro
         prompts.append(prompt.user)
         return {"reading": {"is_room_description": reads_rooms}, "reasoning": "As planned.", "action": next(left)}
 
-    options: dict[str, Any] = {"critic": {"mode": "object_tree"}, "max_turns_per_episode": len(commands)}
-    run = play_run(story, ScriptedLLM(reply), folder, seed=seed, **options)
+    options |= {"critic": {"mode": "object_tree"}, "max_turns_per_episode": len(commands)}
+    run = play_run(story, ScriptedLLM(reply), folder, **options)
     return [Moment(turn, prompt) for turn, prompt in zip(run.turns, prompts, strict=True)]
 
 
-@pytest.fixture(scope="module", params=["zork1", "tidehouse", "tidehouse, and back again"])
+@pytest.fixture(scope="module", params=["zork1", "zork1, in a window", "tidehouse", "tidehouse, and back again"])
 def moments(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Moment]:
     """A winning game, or one that walks back and forth between the same rooms after it has begun as one."""
     folder = tmp_path_factory.mktemp("reads")
-    if request.param == "zork1":
+    if request.param.startswith("zork1"):
+        options: dict[str, Any] = {"prompt_budgets": {"history": 0}} if request.param != "zork1" else {}
         commands = tuple(get_zork1_walkthrough()[:TURNS])
         zork1: Path = request.getfixturevalue("zork1")
-        return moments_of(zork1, folder, commands, reads_rooms=True, seed=WINNING_SEED)
+        return moments_of(zork1, folder, commands, reads_rooms=True, seed=WINNING_SEED, **options)
     own_story: Path = request.getfixturevalue("own_story")
     commands = WALKTHROUGH
     if request.param != "tidehouse":

@@ -79,6 +79,13 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     assert "done: +5 fill lamp (turn 1)" in games.told
 
 
+def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
+    for history, shown in ((6000, ""), (0, "done: +5 fill lamp (turn 1)")):
+        games = Games(tmp_path / str(history), prompt_budgets={"history": history})
+        games.turn("fill lamp", score=5)
+        assert games.told.partition("left.\n")[2] == shown
+
+
 def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(tmp_path: Path) -> None:
     games = Games(tmp_path)
     first_game(games)

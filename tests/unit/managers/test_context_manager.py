@@ -30,12 +30,11 @@ MILL = Observation(
 
 
 def said(
-    knowledge: str = "", syntax: str = "", objectives: str = "", map_: str = "", memory: str = "", circling: str = ""
+    knowledge: str = "", objectives: str = "", map_: str = "", memory: str = "", circling: str = ""
 ) -> list[PromptSection]:
     """The sections of the managers, in no order."""
     return [
         PromptSection("Map", map_, 6, Place.MAP),
-        PromptSection("COMMAND SYNTAX", syntax, 5, Place.SYNTAX),
         PromptSection("Location Memory", memory, 2, Place.MEMORY),
         PromptSection("Going round in circles", circling, place=Place.WARNING),
         PromptSection("What is known of this game", knowledge, 7, Place.KNOWLEDGE),
@@ -43,14 +42,20 @@ def said(
     ]
 
 
-SAID = said("K", "S", "O", "M", "E", "C")
+SAID = said("K", "O", "M", "E", "C")
 PRESENT = (
     "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
     "The story says:\nThe wheel turns slowly."
 )
 
 
+WINDOW = {"agent": 4000, "history": 0}
+"""Of a prompt that shows a window of turns."""
+
+
 def manager(turns: int = 0, **options: Any) -> ContextManager:
+    """So many turns were played; the prompt shows a window of them, unless the options say otherwise."""
+    options["prompt_budgets"] = WINDOW | options.get("prompt_budgets", {})
     state = GameState(turn_count=turns)
     for turn in range(1, turns + 1):
         state.add_reasoning(turn, f"thought {turn}", f"act {turn}")
@@ -83,7 +88,6 @@ def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
     )
     assert [section.title for section in context.sections] == [
         "What is known of this game",
-        "COMMAND SYNTAX",
         "Objectives",
         "Previous Reasoning and Actions",
         "Location Memory",
@@ -249,20 +253,21 @@ LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
 
 @settings(deadline=None)
 @given(
-    lengths=st.lists(LENGTHS, min_size=10, max_size=10),
+    lengths=st.lists(LENGTHS, min_size=9, max_size=9),
     counts=st.tuples(st.integers(0, 2000), st.integers(0, 3), st.integers(0, 300)),
     rate=st.floats(0.15, 1.0),
     left=st.integers(500, 4000),
+    history=st.sampled_from([0, 6000]),
 )
 def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
-    lengths: list[int], counts: tuple[int, int, int], rate: float, left: int
+    lengths: list[int], counts: tuple[int, int, int], rate: float, left: int, history: int
 ) -> None:
     story, label, action, reason, *notes = ("wd " * length for length in lengths)
     carried, rejected, valid = counts
     tokens = TokenCounter(rate)
     system = "rule " * 200
     budget = tokens.estimate(system) + left
-    context = manager(3, prompt_budgets={"agent": budget, "critic": budget})
+    context = manager(3, prompt_budgets={"agent": budget, "critic": budget, "history": history})
     context.tokens = tokens
     context.game_state.opening = story
     context.add_reasoning(4, reason, action)
@@ -287,12 +292,11 @@ LONG = "word " * 100
 @pytest.mark.parametrize(
     ("budget", "notes", "kept"),
     [
-        (2000, (LONG, "", LONG, LONG, LONG), ["known", "Objectives", "Map", "Memory"]),
-        (500, (LONG, "", LONG, LONG, LONG), ["Objectives", "Map", "Memory"]),
-        (370, (LONG, "", LONG, LONG, LONG), ["Objectives", "Memory"]),
-        (80, (LONG, "", LONG, LONG, LONG), []),
-        (240, (LONG, LONG[:250], "O", LONG), ["SYNTAX", "Objectives"]),
-        (120, (LONG, LONG[:250], "O", LONG), ["Objectives"]),
+        (2000, (LONG, LONG, LONG, LONG), ["known", "Objectives", "Map", "Memory"]),
+        (500, (LONG, LONG, LONG, LONG), ["Objectives", "Map", "Memory"]),
+        (370, (LONG, LONG, LONG, LONG), ["Objectives", "Memory"]),
+        (80, (LONG, LONG, LONG, LONG), []),
+        (120, (LONG, "O", LONG), ["Objectives"]),
     ],
 )
 def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
@@ -300,7 +304,7 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
 ) -> None:
     sections = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, said(*notes)).sections
     titles = [section.title for section in sections]
-    names = ("known", "SYNTAX", "Objectives", "Map", "Memory")
+    names = ("known", "Objectives", "Map", "Memory")
     assert [name for name in names if any(name in title for title in titles)] == kept
     assert len(titles) == len(kept) + 2
     assert {"Since you came here", "Present"} <= {*titles}
@@ -360,7 +364,7 @@ def talkative(**state: Any) -> ContextManager:
     played.add_reasoning(1, "r" * 9000, "a" * 9000)
     played.add_reasoning(2, "why not", "wait")
     played.action_history += [PlayedAction("a" * 9000, "s" * 9000), PlayedAction("wait", "It rains.")]
-    configuration = GameConfiguration(prompt_budgets={"agent": 4000, "critic": 4000})
+    configuration = GameConfiguration(prompt_budgets={**WINDOW, "critic": 4000})
     return ContextManager(logging.getLogger("test"), configuration, played)
 
 
@@ -406,7 +410,7 @@ def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
     context = talkative(opening="o" * 9000)
-    context.config = GameConfiguration(prompt_budgets={"agent": 200})
+    context.config = GameConfiguration(prompt_budgets={"agent": 200, "history": 0})
     shown = context.get_agent_context(HALL).sections
     assert [section.title for section in shown] == ["Present"]
     assert context.get_status()["metrics"] == {"turns": 2, "sections_dropped": 2}
@@ -467,3 +471,60 @@ def test_a_long_line_is_repeated_by_its_beginning_unless_it_was_cut_before() -> 
     assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
     cut = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
     assert told(*entries("look", "look"), played=cut, characters=400)[1].endswith(SHEET)
+
+
+WHOLE = {"agent": 16_000, "history": 6000}
+
+
+def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> None:
+    context = manager(40, prompt_budgets=WHOLE)
+    context.game_state.begin(replace(MILL, text="The aim is to grind.\n\nWater Mill\nA mill by a brook."))
+    shown = {section.title: section.text for section in context.get_agent_context(MILL).sections}
+    assert list(shown) == ["This game so far", "Since turn 0", "Your latest reason", "Present"]
+    assert shown["This game so far"] == "Start:\nThe aim is to grind.\n\nWater Mill\nA mill by a brook."
+    assert shown["Since turn 0"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
+    assert shown["Since turn 0"].endswith("Turn 40: act 40\nresponse 40")
+    assert shown["Your latest reason"] == "Turn 40: thought 40"
+
+
+def test_the_game_so_far_keeps_the_beginning_of_the_prompt_before_while_it_grows() -> None:
+    context, pasts = manager(0, prompt_budgets=WHOLE), []
+    for turn in range(1, 200):
+        context.game_state.add_reasoning(turn, "why not", f"act {turn}")
+        context.game_state.action_history.append(PlayedAction(f"act {turn}", f"response {turn} " * 20))
+        context.game_state.turn_count = context.game_state.arrival_turn = turn
+        pasts.append(context.get_agent_context(MILL).sections[0].text)
+    rewritten = [turn for turn, (one, other) in enumerate(pairwise(pasts), start=2) if not other.startswith(one)]
+    assert 1 <= len(rewritten) <= 5
+
+
+def test_turns_before_the_first_prompt_are_condensed_as_if_every_turn_had_one() -> None:
+    def text(*, every_turn: bool) -> str:
+        context = manager(0, prompt_budgets={"agent": 4000, "history": 1500})
+        for turn in range(1, 120):
+            context.game_state.action_history.append(PlayedAction(f"act {turn}", f"response {turn} " * 20))
+            context.game_state.turn_count = turn
+            if every_turn or turn == 119:
+                shown = context.get_agent_context(MILL).render()
+        return shown
+
+    assert text(every_turn=True) == text(every_turn=False)
+
+
+def test_what_the_game_so_far_contains_is_not_said_again() -> None:
+    room = "Water Mill\nA mill by a brook."
+    context = described(3, room, 1, prompt_budgets=WHOLE)
+    context.game_state.action_history[0] = PlayedAction("act 1", room)
+    seen = replace(MILL, text="response 3")
+    assert context.get_agent_context(seen).render().count("A mill by a brook.") == 1
+    assert context.get_agent_context(seen).render().count("response 3") == 1
+
+
+def test_where_the_whole_game_has_no_room_the_window_is_shown() -> None:
+    context = manager(9, prompt_budgets=WHOLE)
+    context.tokens = TokenCounter(1.0)
+    for turn in range(9):
+        context.game_state.action_history[turn] = PlayedAction(f"act {turn + 1}", f"response {turn + 1} " * 180)
+    shown = context.get_agent_context(MILL, system="rule " * 200).render()
+    assert context.tokens.estimate(shown) <= 16_000
+    assert "response 9" in shown

@@ -23,7 +23,6 @@ from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import Prompt
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
-SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"
 
 
 def memory(title: str = "Fixing the blue", **others: object) -> Memory:
@@ -66,7 +65,6 @@ def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
         {},
     ]
     play = ObjectivePlay(workdir, replies, memories=memories, **{"objective_update_interval": 10, **options})
-    play.manager.syntax = lambda: SYNTAX
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("east", "Vats steam here.\n\nA ladder leads up.", location=VATS)
     play.map.game_map.add_exits(VATS.num, ["up", "south"])
@@ -183,7 +181,7 @@ def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> 
     )
     play = ObjectivePlay(tmp_path, [{}])
     play.turn()
-    shown = last_prompt(play).user.split("=== COMMAND SYNTAX")[0]
+    shown = last_prompt(play).user.split("=== LOCATION")[0]
     assert shown == (
         "=== STRATEGIC KNOWLEDGE (General Wisdom) ===\nDANGERS & THREATS:\n- Fumes kill.\n\nMINE:\n- Be quick\n\n"
         "=== PLAN FOR THIS EPISODE ===\n(none)\n\n"
@@ -274,7 +272,6 @@ def test_what_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
         play.wait_until(20)
         user = last_prompt(play).user
         assert f"(General Wisdom) ===\n{NO_KNOWLEDGE}\n" in user
-        assert "=== COMMAND SYNTAX ===\n(none)\n" in user
         assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in user
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     nothing = "No memories available for current or adjacent locations"
@@ -310,7 +307,7 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
     for _ in range(21):
         play.turn("wait", "The pulp turns. " * 30)
     user, budget = last_prompt(play).user, play.config.objectives.max_tokens
-    knowledge, rest = user.split("=== COMMAND SYNTAX")
+    knowledge, rest = user.split("=== LOCATION", 1)
     recent = rest.split("=== RECENT GAMEPLAY ===")[1].split("=== CURRENT")[0]
     assert 2 < len(recent) / len(knowledge) < 4
     assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
@@ -355,7 +352,7 @@ def test_a_map_that_is_too_large_is_not_drawn(tmp_path: Path) -> None:
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
     user = last_prompt(afternoon(tmp_path, prompt_budgets={"analysis": 700})).user
     assert [sign for sign in SIGNS if SIGNS[sign] in user] == []
-    assert user.count(LEFT_OUT) == 6
+    assert user.count(LEFT_OUT) == 5
     assert "completed in turn 11: Dip the banner" in user
     assert "- Location: Blue Vats (ID: 31)" in user
 
@@ -364,7 +361,6 @@ SIGNS = {
     "drawn map": "graph TD",
     "knowledge": "The fumes kill",
     "routing": "(here): ",
-    "syntax": "dip OBJECT in OBJECT",
     "memories": "Fixing the blue",
     "play": "Turn 21: wait",
 }

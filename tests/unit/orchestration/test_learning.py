@@ -12,7 +12,6 @@ from pydantic import TypeAdapter
 
 from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.context_manager import ContextManager, Rejection
-from managers.lexicon_manager import LexiconManager
 from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
@@ -32,7 +31,7 @@ MODEL, TOKENS = ScriptedLLM(), TokenCounter()
 def parts(tmp_path: Path) -> ManagerParts:
     """In a story with a direction of its own."""
     story = replace(SCRIPTED_STORY, directions=("hubwards",))
-    config = GameConfiguration(zork_game_workdir=tmp_path)
+    config = GameConfiguration(zork_game_workdir=tmp_path, prompt_budgets={"agent": 4000, "history": 0})
     return ManagerParts(structlog.get_logger(), config, GameState(), MODEL, story, vocabulary(), TOKENS)
 
 
@@ -49,13 +48,10 @@ def test_all_count_tokens_alike_and_ask_the_runs_model(learning: Learning) -> No
 
 
 def test_the_storys_own_direction_is_one(learning: Learning) -> None:
-    (lexicon,) = (manager for manager in learning.managers if isinstance(manager, LexiconManager))
-    for manager in (learning.map, lexicon):
-        manager.learn(walk(1, "hubwards", 1))
-        manager.learn(walk(1, "widdershins", 1))
+    learning.map.learn(walk(1, "hubwards", 1))
+    learning.map.learn(walk(1, "widdershins", 1))
     failures = learning.map.game_map.exit_failure_counts
     assert {edge.exit for edge in failures} == {"hubwards"}
-    assert "hubwards" not in lexicon.lexicon.forms
     memories = learning.memories
     assert memories is not None
     memories.record_action_outcome(4, "Vats", "hubwards", "Loft", {"location_changed": True, "location_after": 7})
@@ -114,14 +110,17 @@ def learned(learning: Learning) -> list[PromptSection]:
     return [*{section.title: replace(section, text=WORDS) for section in said if section is not None}.values()]
 
 
-def manager(budget: int) -> ContextManager:
-    """Six turns, the last two in a hall with a known description, with a history window of four."""
+def manager(budget: int, history: int = 0) -> ContextManager:
+    """Six turns, the last two in a hall with a known description, with a history window of four.
+
+    history: tokens of the game so far; 0 for the window
+    """
     state = GameState(turn_count=6, opening=WORDS, arrival_turn=4)
     state.room_descriptions[4], state.last_room_description_location_id = RoomDescription(WORDS, 6), 4
     for turn in range(1, 7):
         state.add_reasoning(turn, WORDS, f"act {turn}")
         state.action_history.append(PlayedAction(f"act {turn}", "Done."))
-    budgets = {"agent": budget, "critic": budget}
+    budgets = {"agent": budget, "critic": budget, "history": history}
     config = GameConfiguration(prompt_budgets=budgets, agent={"history_window": 4})
     return ContextManager(structlog.get_logger(), config, state)
 
@@ -151,7 +150,6 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "What is known of this game",
         "The last episode, and the plan",
         "Map",
-        "COMMAND SYNTAX",
         "ROUTES",
         "Tried here, no visible change",
         "ROOM DESCRIPTION (turn 6):",
@@ -184,7 +182,6 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "The last episode, and the plan",
         "How the story began",
         "What is known of this game",
-        "COMMAND SYNTAX",
         "Objectives",
         "Previous Reasoning and Actions",
         "ROOM DESCRIPTION (turn 6):",
@@ -200,4 +197,21 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "Points",
         "Not played this turn",
         "Commands that would do something now",
+    ]
+    whole_learned = [section for section in learned if section.title != "Tried here, no visible change"]
+    whole = manager(10_000, history=1000).get_agent_context(HALL, whole_learned)
+    assert [section.title for section in whole.sections] == [
+        "The last episode, and the plan",
+        "What is known of this game",
+        "Objectives",
+        "This game so far",
+        "Location Memory",
+        "Map",
+        "Known points",
+        "Since turn 4",
+        "Your latest reason",
+        "COURSE",
+        "ROUTES",
+        "Present",
+        "Points",
     ]

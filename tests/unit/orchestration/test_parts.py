@@ -64,7 +64,7 @@ def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) ->
     "name",
     [
         *("..", "runs", "Runs", "a\nb", "\x1b[2J"),
-        *("story.json", "lexicon.json.backup", "memories.MD", "Memories.md.lock", "notes.md"),
+        *("story.json", "routes.json.backup", "memories.MD", "Memories.md.lock", "notes.md"),
     ],
 )
 def test_a_story_whose_name_no_folder_can_have_gets_one_that_is_named_for_its_content(

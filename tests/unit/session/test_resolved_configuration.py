@@ -56,6 +56,24 @@ class TestPrecedence:
         assert resolved.configuration.prompt_budgets.agent == 900
         assert load_configuration({"assist": "none"}, environ, tmp_path).configuration.assist == set()
 
+    @pytest.mark.parametrize(
+        "overrides",
+        [
+            {"prompt_budgets.cached": False, "agent_model": "m", "llm.base_url": "http://127.0.0.1:1/v1"},
+            {"agent_model": "hf:OWNER/REPO"},
+            {},
+        ],
+        ids=["a server without a cache", "a large embedded model", "the embedded model"],
+    )
+    def test_a_model_that_reads_each_prompt_anew_gets_a_window_of_turns_unless_asked_otherwise(
+        self, tmp_path: Path, overrides: dict[str, object]
+    ) -> None:
+        budgets = load_configuration(overrides, {}, tmp_path).configuration.prompt_budgets
+        assert (budgets.game_so_far, budgets.agent <= 4000) == (0, True)
+        asked = {**overrides, "prompt_budgets.agent": 9000, "prompt_budgets.history": 2000}
+        budgets = load_configuration(asked, {}, tmp_path).configuration.prompt_budgets
+        assert (budgets.game_so_far, budgets.agent) == (2000, 9000)
+
     def test_the_nearest_file_up_to_the_home_folder_or_the_root_of_the_repository_counts(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
         below = tmp_path / "a" / "b"

@@ -203,7 +203,7 @@ def test_a_run_whose_order_is_not_recorded_comes_before_those_of_this_version(tm
 def test_the_manifest_and_the_copies_are_known_by_their_digests(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=f"cannot read what {tmp_path} keeps of its start: No such file"):
         digests_at_start(tmp_path)
-    files = {"manifest.json": b"{}", "start/Memories.md": b"# M", "start/lexicon.json": b""}
+    files = {"manifest.json": b"{}", "start/Memories.md": b"# M", "start/routes.json": b""}
     (tmp_path / "start").mkdir()
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -216,7 +216,6 @@ FILES = {
     "knowledgebase.archive.md": "# Archive of the knowledge base\n",
     "map_state.json": "{}\n",
     "routes.json": '{"version": 1}\n',
-    "lexicon.json": '{"version": 1}\n',
     "memory_news.txt": "news\n",
     "episode_summaries.jsonl": '{"episode": 1}\n',
 }
@@ -239,7 +238,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("missing", [None, "lexicon.json"])
+@pytest.mark.parametrize("missing", [None, "routes.json"])
 def test_every_file_that_runs_share_is_kept_and_comes_back_and_a_missing_one_is_empty(
     work: Path, tmp_path: Path, missing: str | None
 ) -> None:
@@ -272,11 +271,11 @@ def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_pa
 
 
 def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(work: Path, tmp_path: Path) -> None:
-    (work / "lexicon.json").chmod(0o640)
+    (work / "routes.json").chmod(0o640)
     files_in(work).copy_to(tmp_path / "copies")
-    (work / "lexicon.json").unlink()
+    (work / "routes.json").unlink()
     files_in(work).restore_from(tmp_path / "copies")
-    assert (work / "lexicon.json").stat().st_mode & 0o777 == 0o640
+    assert (work / "routes.json").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.fixture

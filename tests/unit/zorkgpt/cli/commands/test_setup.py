@@ -90,7 +90,7 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
     ("arguments", "subject", "words"),
     [
         (("--game", "notes.txt"), "Story", "it is text: name a story file with --game or game.file"),
-        ((), "Run", "two files of the work folder would have the name lexicon.json"),
+        ((), "Run", "two files of the work folder would have the name routes.json"),
     ],
 )
 @pytest.mark.usefixtures("in_own_folder")
@@ -104,7 +104,7 @@ def test_a_need_that_is_not_met_is_status_1_with_its_mend(
 ) -> None:
     Path("notes.txt").write_text("no story, but text that is long enough for the header of one, and longer still")
     if subject == "Run":
-        clean_environment.setenv("ZORKGPT_KNOWLEDGE_FILE", "lexicon.json")
+        clean_environment.setenv("ZORKGPT_KNOWLEDGE_FILE", "routes.json")
     result = _doctor("--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith(f"✗ {subject} ")

@@ -1,0 +1,209 @@
+"""A game as text: every command with the story's response, condensed when it becomes too long (ADR 35)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
+from session.text import cut_at, cut_middle, one_line, without_padding
+
+CONDENSED, FULL = 0.5, 0.75
+"""Shares of the room: that to which a text is condensed, so that it then grows for many turns, and that above which
+texts that were new are left out for it."""
+NEWEST = 0.25
+"""Share of the room that the newest turns keep when the others are condensed, and that one response may take."""
+
+
+class PlayedTurn(NamedTuple):
+    """A turn of a game.
+
+    number: counted from 1
+    change: of the score, in points
+    to_id: the id of the location to which the command led; ``None`` if the player has not moved
+    """
+
+    number: int
+    action: str
+    response: str
+    change: int = 0
+    to_id: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The command on one line, with the location to which it led and the points: ``east -> L31 (+5)``."""
+        led = "" if self.to_id is None else f" -> L{self.to_id}"
+        won = f" ({self.change:+d})" if self.change else ""
+        return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{led}{won}"
+
+
+class _Cuts(NamedTuple):
+    """How many of the first turns are shortened.
+
+    left_out: are left out
+    bare: have only their command
+    placeless: have only their command if it led to another location
+    condensed: lack what the story had printed before
+    """
+
+    left_out: int = 0
+    bare: int = 0
+    placeless: int = 0
+    condensed: int = 0
+
+
+class GameText:
+    """The text of a game, which only grows at its end, except that it is condensed when it exceeds ``characters``.
+
+    Of the older turns, only the lines then stay that no earlier turn has printed. Turns without such a line become
+    commands. If this is not enough, further texts are left out in this order, of the oldest turns first:
+
+    - the texts of arrivals, since the description of a room is shown again in the room
+    - all texts
+    - the commands
+
+    The text says which turns these are. It depends on the turns alone, so that it is the same in a replay.
+    """
+
+    def __init__(self, opening: str, characters: int) -> None:
+        self._opening = cut_middle(opening, int(characters * NEWEST))
+        self._characters = characters
+        self._turns: list[PlayedTurn] = []
+        self._cuts = _Cuts()
+        self._begin()
+
+    @property
+    def turns(self) -> Sequence[PlayedTurn]:
+        """The turns so far, oldest first."""
+        return self._turns
+
+    def text(self, until: int | None = None) -> str:
+        """Return the text up to the turn of that number, or later if that turn is condensed; "" before the first turn.
+
+        until: ``None`` for the whole text
+        """
+        return "\n\n".join(self._parts[: len(self._parts) - self._since(until)]) if self._turns else ""
+
+    def text_since(self, until: int) -> str:
+        """Return the rest of the text."""
+        return "\n\n".join(self._parts[len(self._parts) - self._since(until) :])
+
+    def _since(self, until: int | None) -> int:
+        return 0 if until is None else len(self._turns) - max(until, self._cuts.condensed)
+
+    def contains_whole(self, response: str) -> bool:
+        """Return whether the text contains this response to the latest turn, if only as a reference for some lines."""
+        return bool(self._turns) and len(response) <= self._longest and self._turns[-1].response == response
+
+    def add(self, turn: PlayedTurn) -> None:
+        """Add the next turn."""
+        self._turns.append(turn._replace(response=without_padding(turn.response)))
+        self._show_whole(self._turns[-1])
+        if self._length > self._characters:
+            self._condense()
+
+    @property
+    def _longest(self) -> int:
+        return int(self._characters * NEWEST)
+
+    @property
+    def _length(self) -> int:
+        return sum(len(part) + 2 for part in self._parts)
+
+    def _begin(self) -> None:
+        """Show all turns according to the cuts."""
+        self._parts = [f"Start:\n{self._opening}"] if self._opening else []
+        self._printed = set(self._opening.splitlines())
+        self._told_in: dict[str, int] = {}
+        left_out, bare, placeless, condensed = self._cuts
+        if left_out:
+            self._parts.append(f"({_turns(1, left_out)}: left out for want of room.)")
+        if bare > left_out:
+            self._parts.append(f"{_turns(left_out + 1, bare)}, commands only (texts left out for want of room):")
+            self._parts += _command_lines(self._turns[left_out:bare])
+        if placeless > bare:
+            self._parts.append(
+                f"{_turns(bare + 1, placeless)}, without the texts of arrivals and what the story had printed before:"
+            )
+            self._parts += self._news(self._turns[bare:placeless], arrivals=False)
+        if condensed > placeless:
+            self._parts.append(f"{_turns(placeless + 1, condensed)}, without what the story had printed before:")
+            self._parts += self._news(self._turns[placeless:condensed])
+        for turn in self._turns[condensed:]:
+            self._show_whole(turn)
+
+    def _show_whole(self, turn: PlayedTurn) -> None:
+        lines = turn.response.splitlines()
+        shown = told_once(lines, self._told_in)
+        if len(shown) > self._longest:
+            shown = cut_middle(shown, self._longest)
+        else:
+            self._remember(turn)
+        self._parts.append(f"Turn {turn.number}: {turn.command}\n{shown}".rstrip())
+
+    def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
+        """Yield the turns with the lines that were not printed before; turns without them share a line.
+
+        arrivals: whether those that led to another location are shown with a text
+        """
+        waiting: list[PlayedTurn] = []
+        for turn in turns:
+            if turn.to_id is not None and not arrivals:
+                waiting.append(turn)
+                continue
+            news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
+            self._remember(turn)
+            if not news:
+                waiting.append(turn)
+                continue
+            yield from _command_lines(waiting)
+            waiting = []
+            told = cut_middle("\n".join(news), self._longest)
+            yield f"Turn {turn.number}: {turn.command}\n{told}"
+        yield from _command_lines(waiting)
+
+    def _remember(self, turn: PlayedTurn) -> None:
+        lines = turn.response.splitlines()
+        self._printed.update(lines)
+        for line in lines:
+            if len(line) >= SHORTEST_REPEATED:
+                self._told_in.setdefault(line, turn.number)
+
+    def _condense(self) -> None:
+        count, room = len(self._turns), int(self._characters * CONDENSED)
+        newest, whole = 0, 0
+        while whole < count - 1 and newest + len(self._turns[-1 - whole].response) < self._characters * NEWEST:
+            newest += len(self._turns[-1 - whole].response)
+            whole += 1
+        cuts = self._cuts._replace(condensed=max(self._cuts.condensed, count - max(whole, 1)))
+        enough = int(self._characters * FULL)
+        if self._fits(cuts, enough):
+            return
+        for name in ("placeless", "bare", "left_out"):
+            choices = [_deepened(cuts, name, number) for number in range(getattr(cuts, name), count)]
+            cuts = choices[min(bisect_left(choices, True, key=lambda each: self._fits(each, room)), len(choices) - 1)]
+            if self._fits(cuts, enough):
+                return
+
+    def _fits(self, cuts: _Cuts, room: int) -> bool:
+        """Show all turns according to these cuts, and return whether the text has at most ``room`` characters."""
+        self._cuts = cuts
+        self._begin()
+        return self._length <= room
+
+
+def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:
+    """Return the cuts with this one at ``number`` of turns, and the milder ones at no fewer."""
+    milder = _Cuts._fields[_Cuts._fields.index(name) :]
+    return cuts._replace(**{each: max(getattr(cuts, each), number) for each in milder})
+
+
+def _turns(first: int, last: int) -> str:
+    return f"Turn {first}" if first == last else f"Turns {first}-{last}"
+
+
+def _command_lines(turns: Sequence[PlayedTurn]) -> list[str]:
+    if not turns:
+        return []
+    return [f"{_turns(turns[0].number, turns[-1].number)}: {'; '.join(turn.command for turn in turns)}"]
