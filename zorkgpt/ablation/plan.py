@@ -36,6 +36,25 @@ NAMED: Mapping[str, Mapping[str, object]] = {
 }
 """Arms with a name of their own, and the options that they set."""
 
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How others have measured, so that figures can be compared (docs/measuring.md, Protocols of others)."""
+
+    pairs: int
+    episodes: int
+    turns: int | None
+    assist: tuple[str, ...] | None = ()
+    arms: str = "full"
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "jericho-ttl-50": Protocol(pairs=3, episodes=50, turns=50, assist=("valid-actions",)),
+    "jericho-ttl-110": Protocol(pairs=3, episodes=50, turns=110, assist=("valid-actions",)),
+    "tales": Protocol(pairs=5, episodes=1, turns=100),
+    "own": Protocol(pairs=5, episodes=10, turns=200, arms="full,no-memory+no-knowledge+no-routes"),
+}
+
 THE_SAME = frozenset({"game.seed", "game.file"})
 """Options that must be the same in both runs of a pair."""
 KEY = "api_key"

@@ -19,24 +19,38 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import EXIT_STATUS, print_costs, print_error, print_folded, print_line, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from zorkgpt.ablation.ablation import Ablation, Runner
-    from zorkgpt.ablation.plan import AblationPlan
+    from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.ablation.plan import AblationPlan, Protocol
     from zorkgpt.ablation.results import Results
 
 OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
 
 
+ARMS = "full,no-memory,shuffled-memory"
 Player = Literal["model", "random"]
 
 
 def ablate(
     arms: Annotated[
-        str, typer.Option(help="What is compared with the first: full, no-memory, option=value, joined by +.")
-    ] = "full,no-memory,shuffled-memory",
-    pairs: Annotated[int, typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.")] = 8,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run; what is learned is kept within it.")] = 3,
+        str | None,
+        typer.Option(
+            help="What is compared with the first: full, no-memory, option=value, joined by +.", show_default=ARMS
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.", show_default="8"),
+    ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Episodes of a run; what is learned is kept within it.", show_default="3"),
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="Arms, pairs, episodes, turns and help of a protocol: tales.", metavar="NAME")
+    ] = None,
     max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
     game: common_options.StoryToPlay = None,
@@ -79,23 +93,21 @@ def ablate(
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.results import results_of, write_report, write_results
 
+    most = _maximums(max_scores)
+    chosen = _protocol(protocol, {"--episodes": episodes, "--max-turns": max_turns, "--assist": assist})
     options = {
-        "max_turns_per_episode": max_turns,
+        "max_turns_per_episode": max_turns or chosen.turns,
         "game.file": game,
         "game.seed": seed,
         "agent_model": model,
         "llm.base_url": base_url,
-        "assist": assist,
+        "assist": chosen.assist if assist is None and player == "model" else assist,
     }
-    most = {}
-    for each in filter(None, map(str.strip, max_scores.split(","))):
-        story, _, points = each.rpartition("=")
-        if not story or not points.isdecimal() or not int(points):
-            raise ConfigurationError(
-                f"--max-scores {max_scores}: expected STORY=POINTS, such as tidehouse=100,other=50"
-            )
-        most[story] = int(points)
-    plan = make_plan(arms, options, [*(games or ()), *(more or ())], pairs=pairs, episodes=episodes, player=player)
+    pairs, episodes = pairs or chosen.pairs, episodes or chosen.episodes
+    files = [*(games or ()), *(more or ())]
+    plan = make_plan(
+        chosen.arms if arms is None else arms, options, files, pairs=pairs, episodes=episodes, player=player
+    )
     for one, two in combinations(plan.arms, 2):
         if plan.arms[one] == plan.arms[two]:
             print_error(f"{one} and {two} are the same configuration: they cannot differ.")
@@ -120,6 +132,49 @@ def ablate(
         write_report(results, out)
         write_plot(results, out)
     print_results(results, out)
+    if protocol is not None:
+        print_protocol(protocol, results)
+
+
+def _protocol(name: str | None, given: Mapping[str, object]) -> Protocol:
+    """Return the protocol of that name, or the defaults. ``given``: options that a protocol fixes."""
+    from zorkgpt.ablation.plan import PROTOCOLS, Protocol
+
+    if name is None:
+        return Protocol(8, 3, None, None, ARMS)
+    if name not in PROTOCOLS:
+        raise ConfigurationError(f"--protocol {name}: expected one of {', '.join(PROTOCOLS)}")
+    if fixed := [option for option, value in given.items() if value is not None]:
+        raise ConfigurationError(f"--protocol {name} fixes {', '.join(fixed)}: leave it out")
+    return PROTOCOLS[name]
+
+
+def _maximums(text: str) -> dict[str, int]:
+    """Return the maximum score of each story as ``--max-scores`` gives them."""
+    most = {}
+    for each in filter(None, map(str.strip, text.split(","))):
+        story, _, points = each.rpartition("=")
+        if not story or not points.isdecimal() or not int(points):
+            raise ConfigurationError(f"--max-scores {text}: expected STORY=POINTS, such as tidehouse=100,other=50")
+        most[story] = int(points)
+    return most
+
+
+def print_protocol(protocol: str, results: Results) -> None:
+    """Print the figures that protocols of others report; the area under the curve is in percent of the maximum."""
+    from zorkgpt.ablation.measures import share
+    from zorkgpt.ablation.results import number
+    from zorkgpt.report.figures import mean
+
+    print_line(f"\nProtocol {protocol}, means of the runs")
+    rows: list[Sequence[str]] = [("STORY", "ARM", "RUNS", "FINAL", "MEAN", "AREA, %")]
+    by_arm: dict[tuple[str, str], list[RunMeasures]] = {}
+    for run in results.runs:
+        by_arm.setdefault((run.story, run.arm), []).append(run)
+    for (story, arm), runs in by_arm.items():
+        final, score = (number(mean(values)) for values in ([r.last_score for r in runs], [r.score for r in runs]))
+        rows.append((story, arm, str(len(runs)), final, score, number(mean(share(run, "score") for run in runs))))
+    print_table(rows)
 
 
 def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:

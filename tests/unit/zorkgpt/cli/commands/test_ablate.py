@@ -13,6 +13,7 @@ from filelock import FileLock
 from session.errors import ConfigurationError
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.small_ablation import measured_run
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from zorkgpt.ablation.comparison import compare
@@ -52,6 +53,27 @@ def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_compute
     assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
 
 
+def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_under_the_curve(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, two = (measured_run("dyeworks", "full", pair, score=score, most=50) for pair, score in ((1, 10.0), (2, 20.0)))
+    unknown = measured_run("other", "full", 1, score=4.0, most=None)
+    ablate.print_protocol("tales", results("none").model_copy(update={"runs": (one, two, unknown)}))
+    *_, heading, known, last = capsys.readouterr().out.splitlines()
+    assert heading.split()[2:6] == ["RUNS", "FINAL", "MEAN", "AREA,"]
+    assert known.split() == ["dyeworks", "full", "2", "15", "15", "30"]
+    assert last.split() == ["other", "full", "1", "4", "4", "-"]
+
+
+@pytest.mark.parametrize(("protocol", "turns"), [("tales", 500), ("jericho-ttl-50", 7500)])
+def test_a_protocol_sets_pairs_episodes_turns_and_help(in_own_folder: Path, protocol: str, turns: int) -> None:
+    shown = typed("ablate", "--protocol", protocol, "--dry-run", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert shown.status == 0, shown
+    (row,) = (line.split() for line in shown.text.splitlines() if line.startswith("tidehouse"))
+    assert row[:3] == ["tidehouse", "full", f"{turns:,}"]
+    assert not (in_own_folder / "ablation").exists()
+
+
 def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
     tmp_path: Path, clean_environment: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +94,9 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
         (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
         (("--out", "."), "is not empty"),
         (("--so-far", "--out", "none"), "there is no ablation in none yet"),
+        (("--protocol", "talles"), "--protocol talles: expected one of jericho-ttl-50, jericho-ttl-110, tales, own"),
+        (("--protocol", "tales", "--max-turns", "50"), "--protocol tales fixes --max-turns: leave it out"),
+        (("--protocol", "own", "--assist", "valid-actions", "--episodes", "2"), "fixes --episodes, --assist"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_status_2(
