@@ -70,11 +70,6 @@ class ZorkOrchestrator:
         """What the run takes from outside."""
         return self.turn.recording
 
-    @property
-    def turns_played(self) -> int:
-        """The number of turns that were played in the current episode."""
-        return self._state.turn_count if self._state else 0
-
     def play(self, first: int = 0, delay: float = 0.0) -> RunEnd:
         """Play every episode from the index ``first`` on, until the run ends or pauses.
 

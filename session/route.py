@@ -217,10 +217,6 @@ class Route:
             return replace(self, joined={**self.joined, done: new})
         return replace(self, followed=new.followed, worked=new.worked)
 
-    def is_beginning_of(self, other: Self) -> bool:
-        """Return whether the other route starts with all commands of this one."""
-        return other.commands[: len(self.steps)] == self.commands
-
     @property
     def carries(self) -> int:
         """The number of things that are carried at its end."""
