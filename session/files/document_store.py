@@ -9,7 +9,7 @@ import os
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -203,10 +203,7 @@ class DocumentStore(SharedStore, Generic[D]):
         self.document = self._saved = parse("")
         self._content: bytes | None = None
         self._unsaved: list[Edit[D]] = []
-        # In a run: the digest of each version of the file since it began, or since its checkpoint, oldest first
-        # (``None`` for no file), and the run's edits that made it out of the version before; none if others edited it.
-        self._versions: list[tuple[str | None, tuple[Edit[D], ...]]] = []
-        self._is_reconciled = True  # the file was compared with these versions
+        self._repetition: _Repetition[D] | None = None  # until the file is compared with what turns wrote into it
         self._is_unwritten = False  # the file does not have the content that others gave it, but this:
         self._on_disk: bytes | None = None
         self._replaced: list[_Replaced] = []
@@ -226,20 +223,20 @@ class DocumentStore(SharedStore, Generic[D]):
     @override
     def hold(self, recording: Recording, base: bytes | None = None) -> None:
         super().hold(recording, base)
-        self._versions, self._left = [(_sha256(self._content), ())], None if self._is_repeating else self._stat()
+        self._left = None if self._is_repeating else self._stat()
 
     @override
     def _return_to(self, base: bytes | None) -> None:
         self._content = base or None
         self._saved = self.document = self._parse(self._decoded(base or b""))
-        self._is_reconciled, self._signature = False, NEVER_LOOKED
+        self._repetition, self._signature = _Repetition(self.path, self._content), NEVER_LOOKED
 
     @override
     def look(self) -> None:
         self._take_in(self._found_unlocked)
 
     def _found_unlocked(self) -> FileEdited | None:
-        if self._is_reconciled:
+        if self._repetition is None:
             return self._found_edit()
         with locked(self.path):
             _wait_while(self._is_unfinished)
@@ -288,7 +285,7 @@ class DocumentStore(SharedStore, Generic[D]):
     def prepare(self, locks: ExitStack) -> None:
         if self._claim(locks):
             self._settle()
-            if not (self._is_reconciled and self._is_unfinished()):
+            if not (self._repetition is None and self._is_unfinished()):
                 self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
         self._take_in(self._found_edit)
         if self._unsaved or self._is_unwritten:
@@ -298,15 +295,16 @@ class DocumentStore(SharedStore, Generic[D]):
     def write(self) -> None:
         if self._unsaved or self._is_unwritten:
             content = self._rendered()
-            if self._is_reconciled:
+            if self._repetition is None:
                 self._watch()
                 self._replace(content)
-            if self.holds:
-                self._versions.append((_sha256(content or None), tuple(self._unsaved)))
+            else:
+                self._repetition.add(content or None, self._unsaved)
             self._content, self._saved, self._unsaved = content or None, self.document, []
         self.is_due = self._is_unwritten = False
 
     def _take_in(self, live: Callable[[], FileEdited | None]) -> None:
+        repetition = self._repetition
         edited = self._recorded_edit(live)
         if edited is None:
             return
@@ -314,11 +312,10 @@ class DocumentStore(SharedStore, Generic[D]):
         self._content = edited.text.encode() or None
         self._is_unwritten = edited.is_unwritten
         self.is_due = self.is_due or edited.is_unwritten
-        if self.holds:
+        if repetition is not None:
             if edited.lacks:
-                lost = [edit for _, edits in self._versions[-edited.lacks :] for edit in edits]
-                self._unsaved, self.is_due = [*lost, *self._unsaved], True
-            self._versions.append((_sha256(self._content), ()))
+                self._unsaved, self.is_due = [*repetition.latest(edited.lacks), *self._unsaved], True
+            repetition.add(self._content)
         self._replay()
 
     def _found_edit(self) -> FileEdited | None:
@@ -336,42 +333,21 @@ class DocumentStore(SharedStore, Generic[D]):
         if self.holds and self._signature and not is_known and self._is_unfinished():
             return None
         if is_known:
-            self._is_reconciled, self._signature = True, signature
+            self._repetition, self._signature = None, signature
             return self._late_edit()
         lacks = 0
-        if not self._is_reconciled:
-            reached = self._version_reached(content)
-            lacks = len(self._versions) - 1 - reached
-            if lacks and self._versions[reached][0] == _sha256(content):
+        if self._repetition is not None:
+            lacks, is_unchanged = self._repetition.lacking(content)
+            if lacks and is_unchanged:
                 self._replace(self._content or b"")
-                self._is_reconciled = True
+                self._repetition = None
                 return None
         text = self._decoded(content or b"")
         if self._is_unwritten:
             text = _merged(self._decoded(self._on_disk or b""), text, self._decoded(self._content or b""))
         self._parse(text)  # what cannot be read is not recorded
-        self._is_reconciled, self._signature, self._on_disk = True, signature, content
+        self._repetition, self._signature, self._on_disk = None, signature, content
         return FileEdited(self.path.name, text, lacks, self._is_unwritten)
-
-    def _version_reached(self, content: bytes | None) -> int:
-        """Return the index of the version that the file had before others edited it, if they did (ADR 31).
-
-        The writes after it did not reach the disk. The backup is the version that the last write replaced; which
-        version that write left is noted in the history, since other runs and commands write the file, too.
-        """
-        index_of = {digest: index for index, (digest, _) in enumerate(self._versions)}
-        index_of_short = {digest[:16] if digest else "-": index for digest, index in index_of.items()}
-        latest, backup = len(self._versions) - 1, backup_of(self.path)
-        before = read_shared(backup)
-        noted = versions_until(self.path, short_digest(before))
-        is_linked = before is not None and self.path.exists() and self.path.samefile(backup)
-        if is_linked:  # a kill between the link and the write
-            return index_of.get(_sha256(content), index_of_short.get(last_version(self.path), latest))
-        for digest in reversed(noted):
-            if digest in index_of_short:
-                return index_of_short[digest]
-        kept = index_of.get(_sha256(before)) if before is not None and not noted else None
-        return 0 if kept is None else min(kept + 1, latest)
 
     def _watch(self) -> None:
         """Keep the file that is about to be replaced open: a person may still be writing it."""
@@ -446,6 +422,53 @@ class DocumentStore(SharedStore, Generic[D]):
                 f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
                 "save the file as UTF-8"
             ) from error
+
+
+class _Repetition(Generic[D]):
+    """The versions of a file that recorded turns have made, while these are repeated and leave the file alone.
+
+    The first is that of the run's beginning, or of its checkpoint.
+    """
+
+    def __init__(self, path: Path, content: bytes | None) -> None:
+        self._path = path
+        # The digest of each version, oldest first (``None`` for no file), and the run's edits that made it out of the
+        # version before; none if others edited it.
+        self._versions: list[tuple[str | None, tuple[Edit[D], ...]]] = []
+        self.add(content)
+
+    def add(self, content: bytes | None, edits: Iterable[Edit[D]] = ()) -> None:
+        """Add a version."""
+        self._versions.append((_sha256(content), tuple(edits)))
+
+    def latest(self, number: int) -> list[Edit[D]]:
+        """Return the run's edits of the latest versions."""
+        return [edit for _, edits in self._versions[-number:] for edit in edits]
+
+    def lacking(self, content: bytes | None) -> tuple[int, bool]:
+        """Return how many of the latest versions did not reach the disk, and whether no one else edited the file."""
+        reached = self._reached(content)
+        return len(self._versions) - 1 - reached, self._versions[reached][0] == _sha256(content)
+
+    def _reached(self, content: bytes | None) -> int:
+        """Return the index of the version that the file had before others edited it, if they did (ADR 31).
+
+        The writes after it did not reach the disk. The backup is the version that the last write replaced; which
+        version that write left is noted in the history, since other runs and commands write the file, too.
+        """
+        index_of = {digest: index for index, (digest, _) in enumerate(self._versions)}
+        index_of_short = {digest[:16] if digest else "-": index for digest, index in index_of.items()}
+        latest, backup = len(self._versions) - 1, backup_of(self._path)
+        before = read_shared(backup)
+        noted = versions_until(self._path, short_digest(before))
+        is_linked = before is not None and self._path.exists() and self._path.samefile(backup)
+        if is_linked:  # a kill between the link and the write
+            return index_of.get(_sha256(content), index_of_short.get(last_version(self._path), latest))
+        for digest in reversed(noted):
+            if digest in index_of_short:
+                return index_of_short[digest]
+        kept = index_of.get(_sha256(before)) if before is not None and not noted else None
+        return 0 if kept is None else min(kept + 1, latest)
 
 
 def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) -> T:
