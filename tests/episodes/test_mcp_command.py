@@ -209,3 +209,37 @@ def test_half_of_a_surrogate_pair_is_answered_with_an_error_in_one_line(
     assert all(answer["error"]["message"].isprintable() for answer in answers if "error" in answer)
     assert [answer["id"] for answer in answers if "result" in answer] == [2]
     assert server.returncode == 0
+
+
+def test_no_tool_and_no_resource_reads_the_story_file_or_the_journal(tmp_path: Path, own_story: Path) -> None:
+    """Every text and number of every tool names the files in turn; commands that read files reach no interpreter."""
+    answers: list[str] = []
+
+    async def play() -> None:
+        async with client_in(tmp_path, "--game", str(own_story), "--max-turns", "500") as client:
+            await called(client, "situation")
+            (journal,) = (tmp_path / "work").rglob("journal.jsonl")
+            paths = [str(own_story), str(journal), "../work/story.json", f"file://{journal}", "zorkgpt://journal"]
+            for tool in (await client.list_tools()).tools:
+                for path in paths:
+                    texts = {name: path if "number" not in str(kind) else 1 for name, kind in properties(tool).items()}
+                    answers.append(await called(client, tool.name, **texts))
+            for command in ("restore", "restart", "save", "script", "replay", "#record", "undo", f"restore {journal}"):
+                answers.append(await called(client, "act", command=command))
+                answers.append(await called(client, "act", command=str(journal)))
+            found = (await client.list_resources()).resources
+            assert {str(each.uri) for each in found} == {"zorkgpt://transcript", "zorkgpt://report"}
+            assert (await client.list_resource_templates()).resource_templates == []
+            for path in paths:
+                with pytest.raises(MCPError):
+                    await client.read_resource(path)
+
+    anyio.run(play)
+    story, (journal,) = own_story.read_bytes(), (tmp_path / "work").rglob("journal.jsonl")
+    lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    shown = "\n".join(answers)
+    assert [line["sum"] for line in lines if line["sum"] in shown] == []
+    assert not any(word in shown for word in ("world_hash", "state_hash", '"kind"', "story_sha256"))
+    assert not any(story[at : at + 16].decode("latin-1") in shown for at in range(64, len(story) - 16, 512))
+    written = {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*")}
+    assert written == {"work", "server.pid"}
