@@ -36,8 +36,8 @@ $(VENV)/.complete: requirements-dev.lock $(VENV)/.playable
 model: $(VENV)/.playable  ## fetch the embedded model, once
 	$(BIN)/zorkgpt model pull
 
-play: model  ## play three short episodes, watched live: what does the first one teach the others?
-	$(BIN)/zorkgpt run --episodes 3 --max-turns 40
+play: model  ## play five episodes, watched live: what does the first one teach the others?
+	$(BIN)/zorkgpt run --episodes 5 --max-turns 60
 
 smoke: setup model  ## a short run, its resume, replay and report on each Python from 3.10 to 3.13 that this machine has
 	tests/smoke.sh

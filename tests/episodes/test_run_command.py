@@ -103,6 +103,16 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
         assert "memories show" not in played(tmp_path, server, "--max-turns", "1").text
 
 
+def test_a_run_of_several_episodes_ends_with_a_bar_for_each_and_the_command_for_its_report(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north"), proposes("look")) as server:
+        result = played(tmp_path, server, "--max-turns", "1", "--episodes", "2")
+    assert result.status == 0
+    first, second, report, *_ = result.text.partition("Learned so far")[2].splitlines()[-5:]
+    assert re.fullmatch(r"episode 1 +0 points, [\d,]+ tokens", first)
+    assert re.fullmatch(r"episode 2 +0 points, [\d,]+ tokens", second)
+    assert "zorkgpt report --workdir " in report
+
+
 @pytest.mark.slow
 def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north")) as server:

@@ -29,8 +29,9 @@ from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line, printable
 from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
+from zorkgpt.cli.episode_bars import episode_bars, gains_of
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line
+from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, terminal_width
 from zorkgpt.report.figures import gains_line
 from zorkgpt.report.played_run import read_run
 
@@ -39,6 +40,7 @@ _LOG = logging.getLogger(__name__)
 
 FIRST_PROGRESS, PROGRESS_INTERVAL = 1.0, 5.0
 """Seconds of repeating recorded turns until the first line about it, and between two of them."""
+COLUMNS = 80  # of bars that are not printed to a terminal
 MOST_PROBLEMS = 5  # of a file of memories that are printed
 
 
@@ -97,16 +99,15 @@ class Watching:
             self._print_gains(run)
         if end != "done":
             self._print_hint("", run)
-        elif not self.screen.is_json and not self.screen.is_quiet and len([*run.folder.parent.iterdir()]) == 1:
+        elif not self.screen.is_json and not self.screen.is_quiet:
             workdir = self.configuration.zork_game_workdir
             is_default = workdir == GameConfiguration().zork_game_workdir
             where = "" if is_default else f" --workdir {shlex.quote(str(workdir))}"
-            print_folded(
-                f"{program()} report{where} makes a page of this run,",
-                f"{program()} status{where} shows the latest state,",
-                f"{program()} memories show{where} prints what is remembered.",
-                indent=0,
-            )
+            lines = [f"{program()} report{where} makes a page of this run for the browser."]
+            if len([*run.folder.parent.iterdir()]) == 1:
+                lines += [f"{program()} status{where} shows the latest state."]
+                lines += [f"{program()} memories show{where} prints what is remembered."]
+            print_folded(*lines, indent=0)
         return EXIT_STATUS[end]
 
     @contextmanager
@@ -128,13 +129,15 @@ class Watching:
                 self.screen.view = None
 
     def _print_gains(self, run: Run) -> None:
-        """Print what this run has learned, scored and cost."""
+        """Print what this run has learned and cost, and what each of its episodes has scored."""
         learning = run.orchestrator.learning
         routes, rooms = learning.routes, learning.map.game_map.rooms
         with suppress(StoreError):  # the folder is gone, which the next line says
             played = read_run(run.folder)
             if line := gains_line(played, len(rooms), routes.book if routes else RouteBook(), run.model.spending):
                 print_folded(line, indent=0)
+            for bar in episode_bars(gains_of(played.episodes, self.configuration), terminal_width() or COLUMNS):
+                print_line(bar)
 
     def _print_hint(self, news: str, run: Run) -> None:
         """Print how the run goes on, if it can, after the ``news``."""

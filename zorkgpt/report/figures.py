@@ -378,7 +378,7 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered,
 
 
 def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spending) -> str:
-    """Return a line on what was learned, the first and the last episode's score, and the cost; "" without an episode.
+    """Return a line on what was learned, the last episode's score, and the cost; "" without an episode.
 
     locations, book: what is on the map and which routes are known now
     """
@@ -399,12 +399,10 @@ def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spendi
     }
     latest = {episode: observations[-1] for episode, observations in seen.items() if observations}
     if latest:
-        first, last = min(latest), max(latest)
-        score, most = latest[first].score or 0, latest[last].max_score  # all of them are known
+        last = max(latest)
+        score, most = latest[last].score or 0, latest[last].max_score  # all of them are known
         points = counted(score, "point") if most is None else f"{score} of {most} points"
-        line += f" Episode {first}: {points}"
-        line += f"; episode {last}: {latest[last].score}" if last != first else ""
-        line += _by_route(run.episodes[-1], book) + "."
+        line += f" Episode {last}: {points}{_by_route(run.episodes[-1], book)}."
     dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
     return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")
 

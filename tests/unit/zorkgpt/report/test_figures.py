@@ -338,21 +338,19 @@ def line(
 def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path: Path) -> None:
     episodes = (episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1))
     assert line(tmp_path, *episodes, memories=MEMORIES, tokens=4000) == (
-        "Learned so far: 2 locations, 1 route, 2 memories. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
+        "Learned so far: 2 locations, 1 route, 2 memories. Episode 3: 25 of 50 points, of which 20 by a "
         "route of episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
 
 def test_a_route_that_is_known_no_more_has_no_episode(tmp_path: Path) -> None:
     told = line(tmp_path, episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
-    assert told == (
-        "Learned so far: 2 locations, 0 routes, 0 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
-    )
+    assert told == ("Learned so far: 2 locations, 0 routes, 0 memories. Episode 2: 20 points, of which 20 by a route.")
 
 
 def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:
-    assert line(tmp_path, episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
-    assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 1: 5 points; episode 2: 0.")
+    assert line(tmp_path, episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 2: 20 points.")
+    assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")
     assert line(tmp_path, episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
 
 
