@@ -27,7 +27,7 @@ from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.run_model import RunModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.agent import Agent, ReadingAnswer
+from zorkgpt.players.agent import ModelPlayer, ReadingAnswer
 from zorkgpt.players.critic import Critic, ObjectCheck
 from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Remember, TurnContext
 from zorkgpt.players.recorded_player import RecordedPlayer
@@ -49,7 +49,7 @@ class Turn:
 
     configuration: GameConfiguration
     game: RestoringGame
-    player: Agent | RecordedPlayer
+    player: ModelPlayer | RecordedPlayer
     critic: Critic
     learning: Learning
     recording: Recording
@@ -135,7 +135,7 @@ class Turn:
             context = self._turn_context(
                 before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
             )
-            unasked = None if attempts or not isinstance(self.player, Agent) else step or _only_choice(context)
+            unasked = None if attempts or not isinstance(self.player, ModelPlayer) else step or _only_choice(context)
             proposal = unasked or self.player.propose(context)
             if isinstance(proposal, Remember | Leave):
                 return proposal
@@ -171,7 +171,7 @@ class Turn:
         first, *others = commands_of(proposal.action, self.context.vocabulary)
         if not others or proposal.wants_way:
             return proposal, []
-        if isinstance(self.player, Agent) and self.player.plans_ahead and not is_listed:
+        if isinstance(self.player, ModelPlayer) and self.player.plans_ahead and not is_listed:
             return replace(proposal, action=first, then=(*others, *proposal.then)), []
         reason = f"A turn is one command: only {first!r} is played now."
         verdict = Verdict(accepted=False, reason=reason, source="parser")
@@ -322,9 +322,9 @@ def build_turn(
     """Build a run's turns around its game and the player of the configuration in force."""
     configuration = model.in_force
     reasoning_length = configuration.agent.reasoning_length
-    player: Agent | RecordedPlayer
+    player: ModelPlayer | RecordedPlayer
     if configuration.agent.player == "model":
-        player = Agent(
+        player = ModelPlayer(
             model,
             reads=configuration.extractor.mode == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,

@@ -26,7 +26,7 @@ from session.text import TokenCounter
 from session.values import Observation
 from zorkgpt.llm.openai.served_model import response_format
 from zorkgpt.llm.scripted_llm import ScriptedLLM
-from zorkgpt.players.agent import Agent, ReadingAnswer
+from zorkgpt.players.agent import ModelPlayer, ReadingAnswer
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -78,7 +78,7 @@ MOST_TOKENS = 1200
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
     """The instructions of an agent and its answer's schema."""
     model = ScriptedLLM([{"action": "wait"}])
-    Agent(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: AgentContext(())))
+    ModelPlayer(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: AgentContext(())))
     (call,) = model.calls
     return call.prompt.system, call.schema
 

@@ -129,7 +129,7 @@ _WAYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class ModelPlayer:
     """Requests the next command from a model.
 
     reads: the answer also contains a reading of the latest text
@@ -199,7 +199,7 @@ class Agent:
 
 
 @lru_cache(maxsize=128)
-def _answer_schema(agent: Agent, valid_actions: tuple[str, ...] | None, *, travels: bool) -> type[BaseModel]:
+def _answer_schema(agent: ModelPlayer, valid_actions: tuple[str, ...] | None, *, travels: bool) -> type[BaseModel]:
     """Return the schema of an answer, in whose order the model writes; equal arguments give the same class."""
     fields: dict[str, Any] = {}
     length = agent.reasoning_length

@@ -28,7 +28,7 @@ from tests.fixtures.held_stores import HeldStores, held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
-from zorkgpt.players.agent import Agent
+from zorkgpt.players.agent import ModelPlayer
 
 LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), moves=1)
@@ -65,7 +65,7 @@ class Turns:
         self.turn = Turn(
             config,
             recorded_game(game, recording := held(folder).recording),
-            Agent(self.model, travels=True),
+            ModelPlayer(self.model, travels=True),
             build_critic(parts, self.learning),
             self.learning,
             recording,

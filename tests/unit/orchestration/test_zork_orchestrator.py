@@ -27,7 +27,7 @@ from session.values import GameObject, Location, Observation
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
-from zorkgpt.players.agent import Agent
+from zorkgpt.players.agent import ModelPlayer
 
 QUAY = Observation("Quay\nA boat lies here.", Location(1, "Quay"), (), (GameObject(7, "boat"),), score=0, moves=0)
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"), score=10)
@@ -77,7 +77,7 @@ class Run:
             turn=Turn(
                 configuration,
                 recorded_game(self.game, recording),
-                Agent(self.model),
+                ModelPlayer(self.model),
                 build_critic(parts, learning),
                 learning,
                 recording,
@@ -163,7 +163,7 @@ def test_an_interruption_ends_the_run_after_the_turn_in_flight(
         run.stop.set()
         return answer
 
-    run.orchestrator.turn = replace(run.orchestrator.turn, player=Agent(ScriptedLLM(stop_while_answering)))
+    run.orchestrator.turn = replace(run.orchestrator.turn, player=ModelPlayer(ScriptedLLM(stop_while_answering)))
     assert run.orchestrator.play() == "interrupted"
     assert run.events[-1] == paused
 

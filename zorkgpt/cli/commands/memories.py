@@ -157,7 +157,7 @@ def diff(
 ) -> None:
     """Print what a run added, superseded and invalidated, and what others changed meanwhile."""
     from managers.memory.document import open_memories
-    from managers.memory.taught import changes_of
+    from managers.memory.run_changes import changes_of
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 
     folder, configuration = common_options.run_and_configuration(workdir, run, story)

@@ -81,7 +81,7 @@ def _learned(run: Path, memory_file: Path) -> Iterator[str]:
     """Yield the latest memories that the run has learned, the newest first."""
     from managers.memory.document import open_memories
     from managers.memory.prompt import last_turn
-    from managers.memory.taught import changes_of
+    from managers.memory.run_changes import changes_of
     from session.files.run_folders import MEMORIES_AT_START
 
     if not (run / MEMORIES_AT_START).is_file():

@@ -12,7 +12,7 @@ from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
 from zorkgpt.llm.openai.answers import read_answer, split_reasoning
 from zorkgpt.llm.scripted_llm import ScriptedCall, ScriptedLLM
-from zorkgpt.players.agent import Agent, without_marks
+from zorkgpt.players.agent import ModelPlayer, without_marks
 from zorkgpt.players.player import TurnContext
 
 SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Present", "You are in the shed."))
@@ -28,7 +28,7 @@ def proposed(
 ) -> tuple[Proposal, ScriptedCall]:
     """The proposal of an agent whose model answers that, and how the model was called."""
     model = ScriptedLLM([{"reasoning": "why", **answer}])
-    proposal = Agent(model, **options).propose(seen(valid))
+    proposal = ModelPlayer(model, **options).propose(seen(valid))
     (call,) = model.calls
     return proposal, call
 
@@ -61,7 +61,7 @@ def test_equal_valid_actions_make_one_schema_whatever_the_turn() -> None:
     """To make one takes a millisecond, and its JSON more."""
     model, actions = ScriptedLLM([{"reasoning": "", "action": "north"}] * 2), ["north", "take oar"]
     for _ in range(2):
-        Agent(model).propose(seen(tuple(actions)))
+        ModelPlayer(model).propose(seen(tuple(actions)))
     assert model.calls[0].schema is model.calls[1].schema
 
 
@@ -107,7 +107,7 @@ def test_an_answer_may_say_something_of_objectives_and_nonsense_costs_nothing(
 
 
 def test_an_answer_without_reasoning_is_an_answer() -> None:
-    assert Agent(ScriptedLLM([{"action": "up"}])).propose(seen()) == Proposal("up")
+    assert ModelPlayer(ScriptedLLM([{"action": "up"}])).propose(seen()) == Proposal("up")
 
 
 @pytest.mark.parametrize("reasoning", ["I look for a way up.", "I want to see what the tide, if it comes, will do."])
