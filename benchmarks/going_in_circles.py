@@ -243,7 +243,8 @@ def main(stories: Sequence[Path]) -> int:
     show(
         repeated, "Repetitions of a loop until the warning (at most 4); a dash for no loop, or new turns until the end"
     )
-    late = [times for row in repeated for times in row.values() if isinstance(times, int) and times > MOST_REPETITIONS]
+    warned_after = [row[name] for row in repeated for name in _LOOPS]
+    late = [times for times in warned_after if isinstance(times, int) and times > MOST_REPETITIONS]
     warned = [row["story"] for row in rows if row["commands"] == "walkthrough" and row["circling noticed"]]
     return 1 if late or warned else 0
 

@@ -20,12 +20,14 @@ from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.game import Game
 from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge, MapGraph
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, repeated
+from zorkgpt.mapping.movement_analyzer import carries_along, repeated
 from zorkgpt.mapping.navigation import shortest_path
 
 
@@ -78,7 +80,13 @@ class MapTruth:
 def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
     """Return how true the map is that these commands draw in an empty work folder."""
     config = GameConfiguration(zork_game_workdir=workdir)
-    manager = MapManager(logging.getLogger(__name__), config, GameState(), directions=game.facts.directions)
+    manager = MapManager(
+        logging.getLogger(__name__),
+        config,
+        GameState(),
+        directions=game.facts.directions,
+        vocabulary=read_vocabulary(Story.load(Path(game.facts.path))),
+    )
     walk = replay(game, commands, manager)
     graph = manager.game_map
     edges = _edges(graph)
@@ -101,7 +109,6 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
 def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
     """Play the commands, as many as the story takes, and let the map learn from each."""
     walk = Walk()
-    movements = MovementAnalyzer(game.facts.directions)
     previous = ""
     for number, command in enumerate(commands, 1):
         if game.observation.ending is not None:
@@ -113,7 +120,7 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
         manager.learn(turn)
         walk.learning_seconds += time.perf_counter() - started
         walk.commands += 1
-        exit_ = movements.exit_of(previous)
+        exit_ = manager.movements.exit_of(previous)
         if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
             edge = Edge(before.location.num, exit_)
             if carries_along(exit_) or _leads(game, state, "wait", turn.after.location.num):

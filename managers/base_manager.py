@@ -104,7 +104,7 @@ class BaseManager(ABC):
         self.tokens = shared.get("tokens") or TokenCounter()
         self.vocabulary = shared.get("vocabulary") or Vocabulary(0, frozenset())
         self.attribute_names = shared.get("attribute_names", {})
-        self.movements = MovementAnalyzer(shared.get("directions", ()))
+        self.movements = MovementAnalyzer(shared.get("directions", ()), self.vocabulary)
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:

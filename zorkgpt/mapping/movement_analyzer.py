@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from session.commands import is_joined, passes_time, steps_of
+from session.commands import Vocabulary, commands_of, is_joined, passes_time, steps_of
 from session.values import TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -78,10 +78,14 @@ class Attempt:
 
 
 class MovementAnalyzer:
-    """Reads commands and exits by the story's own direction words; without these by the usual English ones."""
+    """Reads commands and exits by the story's own direction words; without these by the usual English ones.
 
-    def __init__(self, directions: Iterable[str] = ()) -> None:
+    vocabulary: of the story; without it every comma and "and" counts as a sign of several commands in a line
+    """
+
+    def __init__(self, directions: Iterable[str] = (), vocabulary: Vocabulary | None = None) -> None:
         self._directions = frozenset(directions)
+        self._vocabulary = vocabulary
 
     def attempt(self, turn: TurnRecord, previous_command: str = "") -> Attempt | None:
         """Return the exit that the turn tried, or ``None`` if the turn shows nothing about the map.
@@ -91,8 +95,7 @@ class MovementAnalyzer:
         - the command never reached the story, or a location is unknown
         - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
           did not walk to the place of a resurrection
-        - the line has several commands, so that it is unknown which one led where; a comma or "and" counts as a sign
-          of this
+        - the line has several commands, so that it is unknown which one led where
         - the command only carries the player along (``carries_along``)
         - the player stays, and is in or on a thing before or after it, such as a boat that was boarded
 
@@ -124,7 +127,12 @@ class MovementAnalyzer:
             is_rewound = after < before
         if turn.after.refusal is not None or turn.before.ending is not None or is_rewound:
             return ""
-        return self.exit_of(command) if len(steps_of(command)) == 1 and not is_joined(command) else ""
+        return self.exit_of(command) if self._is_single(command) else ""
+
+    def _is_single(self, line: str) -> bool:
+        if self._vocabulary and self._vocabulary.words:
+            return len(commands_of(line, self._vocabulary)) == 1
+        return len(steps_of(line)) == 1 and not is_joined(line)
 
     def exit_of(self, command: str) -> str:
         """Return a command as the map writes it: ``north`` for "N", "go north", "walk  north."; else in lower case."""

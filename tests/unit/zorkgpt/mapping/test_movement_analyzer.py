@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from session.commands import Vocabulary
 from session.values import GameObject, TurnRecord
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
@@ -120,6 +121,13 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
 )
 def test_what_was_not_walked_is_no_attempt(shown: TurnRecord) -> None:
     assert MovementAnalyzer().attempt(shown) is None
+
+
+def test_a_word_said_to_a_thing_is_one_command_and_a_way_if_the_dictionary_begins_no_other_there() -> None:
+    words = Vocabulary(9, frozenset({"mosaic", "lagach", "n", "e"}), directions=frozenset({"n", "e"}))
+    movements = MovementAnalyzer(words.directions, words)
+    assert movements.attempt(walk(1, "Mosaic, lagach", 2)) == Attempt(1, "mosaic, lagach", 2, 0.4)
+    assert movements.attempt(walk(1, "n,e", 2)) is None
 
 
 @pytest.mark.parametrize(
