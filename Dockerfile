@@ -5,7 +5,8 @@ RUN python -m venv /opt/zorkgpt
 ENV PATH=/opt/zorkgpt/bin:$PATH
 WORKDIR /source
 COPY requirements.lock ./
-RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
+RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock \
+    && find /opt/zorkgpt -path '*xllamacpp*.so' -exec strip {} +
 COPY pyproject.toml README.md LICENSE ./
 COPY session session
 COPY game_interface game_interface

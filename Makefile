@@ -25,6 +25,7 @@ $(VENV)/.playable: requirements.lock pyproject.toml
 	@echo "Installing ZorkGPT and the packages of requirements.lock into $(VENV): this takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --no-deps --require-hashes -r requirements.lock
+	-find $(VENV) -path '*xllamacpp*.so' -exec strip {} +  # 77 MB of symbols that nothing reads
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
