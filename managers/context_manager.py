@@ -80,8 +80,8 @@ def told_turns(
     """Yield each entry of the reasoning history as text, in the order of play: reasoning, command and response.
 
     The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server
-    can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/specification.md, Turn
-    history in prompts).
+    can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/records/specification.md,
+    Turn history in prompts).
 
     characters: room for all responses together
     most: maximum number of turns before the window slides; some room is reserved for each of them
@@ -146,8 +146,8 @@ class ContextManager(BaseManager):
     """Orders the sections of a context and keeps it within its token budget.
 
     Sections that change rarely come first, so that the server can cache the beginning of the prompt
-    (docs/specification.md, Prompt order). The priority of a section determines when it is dropped
-    (docs/specification.md, Prompt budgets).
+    (docs/records/specification.md, Prompt order). The priority of a section determines when it is dropped
+    (docs/records/specification.md, Prompt budgets).
 
     The game so far is shown whole (:class:`GameText`) or, with ``prompt_budgets.history = 0``, as a window of turns,
     which is also the form beyond the budget.
@@ -301,8 +301,8 @@ class ContextManager(BaseManager):
 
         Turns since the player came to this room are a section of their own, which follows the map and the memories of
         the room: these change when the player moves. A block is dropped as a whole, so that the server can cache the
-        text between two drops. Only the last turns of the earlier block include reasoning (docs/specification.md, Turn
-        history in prompts).
+        text between two drops. Only the last turns of the earlier block include reasoning
+        (docs/records/specification.md, Turn history in prompts).
 
         priority: of the last block
         """

@@ -142,7 +142,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the question about what the episode teaches and how to plan the next one.
 
         If the model does not answer or is too small, deaths are reported in the story's own words
-        (docs/specification.md, Episode synthesis).
+        (docs/records/specification.md, Episode synthesis).
         """
         knowledge, budget, summary = self.knowledge_manager, self.config.prompt_budgets.analysis, self._summary
         if summary is None or not self.config.knowledge.enabled:

@@ -1,4 +1,4 @@
-"""Keeps what is known of the game as a whole, across episodes (docs/specification.md, Knowledge base)."""
+"""Keeps what is known of the game as a whole, across episodes (docs/records/specification.md, Knowledge base)."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class KnowledgeManager(BaseManager):
         """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
 
         They change only at updates and between episodes, so that the server can cache the beginning of a prompt
-        (docs/specification.md, Prompt order).
+        (docs/records/specification.md, Prompt order).
         """
         return laid_out(self._within(tokens, but))
 

@@ -1,6 +1,6 @@
 """The objectives of an episode, their prompt, its answer, and the facts that check it.
 
-See docs/specification.md, Objectives, and Objective prompts.
+See docs/records/specification.md, Objectives, and Objective prompts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gai
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A fact of one turn, read from the Z-machine's state and never from text (docs/specification.md, Evidence).
+    """A fact of one turn, read from the Z-machine's state and never from text (docs/records/specification.md,
+    Evidence).
 
     location_id: of the fact; for a new room, of that room; ``None`` if it is unknown
     """

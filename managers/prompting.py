@@ -1,4 +1,4 @@
-"""Keeps the prompts of all managers within their token budgets (docs/specification.md, Prompt budgets).
+"""Keeps the prompts of all managers within their token budgets (docs/records/specification.md, Prompt budgets).
 
 Most prompts are templates, see :func:`fitted_prompt`. Short fields are never cut; the others are :class:`Part` values
 and share the remaining room. The agent's prompt consists of sections with priorities instead, see

@@ -1,4 +1,4 @@
-"""Keeps memories of locations, for one episode or across episodes (docs/specification.md, Memory tiers)."""
+"""Keeps memories of locations, for one episode or across episodes (docs/records/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ __all__ = [
 NEWS_FILE = "memory_news.txt"
 MOST_MEMORIES = 8  # of one visit
 MOST_TOKENS = 300
-"""Of memories in a prompt; more are logged once (docs/specification.md, Location memory in prompts)."""
+"""Of memories in a prompt; more are logged once (docs/records/specification.md, Location memory in prompts)."""
 LOGGED_REASONING = 200  # characters
 COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learned", "core_validation_downgrade")
 
@@ -139,7 +139,7 @@ class SimpleMemoryManager(BaseManager):
         """Supersede a memory with a new one, in one write.
 
         Returns false and changes nothing if the location has no such memory or the new one must not supersede it
-        (docs/specification.md, Superseding and invalidating).
+        (docs/records/specification.md, Superseding and invalidating).
         """
         turn = last_turn(new_memory) or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)

@@ -13,8 +13,8 @@ class Place(IntEnum):
     """The position of a section in a prompt.
 
     Sections that change least come first, so that a server has the beginning of a prompt in its cache
-    (docs/specification.md, Prompt order). Those after ``HISTORY`` are about the present moment, and are also part of
-    the critic's prompt.
+    (docs/records/specification.md, Prompt order). Those after ``HISTORY`` are about the present moment, and are also
+    part of the critic's prompt.
     """
 
     PLAN = 0
@@ -37,7 +37,7 @@ class PromptSection:
     """A part of a prompt with its Markdown heading.
 
     priority: if the prompt is too long, the section with the highest number is dropped first; 0 is never dropped
-        (docs/specification.md, Prompt budgets)
+        (docs/records/specification.md, Prompt budgets)
     shows: the keys of the known items that the text shows (``managers/known.py``)
     """
 

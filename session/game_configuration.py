@@ -292,7 +292,7 @@ class AgentOptions(Options):
 
 
 class CriticOptions(Options):
-    """What judges a proposal before it is played (docs/specification.md, Critic)."""
+    """What judges a proposal before it is played (docs/records/specification.md, Critic)."""
 
     mode: Literal["object_tree", "hybrid", "llm"] = Field(
         "hybrid",
@@ -305,7 +305,7 @@ class CriticOptions(Options):
 
 
 class ExtractorOptions(Options):
-    """What reads the text of an observation (docs/specification.md, Reading the text)."""
+    """What reads the text of an observation (docs/records/specification.md, Reading the text)."""
 
     mode: Literal["inline", "separate", "none"] = Field(
         "inline",
@@ -345,7 +345,7 @@ class KnowledgeOptions(Options):
 
 
 class CirclingOptions(Options):
-    """When the agent is warned that it goes round in circles (docs/specification.md, Tries and circles)."""
+    """When the agent is warned that it goes round in circles (docs/records/specification.md, Tries and circles)."""
 
     repeated_states: PositiveInt = Field(
         5, description="turns that repeat an earlier one, with no new text and no points in between"
@@ -369,7 +369,7 @@ class SimpleMemoryOptions(Options):
 
 
 class RouteOptions(Options):
-    """Commands that led somewhere, kept to be played again (docs/specification.md, Following routes)."""
+    """Commands that led somewhere, kept to be played again (docs/records/specification.md, Following routes)."""
 
     enabled: bool = Field(True, description="learn routes, show them, and let the agent follow them")
     shuffled: bool = Field(
@@ -380,7 +380,7 @@ class RouteOptions(Options):
 
 
 class PromptBudgetOptions(Options):
-    """The longest prompt of each role, in tokens (docs/specification.md, Prompt budgets)."""
+    """The longest prompt of each role, in tokens (docs/records/specification.md, Prompt budgets)."""
 
     agent: PositiveInt = Field(16_000, description="tokens in the agent's prompt")
     history: NonNegativeInt = Field(
@@ -462,7 +462,7 @@ class RoleOptions:
 
 
 class GameConfiguration(Options):
-    """All options of a session (docs/specification.md, Configuration options)."""
+    """All options of a session (docs/records/specification.md, Configuration options)."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "memory.show_persistence_markers": "show_persistence_markers",
@@ -550,7 +550,7 @@ class GameConfiguration(Options):
         return configuration
 
     def role(self, role: Role) -> RoleOptions:
-        """Return the role's model, server and sampling (docs/specification.md, Roles and fallbacks).
+        """Return the role's model, server and sampling (docs/records/specification.md, Roles and fallbacks).
 
         A role without its own model uses the model of its fallback role, and that role's server unless it has its own.
         A key is sent only to the URL that it was set with. A role without its own seed uses the seed of the story.

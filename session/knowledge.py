@@ -1,4 +1,4 @@
-"""The lines and sections of the knowledge base (docs/specification.md, Knowledge base)."""
+"""The lines and sections of the knowledge base (docs/records/specification.md, Knowledge base)."""
 
 from __future__ import annotations
 

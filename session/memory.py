@@ -1,4 +1,4 @@
-"""The memories of a location, and a model's proposal of one (docs/specification.md, Memory tiers)."""
+"""The memories of a location, and a model's proposal of one (docs/records/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 

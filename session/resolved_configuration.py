@@ -55,7 +55,7 @@ def is_loopback(host: str | None) -> bool:
 class Limit:
     """What a file that came with a folder, and the record of a run, may set for the options of one kind.
 
-    from_folder, recorded: in words, for docs/configuration.md
+    from_folder, recorded: in words, for docs/reference/configuration.md
     """
 
     from_folder: str

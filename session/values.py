@@ -29,7 +29,7 @@ class Location:
 
     @property
     def label(self) -> str:
-        """The name, or ``Location #ID`` (docs/specification.md, Rooms without a name)."""
+        """The name, or ``Location #ID`` (docs/records/specification.md, Rooms without a name)."""
         return self.name or f"Location #{self.num}"
 
 
@@ -111,7 +111,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A model's reading of an observation's text (docs/specification.md, Reading the text).
+    """A model's reading of an observation's text (docs/records/specification.md, Reading the text).
 
     exits: the ways out that the text mentions, in the model's words
     """

@@ -23,12 +23,13 @@ from zorkgpt.cli.commands.setup import as_text
 from zorkgpt.cli.main import app
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMMANDS, CONFIGURATION, MODELS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "models.md"
-MEASURING, PERFORMANCE = DOCS / "measuring.md", DOCS / "performance.md"
+REFERENCE, MODELS = DOCS / "reference", DOCS / "models.md"
+COMMANDS, CONFIGURATION = REFERENCE / "commands.md", REFERENCE / "configuration.md"
+PROTOCOL, PERFORMANCE = DOCS / "records" / "protocol.md", DOCS / "records" / "performance.md"
 WIDTH = 100  # columns
 _HEAD = """# Commands
 
-The output of `zorkgpt COMMAND --help`, as written by `make docs`. [The other pages](README.md) explain the commands.
+The output of `zorkgpt COMMAND --help`, as written by `make docs`. [The other pages](../README.md) explain the commands.
 """
 _MEASURED = ("model calls", "prompt tokens")
 """The figures of a turn that the page on models takes from the one on performance."""
@@ -134,7 +135,7 @@ def main() -> None:
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     stories = os.environ.get("ZORKGPT_STORIES")
-    for path in (MODELS, *([MEASURING] if stories else [])):
+    for path in (MODELS, *([PROTOCOL] if stories else [])):
         path.write_text(with_dry_run(path, Path(stories or "")), encoding="utf-8")
 
 

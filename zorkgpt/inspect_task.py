@@ -65,7 +65,8 @@ def story(
 
     game: story files; ``None``: the one that ``zorkgpt run`` would play
     seed: of the first epoch's first episode; every other episode of any epoch has another
-    workdir, options: folder of the runs' work folders, and other options by their names in docs/configuration.md
+    workdir, options: folder of the runs' work folders, and other options by their names in
+    docs/reference/configuration.md
     """
     given = {"max_turns_per_episode": max_turns, "game.seed": seed, **(options or {})}
     samples = []

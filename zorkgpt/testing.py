@@ -38,7 +38,7 @@ class ScriptedRun(Protocol):
     ) -> PlayedRun:
         """Record a run whose every episode plays the commands, and return it: its map, its turns and what it learned.
 
-        options: other options by their names in docs/configuration.md
+        options: other options by their names in docs/reference/configuration.md
 
         Later runs of a test use the same work folder, so they begin with what the earlier ones learned.
         """

@@ -46,8 +46,8 @@ class Game(Protocol):
         """Return commands that would change the world now, one for each distinct change, in a fixed order.
 
         The interpreter tries candidates and is restored after each. Showing the result to a player counts as
-        assistance (docs/specification.md, Assistance). Empty if the story does not read commands, has ended, or no
-        candidate had an effect.
+        assistance (docs/records/specification.md, Assistance). Empty if the story does not read commands, has ended, or
+        no candidate had an effect.
         """
         ...
 

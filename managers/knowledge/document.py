@@ -4,7 +4,7 @@
 
 Every heading, of any level, begins a section. A list item or a paragraph is a line of knowledge. The brackets contain
 the turns that the line comes from. A line that ends with them is the program's. All other lines are users' lines,
-which no edit changes (docs/specification.md, Knowledge base).
+which no edit changes (docs/records/specification.md, Knowledge base).
 """
 
 from __future__ import annotations

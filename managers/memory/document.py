@@ -8,7 +8,7 @@
     ~~Text, on as many lines as it has.~~
 
 Of a memory only the category and the title are required. ACTIVE is left out; a missing persistence means permanent
-(docs/specification.md, Memories.md format).
+(docs/records/specification.md, Memories.md format).
 
 Text that would be parsed as something else is escaped. White space around a line does not count. An empty line ends
 the text, so an empty line within it is written as a lone backslash, Markdown's line break.

@@ -1,6 +1,6 @@
 """The outcome of a turn, as the memories of its location need it, and which outcomes are news.
 
-An outcome is submitted to a model only once (docs/specification.md, What is news).
+An outcome is submitted to a model only once (docs/records/specification.md, What is news).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 class ZMachineContext(TypedDict, total=False):
     """What a caller of ``record_action_outcome`` knows of a command that was played; any part may be missing.
 
-    A change may be given as such, or as what was before and after it (docs/specification.md, What is news).
+    A change may be given as such, or as what was before and after it (docs/records/specification.md, What is news).
     """
 
     first_visit: bool
@@ -186,7 +186,7 @@ class ActionOutcome:
 
 
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
-    """Yield each sign for a tier of memory as text, with the tier (docs/specification.md, Context signals).
+    """Yield each sign for a tier of memory as text, with the tier (docs/records/specification.md, Context signals).
 
     A sign is a fact of the machine. A sign in the words alone is labelled as a hint. It is given only if the command
     changed nothing visible and the answer is as short as a refusal.
@@ -266,7 +266,7 @@ class NewsLedger(SharedStore):
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether the outcome should be submitted to a model (docs/specification.md, What is news).
+        """Return whether the outcome should be submitted to a model (docs/records/specification.md, What is news).
 
         memories: all memories of the location, including superseded ones
         """

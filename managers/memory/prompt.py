@@ -2,7 +2,7 @@
 
 A small model only chooses the turn that is worth remembering. The memory is then made from facts of the machine: its
 title is the command and its result; points, deaths, refusals and handled objects decide tier and category
-(docs/specification.md, Memory prompts).
+(docs/records/specification.md, Memory prompts).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Files of the work folder that several processes and people write, and documents kept in step with them.
 
-See docs/specification.md, Files that people edit, and Atomic writes; ADR 31 explains how a run writes them.
+See docs/records/specification.md, Files that people edit, and Atomic writes; ADR 31 explains how a run writes them.
 """
 
 from __future__ import annotations

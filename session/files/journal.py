@@ -59,7 +59,7 @@ L = TypeVar("L")
 
 
 class Manifest(BaseModel):
-    """What is run, in enough detail to run it again (docs/specification.md, Runs and journals).
+    """What is run, in enough detail to run it again (docs/records/specification.md, Runs and journals).
 
     configuration: the value of every option but the keys
     seeds, first_episode: the seed of each episode, and the number of the first one

@@ -1,7 +1,7 @@
 """A Markdown file that people edit, as a document of sections and blocks whose texts joined are the file again.
 
 What the program understands of a block is its content; everything else is carried along unchanged, so that no edit
-loses a byte of what people wrote (docs/specification.md, Files that people edit).
+loses a byte of what people wrote (docs/records/specification.md, Files that people edit).
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ def take_episode_numbers(workdir: Path, count: int) -> int:
     """Return the first of the next ``count`` numbers for episodes, which go up across the runs of a work folder.
 
     No other run of the folder gets them. Raises ``StoreError``.
-    Source: docs/specification.md, Episode numbers.
+    Source: docs/records/specification.md, Episode numbers.
     """
     path = workdir / EPISODES
     with locked(path):

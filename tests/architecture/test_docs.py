@@ -26,9 +26,9 @@ PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 BLOCK = re.compile(r"^```(markdown|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ zorkgpt (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 NAMED_FILE = re.compile(r"`((?:benchmarks|docs|game_interface|managers|orchestration|session|tests|zorkgpt)/[\w/.]*)`")
-FOR_DEVELOPERS = [DOCS / "architecture.md", DOCS / "extending.md"]
+FOR_DEVELOPERS = sorted((DOCS / "development").glob("*.md"))
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-CONFIGURED = sorted(path for path in DOCS.glob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
+CONFIGURED = sorted(path for path in DOCS.rglob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
 GUIDES = sorted(path for path in DOCS.glob("*.md") if "```console\n" in path.read_text(encoding="utf-8"))
 
 
@@ -67,8 +67,15 @@ def test_every_configuration_that_a_page_shows_is_valid(page: Path, tmp_path: Pa
 
 def test_every_page_is_in_the_table_of_contents() -> None:
     contents = (DOCS / "README.md").read_text(encoding="utf-8")
-    pages = sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md")
-    assert [name for name in pages if f"]({name})" not in contents] == []
+    folders = (DOCS, DOCS / "reference", DOCS / "development", DOCS / "records")
+    pages = sorted(path.relative_to(DOCS).as_posix() for folder in folders for path in folder.glob("*.md"))
+    assert [name for name in pages if name != "README.md" and f"]({name})" not in contents] == []
+
+
+def test_the_overview_and_the_pages_for_readers_stay_short() -> None:
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "README.md", *DOCS.glob("*.md"))}
+    assert words.pop(ROOT / "README.md") <= 900
+    assert sum(words.values()) <= 12_000
 
 
 @pytest.mark.parametrize("page", [COMMANDS, CONFIGURATION, MODELS], ids=lambda page: page.stem)
@@ -112,12 +119,12 @@ OTHERS = (
 NOT_OURS_TO_WORD = ("tests/recorded/", "tests/golden/")
 """What a version recorded, and prompts as models get them, with their wording."""
 
-SPECIFICATION = re.compile(r"docs/specification\.md((?:, (?:and )?[A-Z][\w.-]*(?: [a-z][\w-]*)*)+)")
+SPECIFICATION = re.compile(r"docs/records/specification\.md((?:, (?:and )?[A-Z][\w.-]*(?: [a-z][\w-]*)*)+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-HEADINGS = re.findall(r"^### (.+)$", (DOCS / "specification.md").read_text(encoding="utf-8"), re.MULTILINE)
-RECORDS = sorted((DOCS / "adr").glob("[0-9]*.md"))
+HEADINGS = re.findall(r"^### (.+)$", (DOCS / "records" / "specification.md").read_text(encoding="utf-8"), re.MULTILINE)
+RECORDS = sorted((DOCS / "records" / "adr").glob("[0-9]*.md"))
 
 
 def leads_somewhere(link: str, folder: Path) -> bool:
@@ -155,7 +162,7 @@ def test_every_citation_and_every_link_leads_somewhere() -> None:
 
 
 def test_every_decision_record_has_its_line_in_the_index_and_its_own_number() -> None:
-    index = (DOCS / "adr" / "README.md").read_text(encoding="utf-8")
+    index = (DOCS / "records" / "adr" / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| (\d+) \| \[[^]]+\]\(([\w-]+\.md)\) \|", index, re.MULTILINE)
     assert listed == [(str(number), path.name) for number, path in enumerate(RECORDS, 1)]
     assert [int(path.name[:3]) for path in RECORDS] == list(range(1, len(RECORDS) + 1))

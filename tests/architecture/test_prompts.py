@@ -1,6 +1,6 @@
 """Our texts for models: plain words, the fields of an answer in one order, and nothing about any game.
 
-Sources: docs/specification.md, No game knowledge; docs/specification.md, Words of prompts.
+Sources: docs/records/specification.md, No game knowledge; docs/records/specification.md, Words of prompts.
 """
 
 from __future__ import annotations

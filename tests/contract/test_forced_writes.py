@@ -1,6 +1,6 @@
 """What must be on the disk, or locked, before the next step is taken: each is red if the call is dropped.
 
-Sources: docs/specification.md, Atomic writes; ADR 31.
+Sources: docs/records/specification.md, Atomic writes; ADR 31.
 """
 
 from __future__ import annotations

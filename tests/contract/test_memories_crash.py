@@ -1,6 +1,6 @@
 """``Memories.md`` outlives kills at any instant, two writers at once and a full disk.
 
-Source: docs/specification.md, Atomic writes.
+Source: docs/records/specification.md, Atomic writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The critic, the map and the ledger of tries on whole stories (docs/specification.md, Critic, Map in prompts)."""
+"""The critic, the map and the ledger of tries on whole stories (docs/records/specification.md, Critic, Map in
+prompts).
+"""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def test_a_fork_has_the_counts_up_to_its_branch_and_its_own(tmp_path: Path) -> N
 
 
 def manager_of_the_page() -> type[BaseManager]:
-    """The manager of docs/extending.md."""
-    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    """The manager of docs/development/extending.md."""
+    page = (Path(__file__).parents[2] / "docs" / "development" / "extending.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(next(block for block in blocks if "class DeathCounter" in block), names)

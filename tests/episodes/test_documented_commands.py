@@ -32,7 +32,14 @@ from zorkgpt.api import PlayedRun
 from zorkgpt.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(
+        page
+        for folder in (".", "reference", "development", "records")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    ),
+]
 WRITTEN_BY_THE_PROGRAM = "commands.md"
 _FENCED = re.compile(r"^```(\w*).*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\.venv/bin/|docker run .* )?zorkgpt (.*)$")
@@ -77,7 +84,7 @@ def _commands_of(page: Path) -> Iterator[Shown]:
 
 
 ADDED_BY_AN_EXAMPLE = {"places"}
-"""Commands that are there once an example of docs/extending.md is applied."""
+"""Commands that are there once an example of docs/development/extending.md is applied."""
 COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_AN_EXAMPLE]
 WHOLE = [each for each in COMMANDS if not each.is_inline]
 RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
@@ -97,7 +104,7 @@ FILES = (
 )
 NAMED_TARGET = re.compile(r"(?:^    |`)make ([a-z-]+)", re.MULTILINE)
 LONGEST = 300  # seconds, after which a command is interrupted
-SERVER = re.compile(r"https?://\S+/v1")
+SERVER = re.compile(r"https?://\S+/(?:v1|openai)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,10 @@ def here(prepared: Prepared, tmp_path: Path, clean_environment: pytest.MonkeyPat
     clean_environment.chdir(folder)
     clean_environment.setenv("OPENAI_BASE_URL", prepared.base_url)
     clean_environment.setenv("ZORKGPT_MAX_TURNS_PER_EPISODE", "2")
-    prices = {name: {"input": 0.5, "output": 2} for name in ("served", "gpt-4.1-mini", "google/gemini-2.5-flash")}
+    prices = {
+        name: {"input": 0.5, "output": 2}
+        for name in ("served", "gpt-4.1-mini", "google/gemini-2.5-flash", "claude-haiku-4-5", "gemini-2.5-flash")
+    }
     clean_environment.setenv("ZORKGPT_PRICES", json.dumps(prices))
     return folder
 
@@ -188,7 +198,7 @@ def test_every_target_of_make_that_a_page_names_is_there() -> None:
 
 
 def test_the_python_of_the_page_on_extending_runs() -> None:
-    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "development" / "extending.md").read_text(encoding="utf-8")
     (code,) = re.findall(r'^    python -c "(.*?)"$', page, re.MULTILINE | re.DOTALL)
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(f"    {code}")], cwd=ROOT, capture_output=True, text=True, check=False

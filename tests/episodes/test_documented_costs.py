@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated_docs import MEASURING, MODELS, with_dry_run
+from tests.generated_docs import MODELS, PROTOCOL, with_dry_run
 
 pytestmark = pytest.mark.slow  # each case rehearses whole episodes
 
@@ -26,5 +26,5 @@ def test_the_costs_of_the_example_are_those_of_the_command() -> None:
 
 
 def test_the_costs_of_the_protocol_are_those_of_the_command(story_folder: Path) -> None:
-    page = MEASURING.read_text(encoding="utf-8")
-    assert without_hours(page) == without_hours(with_dry_run(MEASURING, story_folder)), HOW.format(MEASURING.name)
+    page = PROTOCOL.read_text(encoding="utf-8")
+    assert without_hours(page) == without_hours(with_dry_run(PROTOCOL, story_folder)), HOW.format(PROTOCOL.name)

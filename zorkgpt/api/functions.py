@@ -146,7 +146,7 @@ def play(
     episodes, max_turns: the number of episodes, and the turns after which each ends
     seed: of the story's random numbers; each further episode uses one derived from it
     workdir: folder for everything that is written and learned
-    options: other options by their names in docs/configuration.md, as in ``{"llm.base_url":
+    options: other options by their names in docs/reference/configuration.md, as in ``{"llm.base_url":
         "http://localhost:8080/v1"}``
     show: called with each event as it happens
     stop: pauses the run after the current turn when another thread sets it

@@ -103,7 +103,7 @@ class Session:
 
         persistence: ``core`` for what the story shows on arrival, before the first command there; ``permanent`` for how
             the game works; ``ephemeral`` for what applies to this episode only. The rules for a model's memories may
-            change it (docs/specification.md, Core memories)
+            change it (docs/records/specification.md, Core memories)
 
         Raises ``ValueError`` for an unknown location, an invalid memory, or a title that the location already has.
         """

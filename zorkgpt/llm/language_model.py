@@ -58,7 +58,7 @@ class Prompt:
     """One prompt, in two parts, so that servers can cache its beginning.
 
     system: never changes within a run
-    user: ordered from what changes rarely to the present moment (docs/specification.md, Prompt order)
+    user: ordered from what changes rarely to the present moment (docs/records/specification.md, Prompt order)
     shows: the keys of the known items in it (``managers/known.py``); no model gets them
     """
 

@@ -1,7 +1,7 @@
 """The graph of rooms and the walked ways between them, its file, and its text for prompts and Mermaid.
 
 An edge exists because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
-(docs/specification.md, Map edges). Names come from a story and commands from a model, so both are escaped here.
+(docs/records/specification.md, Map edges). Names come from a story and commands from a model, so both are escaped here.
 ``names`` are the names to show, by location id. ``connections`` are location ids by exit, by location id.
 """
 

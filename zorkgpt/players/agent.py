@@ -171,7 +171,7 @@ class ModelPlayer:
     def propose(self, context: TurnContext) -> Proposal:
         """Return the model's next command.
 
-        Raises ``LanguageModelError``; a command is never invented (docs/specification.md, No invented turns).
+        Raises ``LanguageModelError``; a command is never invented (docs/records/specification.md, No invented turns).
         """
         assisted = context.valid_actions is not None
         system = self.system_prompt(assisted=assisted, offers_ways=context.offers_ways)

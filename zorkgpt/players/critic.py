@@ -1,4 +1,4 @@
-"""The critic: accepts or rejects a proposal before it is played (docs/specification.md, Critic).
+"""The critic: accepts or rejects a proposal before it is played (docs/records/specification.md, Critic).
 
 Two sources are certain and come before the model: the story's own tables and the map.
 """

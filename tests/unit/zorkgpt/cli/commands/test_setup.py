@@ -22,7 +22,7 @@ from zorkgpt.cli.main import app
 from zorkgpt.llm.embedded.model_store import SMOLLM2
 
 KEY = "sk-nobody-may-see-this"
-PAGE = Path(__file__).parents[5] / "docs" / "configuration.md"
+PAGE = Path(__file__).parents[5] / "docs" / "reference" / "configuration.md"
 
 
 @pytest.fixture
