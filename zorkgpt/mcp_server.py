@@ -352,11 +352,11 @@ def serve(
 
     @server.resource("zorkgpt://transcript", title="Transcript of the run", mime_type="text/markdown")
     def transcript() -> str:
-        return printable(as_markdown(read_run(folder())))
+        return printable(as_markdown(read_run(folder(), for_player=True)))
 
     @server.resource("zorkgpt://report", title="Report of the run, a page for a browser", mime_type="text/html")
     def report() -> str:
-        return page_with(page_data([RunPage(folder(), configuration)]))
+        return page_with(page_data([RunPage(folder(), configuration, for_player=True)]))
 
     with closing(run):
         if listener is None:

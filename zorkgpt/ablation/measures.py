@@ -134,7 +134,8 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,
-        versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items()),
+        versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items())
+        + (f"; points: {run.points}" if run.points else ""),
         journal_sha256=hashlib.sha256((folder / JOURNAL_FILE).read_bytes()).hexdigest(),
     )
 

@@ -34,6 +34,7 @@ def as_markdown(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
         "Story": manifest.story,
         "Player": who_plays(manifest.player, manifest.model, manifest.server),
         "Assistance": ", ".join(manifest.assistance) or "none",
+        **({"Points": run.points} if run.points else {}),
         "Begun": manifest.created,
         "State": f"{summary.state}: {summary.reason}" if summary.reason else summary.state,
     }
@@ -225,7 +226,12 @@ def as_atif(run: PlayedRun) -> str:
             **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not unpriced else {}),
             "total_steps": len(steps or [_NOTHING]),
         },
-        "extra": {"story": manifest.story, "state": figures.run.state, "forked_from": manifest.forked_from},
+        "extra": {
+            "story": manifest.story,
+            "state": figures.run.state,
+            "forked_from": manifest.forked_from,
+            "points": run.points,
+        },
     }
     return json.dumps(trajectory, indent=2) + "\n"
 

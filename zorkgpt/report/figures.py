@@ -248,13 +248,14 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """What a run was, what came of each episode, and what it took."""
+    """What a run was, what came of each episode, and what it took; ``points``: as in ``PlayedRun``."""
 
     run: RunSummary
     manifest: Manifest
     episodes: tuple[EpisodeFigures, ...]
     metrics: Metrics
     usage: tuple[RoleUsage, ...]
+    points: str = ""
 
     @property
     def dollars(self) -> float | None:
@@ -269,7 +270,7 @@ def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -
     of_episodes = iter(repeated)
     episodes = tuple(_episode(each, of_episodes, has_memories=run.memories is not None) for each in run.episodes)
     metrics = _metrics(run, episodes, mean(repeated))
-    return RunFigures(run.summary, run.manifest, episodes, metrics, usage_by_role(run, prices))
+    return RunFigures(run.summary, run.manifest, episodes, metrics, usage_by_role(run, prices), run.points)
 
 
 def new_best_scores(episodes: Iterable[EpisodeFigures]) -> list[int]:

@@ -42,10 +42,12 @@ class RunPage:
     """Makes the page of a run, again and again while the run is played.
 
     now: the configuration of the command
+    for_player: as in ``read_run``
     """
 
-    def __init__(self, folder: Path, now: GameConfiguration) -> None:
+    def __init__(self, folder: Path, now: GameConfiguration, *, for_player: bool = False) -> None:
         self.folder = folder
+        self._for_player = for_player
         self._now = now
         self._size = -1  # of the journal in bytes, in the latest page
         self._repeated_size = -1  # of the journal in bytes, in the latest repetition
@@ -62,7 +64,7 @@ class RunPage:
     def read(self) -> PageRun:
         """Return the content of the page. Raises ``StoreError`` for a run without a manifest."""
         self._size = _size(self.folder)
-        run = read_run(self.folder)
+        run = read_run(self.folder, for_player=self._for_player)
         is_played = run.summary.state == "playing"
         if not is_played or self._is_due(self._size):
             self._repeat(run)

@@ -12,11 +12,12 @@ from managers.memory.document import parse_memories
 from managers.state_manager import CURRENT_STATE_FILE
 from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
-from session.files.journal import Manifest, read_journal, read_manifest
+from session.files.journal import Manifest, observation_in, read_journal, read_manifest
 from session.files.run_folders import MEMORIES_AT_END
 from session.files.shared_files import read_shared
 from session.memory import Memory
 from session.values import Observation
+from zorkgpt.report.milestones import read_milestones, with_points
 from zorkgpt.report.run_summary import RunSummary, summarise
 
 ModelCall = ModelAnswered | ModelFailed
@@ -80,12 +81,14 @@ class PlayedRun:
     events: all of its journal that can be read
     memories: what ``Memories.md`` held at its end by location id, superseded ones too; for a run without an end what
         it holds now; ``None`` if the run kept no memories
+    points: where they come from if the story keeps no score and has milestones, or why these are not counted
     """
 
     summary: RunSummary
     manifest: Manifest
     events: tuple[Event, ...]
     memories: dict[int, list[Memory]] | None
+    points: str = ""
 
     @property
     def episodes(self) -> tuple[PlayedEpisode, ...]:
@@ -99,8 +102,11 @@ class PlayedRun:
         return tuple(PlayedEpisode(started, tuple(events)) for started, events in found)
 
 
-def read_run(folder: Path) -> PlayedRun:
-    """Read the intact part of the run in that folder. Raises ``StoreError`` without a manifest."""
+def read_run(folder: Path, *, for_player: bool = False) -> PlayedRun:
+    """Read the intact part of the run in that folder. Raises ``StoreError`` without a manifest.
+
+    for_player: what is read is shown to the player, so milestones are not counted
+    """
     manifest = read_manifest(folder)
     summary = summarise(folder)
     events: list[Event] = []
@@ -108,7 +114,16 @@ def read_run(folder: Path) -> PlayedRun:
         events.extend(line.event for line in read_journal(folder) if line.event is not None)
     except StoreError as error:
         summary = replace(summary, state="damaged", reason=str(error))
-    return PlayedRun(summary, manifest, tuple(events), _memories(folder, manifest))
+    points = ""
+    seen = [observation_in(event) for event in events]
+    if not for_player and all(each is None or each.score is None for each in seen):
+        milestones, points = read_milestones(Path(manifest.story_path))
+        if milestones:
+            events = list(with_points(events, milestones))
+            scores = [event.record.after.score or 0 for event in events if isinstance(event, TurnPlayed)]
+            most = sum(each.points for each in milestones)
+            summary = replace(summary, best_score=max(scores, default=0), max_score=most)
+    return PlayedRun(summary, manifest, tuple(events), _memories(folder, manifest), points)
 
 
 def _memories(folder: Path, manifest: Manifest) -> dict[int, list[Memory]] | None:

@@ -175,7 +175,7 @@ def page_of_run(
             run=replace(figures.run, folder=Path(figures.run.folder.name)),
             manifest=run.manifest.model_copy(update={"story_path": Path(run.manifest.story_path).name}),
         ),
-        notes=tuple(notes),
+        notes=(*([Note(f"Points: {run.points}.")] if run.points else []), *notes),
         prompts="rebuilt" if repeated.is_whole and agree == calls else "partly" if repeated.prompts else "none",
         lines=tuple(repeated.lines),
         start=tuple(repeated.start.values()),

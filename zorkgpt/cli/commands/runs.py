@@ -122,6 +122,7 @@ def print_figures(figures: RunFigures) -> None:
         ("Player", who_plays(manifest.player, manifest.model, manifest.server)),
         *[("Changed", change.describe()) for change in run.changes],
         ("Assistance", ", ".join(manifest.assistance) or "none"),
+        *([("Points", figures.points)] if figures.points else []),
         ("Seeds", ", ".join(map(str, manifest.seeds))),
         ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
         ("Command", " ".join(manifest.command)),

@@ -1,0 +1,108 @@
+"""Milestones of a story that keeps no score: who counts them, who sees them, and what a file that came along can do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from session.events import Event
+from session.values import GameObject
+from tests.fixtures.typed_command import typed
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, played, started, turn, write_run
+from zorkgpt.report.exports import as_markdown
+from zorkgpt.report.figures import figures_of
+from zorkgpt.report.played_run import PlayedRun, read_run
+
+FILE = """
+[[milestone]]
+name = "In the loft"
+location = "drying loft"
+points = 2
+
+[[milestone]]
+name = "Wet banner"
+text = "It is  DYED."
+thing = 9
+points = 3
+
+[[milestone]]
+name = "Another story's"
+location = 44
+story = "other.z5"
+"""
+FRUITLESS = (
+    "[[milestone]]\nname = 'Nothing else'",
+    "[[milestone]]\nname = 'Regular'\ntext = '(a+)+$'\n",
+)
+OPENING = replace(SEEN, score=None, max_score=None)
+DYED = replace(OPENING, text="So it goes. It is dyed.", inventory=(GameObject(9, "banner"),))
+
+
+def run_in(folder: Path, text: str | bytes | None = FILE) -> PlayedRun:
+    """A run without a score: to the loft, back, again to the loft, and a banner dyed; then the loft in episode 2."""
+    if text is not None:
+        (folder / "milestones.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    climb, back = turn(1, "up", OPENING, location=LOFT), turn(2, "down", OPENING, text="It is dyed, they say.")
+    dye = replace(turn(3, "dye banner", OPENING), after=DYED)
+    again = turn(1, "up", OPENING, episode=2, location=LOFT)
+    events: list[Event] = [started(1, OPENING), *map(played, (climb, back, dye)), started(2, OPENING), played(again)]
+    return read_run(write_run(folder, events, story_path=str(folder / "dyeworks.z5")))
+
+
+def test_milestones_are_points_in_all_figures_each_once_in_an_episode(tmp_path: Path) -> None:
+    figures = figures_of(run_in(tmp_path))
+    one, two = figures.episodes
+    assert [(best.turn, best.score) for best in one.milestones] == [(1, 2), (3, 5)]
+    assert (one.score, one.max_score, two.score) == (5, 5, 2)
+    assert (figures.run.best_score, figures.run.max_score) == (5, 5)
+    assert figures.points.startswith("2 milestones of ")
+
+
+def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_own_folder: Path) -> None:
+    run = run_in(tmp_path)
+    assert "2 milestones of " in as_markdown(run)
+    shown = typed("runs", "show", str(run.summary.folder))
+    assert "2 milestones of " in shown.text
+    assert json.loads(typed("runs", "show", str(run.summary.folder), "--json").out)["points"]
+    for_player = read_run(run.summary.folder, for_player=True)
+    assert "milestone" not in as_markdown(for_player)
+    assert figures_of(for_player).episodes[0].score is None
+    assert in_own_folder.exists()
+
+
+def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    events: list[Event] = [started(), played(turn(1, "up", location=LOFT))]
+    run = read_run(write_run(tmp_path, events, story_path=str(tmp_path / "dyeworks.z5")))
+    assert (figures_of(run).episodes[0].score, run.points) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *FRUITLESS,
+        "[[milestone]]\nname = ''\nlocation = 44",
+        "[[milestone]]\nname = 'Huge'\nlocation = 44\npoints = 1000000",
+        "[[milestone]]\nname = 'File'\nfile = '/etc/passwd'",
+        "milestone = 5",
+        b"\xff\xfe",
+        b"#" * 1_000_000,
+    ],
+)
+def test_a_file_that_came_with_a_folder_only_leaves_scores_unknown(tmp_path: Path, text: str | bytes) -> None:
+    run = run_in(tmp_path, text)
+    assert {episode.score for episode in figures_of(run).episodes} <= {None, 0}
+    assert "/etc/passwd" not in run.points
+    assert run.points.startswith("unknown: ") or text in FRUITLESS
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    (tmp_path / "milestones.toml").symlink_to(secret)
+    run = run_in(tmp_path, None)
+    assert "unknown: " in run.points
+    assert "hunter2" not in run.points
