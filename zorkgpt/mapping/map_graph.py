@@ -54,10 +54,10 @@ OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
 _OTHER_WORDS = {
     "in": {"enter", "board", "into", "inside"},
     "out": {"exit", "leave", "outside"},
+    "down": {"descend", "downstairs", "down"},
     "up": {"climb", "ascend", "upstairs"},
-    "down": {"climb", "descend", "downstairs"},
 }
-"""Words of other commands that lead the same way."""
+"""Words of other commands that lead the same way; the first direction with a word of a command is meant."""
 
 # All else has a meaning inside Mermaid's quotes in one version of it or another.
 _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
@@ -487,8 +487,8 @@ class MapGraph(BaseModel):
         if known is not None:
             return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
-        words = {word for command in self.connections.get(location_id, {}) for word in command.split()}
-        gone = {exit_ for exit_, meant in _OTHER_WORDS.items() if meant & words}
+        others = (set(command.split()) for command in self.connections.get(location_id, {}) if " " in command)
+        gone = {next((exit_ for exit_, meant in _OTHER_WORDS.items() if meant & words), "") for words in others}
         untried = [exit_ for exit_ in exits if exit_ not in gone and not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
         found = self._derived.untried[location_id] = tuple(exit_ for exit_ in untried if exit_ not in back)

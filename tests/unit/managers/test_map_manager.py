@@ -236,8 +236,10 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(turn(gate, "climb stair", at(51, "Landing")))
         manager.learn(turn(gate, "enter boat", at(52, "Boat")))
         manager.learn(turn(gate, "put coin in slot", at(53, "Yard")))
+        assert manager.game_map.untried_exits(46) == ("west", "down")
+        manager.learn(turn(gate, "climb down passage", at(54, "Cave")))
         assert manager.game_map.untried_exits(46) == ("west",)
-        assert manager.game_map.connections[46].keys() == {"climb stair", "enter boat", "put coin in slot"}
+        assert manager.game_map.connections[46].keys() == {"climb stair", "enter boat", "put coin in slot", "climb down passage"}
 
     def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
