@@ -13,16 +13,21 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.done import done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.known import memory_keys
 from managers.map_manager import MapManager
+from managers.prompting import as_many_as_fit
 from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import counted
+from session.memory import LocationMemories, MemoryStatus
+from session.text import counted, one_line
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.navigation import Path, paths_from
 
 KNOWN_POINTS = "Known points"
+MEMORIES_AHEAD = "Memories of places ahead"
+MOST_TOKENS_AHEAD = 500
 MOST_POINTS = 20
 
 
@@ -133,6 +138,55 @@ class Ahead(BaseManager):
             if turns:
                 told = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
                 yield f"Line {number} of the plan: {told}"
+
+
+class MemoriesAhead(BaseManager):
+    """Shows the memories of locations that the plan or an open objective names, before the player comes there.
+
+    aims: returns the lines of the plan, and the open objectives
+    map_manager, memories: ``None`` without them; then nothing is shown
+    """
+
+    def __init__(
+        self,
+        logger: Log,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        aims: Callable[[], Sequence[str]] = tuple,
+        map_manager: MapManager | None = None,
+        memories: LocationMemories | None = None,
+        **shared: Unpack[SharedParts],
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
+        self._aims, self._map, self._memories = aims, map_manager, memories
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        here, memories = observation.location, self._memories
+        if self._map is None or memories is None or self.config.agent.reasoning_length is not None:
+            return None
+        names = self._map.game_map.room_names
+        seen = self.game_state.visited_locations | ({here.num} if here else set())
+        rooms = dict.fromkeys(room for text in self._aims() for room in places_named(text, names))
+        lines: list[str] = []
+        keys: list[str] = []
+        for room in rooms:
+            shown = None if room in seen else memories.shown_location(room)
+            known = [] if shown is None else memories.memory_cache.get(shown, [])
+            for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
+                if memory.status != MemoryStatus.SUPERSEDED:
+                    lines.append(f"L{room} {names[room]}: {memory.headline(memory.category)}: {one_line(memory.text)}")
+                    keys.append(key)
+        kept = as_many_as_fit(lines, lambda kept: self.tokens.estimate("\n".join(kept)) <= MOST_TOKENS_AHEAD)
+        others = len(lines) - len(kept)
+        told = [f"({counted(others, 'more memory', 'more memories')} left out)"] if others else []
+        shows = tuple(keys[: len(kept)])
+        return PromptSection(MEMORIES_AHEAD, "\n".join([*kept, *told]), 5, Place.MEMORY, shows)
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        return {"type": "memories_ahead", "state": {}, "metrics": {}}
 
 
 def _points(location: Location | None, action: str, change: int) -> _Points:

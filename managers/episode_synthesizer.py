@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from typing_extensions import Unpack, override
@@ -56,6 +56,7 @@ class EpisodeSynthesizer(BaseManager):
 
     knowledge_manager: keeps the lessons and provides the model
     state_manager: shows how an episode ended
+    achieve: is called with the numbers of the objectives that the last turn achieved
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -69,11 +70,14 @@ class EpisodeSynthesizer(BaseManager):
         game_state: GameState,
         knowledge_manager: KnowledgeManager,
         state_manager: StateManager,
+        *,
+        achieve: Callable[[Sequence[int]], object] = len,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.knowledge_manager = knowledge_manager
         self.state_manager = state_manager
+        self._achieve = achieve
         path = config.zork_game_workdir / SUMMARIES_FILE
         self._store: DocumentStore[Summaries] = DocumentStore(path, parse_summaries)
         self.stores = (self._store,)
@@ -208,6 +212,7 @@ class EpisodeSynthesizer(BaseManager):
                 insights = [each for each in insights if each not in merged or not each.is_ours]
                 if not any(text_key(each.line.text) == text_key(text) for each in insights):
                     insights.append(KnowledgeEntry(heading, new))
+        self._achieve(answer.achieved)
         if answer.plan is not None:
             knowledge.replace_plan(answer.plan)
         deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons) if lessons else 0

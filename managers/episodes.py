@@ -352,5 +352,8 @@ class EpisodeAnswer(BaseModel):
         description=f"lines for the next player, at most {PLAN_LINES}, each of at most {LONGEST_PLAN_LINE} characters; "
         "null: as it is",
     )
+    achieved: list[int] = Field(
+        default_factory=list, description="numbers of the objectives that the last turn achieved"
+    )
     deaths: list[DeathLesson] = Field(default_factory=list)
     insights: list[ProposedInsight] = Field(default_factory=list)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.done import done_in, places_named
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
 from managers.map_manager import MapManager
@@ -18,6 +19,7 @@ from managers.objectives import (
     RECENT_TURNS,
     SHORTEST_TEXT,
     STALE,
+    ChangedObjective,
     CompletedObjective,
     Evidence,
     FoundObjective,
@@ -30,7 +32,16 @@ from managers.objectives import (
     present_texts,
     usefulness,
 )
-from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, WHOLE, Line, Part, fitted_prompt, prologue, room_beside
+from managers.prompting import (
+    CHARACTERS_PER_TOKEN,
+    LEFT_OUT,
+    WHOLE,
+    Line,
+    Part,
+    fitted_prompt,
+    prologue,
+    room_beside,
+)
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
@@ -111,7 +122,15 @@ class ObjectiveManager(BaseManager):
 
     @override
     def outlook(self) -> str:
-        return "\n".join(f"Objective not achieved: {each.text}" for each in self.objectives if each.is_active)
+        return "\n".join(
+            f"Objective {each.id} not achieved so far: {each.text}" for each in self.objectives if each.is_active
+        )
+
+    def achieve_at_last(self, numbers: Iterable[int]) -> None:
+        """Complete the objectives of these numbers, which the last turn of the episode achieved."""
+        turn, numbers = self.game_state.turn_count, list(numbers)
+        if numbers:
+            self._take(ObjectivesAnswer(completed=[CompletedObjective(id=number, turn=turn) for number in numbers]))
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.
@@ -158,14 +177,25 @@ class ObjectiveManager(BaseManager):
         turn = self.game_state.turn_count
         if not self.config.objectives.enabled or self.game_state.game_over:
             return False
-        if turn >= self.config.max_turns_per_episode:
-            return False  # the episode ends here, and its objectives with it
+        if turn >= self.config.max_turns_per_episode or self._is_on_course(turn):
+            return False  # the episode ends here, and its objectives with it; or the plan says what is next
         memories = self.memory_manager.memory_cache.values() if self.memory_manager else ()
         episodes = {memory.episode for at_location in memories for memory in at_location}
         knows_earlier_ones = self.adaptive_knowledge_manager.full_text().strip() or episodes - {self.game_state.episode}
         is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives and knows_earlier_ones
         late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
+
+    def _is_on_course(self, turn: int) -> bool:
+        """Return whether the plan is being followed: a command of it or of a route was played not long ago."""
+        plan, interval = self.adaptive_knowledge_manager.plan(), self.config.objective_update_interval
+        latest = self.game_state.turns[-interval:]
+        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
+        return bool(plan) and (
+            turn < interval
+            or any(each.is_of_route for each in latest)
+            or any(done_in(line, latest, places_named(line, names)) for line in plan)
+        )
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
         """Apply the valid parts of the answer, and return the objectives found, completed and dropped.
@@ -175,6 +205,7 @@ class ObjectiveManager(BaseManager):
         before, here = self.objectives, self.game_state.current_room_id
         taken = {text_key(each.text) for each in before if each.status != "dropped"}
         refusals = [self._complete(each) for each in answer.completed]
+        refusals += [self._change(each) for each in answer.changed]
         refusals += [self._end(each.id, "dropped", one_line(each.reason)) for each in answer.dropped]
         for objective in self.objectives:
             unchanged = self.game_state.turn_count - objective.last_progress(self.evidence)
@@ -219,13 +250,20 @@ class ObjectiveManager(BaseManager):
         )
         return ""
 
+    def _change(self, changed: ChangedObjective) -> str:
+        """Let an objective be what is left to do of it, and return why that is refused, or ""."""
+        objective = next((each for each in self.objectives if each.id == changed.id and each.is_active), None)
+        rest = one_line(changed.rest)
+        if objective is None or not rest:
+            return f"rest of {changed.id}: no such objective is open, or nothing is left"
+        new = replace(objective, text=_with_place(rest, objective.location_id))
+        self.objectives = tuple(new if each is objective else each for each in self.objectives)
+        return ""
+
     def _add(self, found: FoundObjective, known_locations: Collection[int], taken: set[str]) -> str:
         """Add an objective, and return why that is refused, or "". ``taken``: keys of the texts of others."""
         location_id, cap = found.location_id, self.config.objectives.max_active
-        suffix = "" if location_id is None else f" (Location {location_id})"
-        line = one_line(found.text)
-        named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
-        text = line if not line or named else line + suffix
+        text = _with_place(one_line(found.text), location_id)
         if not text:
             return "an objective without a text"
         if location_id is not None and location_id not in known_locations:
@@ -361,3 +399,9 @@ class ObjectiveManager(BaseManager):
         if len(graph) <= LONGEST_DRAWING:
             shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
         return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")
+
+
+def _with_place(text: str, location_id: int | None) -> str:
+    """Return the text with the location's id, which it contains once."""
+    named = location_id is None or re.search(rf"\blocation #?{location_id}\b", text, re.IGNORECASE)
+    return text if not text or named else f"{text} (Location {location_id})"

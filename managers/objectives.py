@@ -148,11 +148,21 @@ class FoundObjective(BaseModel):
     )
 
 
+class ChangedObjective(BaseModel):
+    """An open objective of which a part is achieved."""
+
+    id: int = Field(description="number of the open objective")
+    rest: Annotated[str, at_most(LONGEST_OBJECTIVE)] = Field(
+        description=f"what is left to do of it, at most {LONGEST_OBJECTIVE} characters"
+    )
+
+
 class ObjectivesAnswer(BaseModel):
-    """Which objectives are achieved, which are given up, and which are new."""
+    """Which objectives are achieved, whole or in part, which are given up, and which are new."""
 
     reasoning: str = ""
     completed: list[CompletedObjective] = Field(default_factory=list)
+    changed: list[ChangedObjective] = Field(default_factory=list)
     dropped: list[DroppedObjective] = Field(default_factory=list)
     objectives: list[FoundObjective] = Field(default_factory=list, description="new objectives only")
 
@@ -168,9 +178,15 @@ class ObjectivesAnswer(BaseModel):
 def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
     """Return the player's notes on objectives as an answer. They are based on the turn before."""
     notes = record.objective_notes
+    done = [note.done for note in notes if note.done is not None and not note.rest]
+    done += [number for note in notes for number in note.also_done]
+    new = [text for note in notes for text in (note.new, *note.also_new) if text]
     return ObjectivesAnswer(
-        completed=[CompletedObjective(id=note.done, turn=record.turn - 1) for note in notes if note.done is not None],
-        objectives=[FoundObjective(text=note.new, evidence=OF_PLAYER) for note in notes if note.new],
+        completed=[CompletedObjective(id=number, turn=record.turn - 1) for number in done],
+        changed=[
+            ChangedObjective(id=note.done, rest=note.rest) for note in notes if note.done is not None and note.rest
+        ],
+        objectives=[FoundObjective(text=text, evidence=OF_PLAYER) for text in new],
     )
 
 

@@ -343,6 +343,11 @@ class SimpleMemoryManager(BaseManager):
             self._follow()
         self._ledger.commit()
 
+    @property
+    def has_news(self) -> bool:
+        """Whether there are news of the current visit, which are asked about when it is over."""
+        return bool(self._visit.news)
+
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
         ask_each(self.questions())
@@ -351,6 +356,7 @@ class SimpleMemoryManager(BaseManager):
     def finish(self, end: EpisodeEnd) -> None:
         """Have the next commit write all memories."""
         self._is_over = True
+        self._arrive_at_last()
         self._store.demand()
         if not self._store.holds:
             self.commit()
@@ -468,7 +474,8 @@ class SimpleMemoryManager(BaseManager):
             if found:
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names
-        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
+        is_new = not self._was_visited_before(here)
+        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new)
         schema: type[VisitSynthesis | BriefMemory] = VisitSynthesis
         budget, take = self.config.prompt_budgets.memory, partial(self._take, visit)
         if not is_for_a_small_model(budget, "memory", self.tokens):
@@ -483,6 +490,21 @@ class SimpleMemoryManager(BaseManager):
             prompt, schema = brief_question(choice)
         self._counts["synthesis_calls"] += 1
         return (Question(model, "memory", prompt, schema, take),)
+
+    def _was_visited_before(self, location_id: int) -> bool:
+        """Return whether the player was at the location in an earlier episode."""
+        episode, in_file = self.game_state.episode, self._store.document.visits().get(location_id)
+        episodes = 0 if self._map is None else self._map.visits(location_id)[1]
+        return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
+
+    def _arrive_at_last(self) -> None:
+        """Keep the text on arrival at a location that the player reached in the last turn of the episode."""
+        state = self.game_state
+        here, last = state.latest.location, state.turns[-1] if state.turns else None
+        if here is None or last is None or not last.moved or last.after.died or last.after.ending is not None:
+            return
+        if self.llm_client is not None and here.num not in self._visit.visited:
+            self._keep_arrival(TurnRecord(state.episode, last.turn, last.after, (Proposal(""),), (), last.after), here)
 
     def _take(self, visit: VisitNews, answer: VisitSynthesis | BriefMemory | LanguageModelError) -> None:
         """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""

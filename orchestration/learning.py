@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
-from managers.ahead import Ahead
+from managers.ahead import Ahead, MemoriesAhead
 from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
@@ -47,6 +47,7 @@ MANAGERS: list[type[BaseManager]] = [
     StateManager,
     EpisodeSynthesizer,
     Ahead,
+    MemoriesAhead,
 ]
 """Every manager. Episodes and turns reach them in this order."""
 
@@ -77,9 +78,9 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
     def aims() -> list[str]:
         open_ones = [each.text for each in objectives.objectives if each.is_active] if objectives else []
-        return [*knowledge.plan(), *open_ones, *knowledge.game_state.notes]
+        return [*knowledge.plan(), *open_ones]
 
-    map_manager = MapManager(*run, aims=aims, **shared)
+    map_manager = MapManager(*run, aims=lambda: [*aims(), *knowledge.game_state.notes], **shared)
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
     courses = CourseManager(*run, routes=routes, game_map=map_manager, **shared)
@@ -94,7 +95,8 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         objectives = ObjectiveManager(*run, knowledge, shown_map, memories, **shared)
     circling = CirclingDetector(*run, objectives=objectives, **shared)
     state = StateManager(*run, run=parts.run, **shared)
-    episodes = EpisodeSynthesizer(*run, knowledge, state, **shared)
+    achieve = objectives.achieve_at_last if objectives else len
+    episodes = EpisodeSynthesizer(*run, knowledge, state, achieve=achieve, **shared)
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
@@ -107,6 +109,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         StateManager: state,
         EpisodeSynthesizer: episodes,
         Ahead: Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared),
+        MemoriesAhead: MemoriesAhead(*run, aims=aims, map_manager=map_manager, memories=memories, **shared),
     }
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
     managers = tuple(manager for manager in built if manager is not None)

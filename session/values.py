@@ -126,10 +126,15 @@ class ObjectiveNote:
     """A change of the agent's objectives that comes with its command.
 
     done: the number of an objective that the latest text shows to be achieved
+    rest: what is left to do of that objective, if only a part of it is achieved
+    also_done, also_new: further objectives that are achieved or new
     """
 
     done: int | None = None
     new: str = ""
+    rest: str = ""
+    also_done: tuple[int, ...] = ()
+    also_new: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,9 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
         "location_id": str(here.num),
         "outcomes": "\n".join(outcomes),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": "FIRST VISIT" if visit.first else "RETURN VISIT, or the same one going on (no CORE)",
+        "visit": "FIRST VISIT"
+        if visit.first and visit.is_new_place
+        else "RETURN VISIT, or the same one going on (no CORE)",
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
@@ -401,6 +403,8 @@ def _signals(visit: VisitNews) -> Iterator[str]:
     turns: dict[str, list[int]] = {}
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
+            if tier == "core" and not visit.is_new_place:
+                continue  # what is there from the start is known
             signal = f"{words} (likely {tier.upper()})"
             turns.setdefault(signal, []).append(outcome.record.turn - (words == ARRIVAL))
     for signal, numbers in turns.items():

@@ -21,7 +21,6 @@ from session.text import one_line
 from session.values import TurnRecord
 from zorkgpt.llm.language_model import at_most
 
-LONGEST_WAIT = 5  # turns that news may wait for the visit to end
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
 LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
@@ -89,12 +88,13 @@ class VisitTracker:
         return is_first
 
     def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
-        """Return whether the news should wait no longer: the player left or died, the story ended, or time passed."""
+        """Return whether the visit is over, so that its news are asked about once: the player left or died, or the
+        story ended.
+        """
         if not self.news:
             return False
         after = record.after
-        is_over = record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
-        return is_over or record.turn - self.news[0].record.turn + 1 >= LONGEST_WAIT
+        return record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class VisitNews:
     elsewhere: memories of other locations that the player has seen in this episode, by location id
     rooms: the names of all known locations, by id
     worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
+    is_new_place: the player was never there in an earlier episode
     """
 
     outcomes: tuple[ActionOutcome, ...]
@@ -113,6 +114,7 @@ class VisitNews:
     elsewhere: Mapping[int, tuple[Memory, ...]] = field(default_factory=dict)
     rooms: Mapping[int, str] = field(default_factory=dict)
     worked: Mapping[str, str] = field(default_factory=dict)
+    is_new_place: bool = True
 
     @property
     def first(self) -> ActionOutcome | None:

@@ -88,17 +88,36 @@ class ReadingAnswer(BaseModel):
         return Reading(self.is_room_description, tuple(self.exits), self.in_combat)
 
 
-class ObjectiveAnswer(BaseModel):
-    """An objective that is achieved, or one that is new."""
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
-    done: int | None = Field(None, description="number of the objective that is achieved, or null")
-    new: Annotated[str, at_most(LONGEST_OBJECTIVE)] | None = Field(
-        None, description=f"new objective in one sentence of at most {LONGEST_OBJECTIVE} characters, or null"
+
+class ObjectiveAnswer(BaseModel):
+    """Objectives that are achieved, whole or in part, or new."""
+
+    done: Annotated[list[int], BeforeValidator(_as_list)] = Field(
+        default_factory=list, description="numbers of the objectives that are achieved"
+    )
+    rest: Annotated[str, at_most(LONGEST_OBJECTIVE)] | None = Field(
+        None,
+        description="what is left to do of the objective in done, if only a part of it is achieved, "
+        f"at most {LONGEST_OBJECTIVE} characters; else null",
+    )
+    new: Annotated[list[Annotated[str, at_most(LONGEST_OBJECTIVE)]], BeforeValidator(_as_list)] = Field(
+        default_factory=list,
+        description=f"new objectives, each in one sentence of at most {LONGEST_OBJECTIVE} characters",
     )
 
     def note(self) -> ObjectiveNote | None:
         """Return the answer as a value, ``None`` if it is empty."""
-        note = ObjectiveNote(self.done, (self.new or "").strip())
+        new = [text for text in map(str.strip, self.new) if text]
+        note = ObjectiveNote(
+            self.done[0] if self.done else None,
+            new[0] if new else "",
+            (self.rest or "").strip(),
+            tuple(self.done[1:]),
+            tuple(new[1:]),
+        )
         return None if note == ObjectiveNote() else note
 
 

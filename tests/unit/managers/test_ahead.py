@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 import structlog
 
-from managers.ahead import MOST_POINTS, Ahead
+from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
 from managers.map_manager import MapManager
+from session.memory import Memory
 from session.values import AgentNote, Proposal, TurnRecord
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
+from tests.unit.managers.objective_parts import Memories
 
 
 class Games(EpisodePlay):
@@ -163,3 +165,48 @@ def test_without_knowledge_of_earlier_episodes_no_points_are_known(tmp_path: Pat
     games = Games(tmp_path, knowledge={"enabled": enabled})
     first_game(games)
     assert bool(games.ahead_of) == enabled
+
+
+def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player_comes_there(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.map.game_map.add_room(VATS.num, VATS.name)
+    games.map.game_map.add_room(LOFT.num, LOFT.name)
+    told = "Take the mordant along. " * 12
+    memories = Memories(
+        {VATS.num: [stands("Boil", told), stands("Old").superseded("Boil", 3)], LOFT.num: [stands("Dry")]}
+    )
+    shown = MemoriesAhead(
+        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
+    )
+
+    def text() -> str:
+        section = shown.section(games.now)
+        assert section is not None
+        return section.text
+
+    assert text() == ""
+    games.knowledge.planned = ("Then dip it at the Blue Vats (31)",)
+    assert text() == f"L31 Blue Vats: [NOTE] Boil: {told.strip()}"
+    games.turn("east", location=VATS)
+    assert text() == ""
+    games.turn("west", location=GATE)
+    assert text() == ""
+
+
+def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.map.game_map.add_room(VATS.num, VATS.name)
+    games.knowledge.planned = ("L31",)
+    memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 60) for number in range(20)]})
+    shown = MemoriesAhead(
+        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
+    ).section(games.now)
+    assert shown is not None
+    whole = shown.text.count("word " * 59)
+    assert 0 < whole < 20
+    assert shown.text.endswith(f"({20 - whole} more memories left out)")
+    assert len(shown.shows) == whole
+
+
+def stands(title: str, text: str = "") -> Memory:
+    return Memory("NOTE", title, 1, "3", None, text or title, "permanent")

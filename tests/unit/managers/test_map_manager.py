@@ -239,7 +239,12 @@ class TestWhatThePromptSaysOfExits:
         assert manager.game_map.untried_exits(46) == ("west", "down")
         manager.learn(turn(gate, "climb down passage", at(54, "Cave")))
         assert manager.game_map.untried_exits(46) == ("west",)
-        assert manager.game_map.connections[46].keys() == {"climb stair", "enter boat", "put coin in slot", "climb down passage"}
+        assert manager.game_map.connections[46].keys() == {
+            "climb stair",
+            "enter boat",
+            "put coin in slot",
+            "climb down passage",
+        }
 
     def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)

@@ -118,6 +118,36 @@ def test_the_text_is_kept_whole_and_names_the_location_id_once(tmp_path: Path, t
     assert play.manager.objectives == (Objective(1, shown, 20, GATE.num, "e" * 900, 11),)
 
 
+def test_several_objectives_are_taken_at_once_and_of_one_only_the_rest_stays(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [found("Find the key and read the log", "Fill the lamp", "Dye the banner")])
+    play.wait_until(20)
+    play.turn("fill lamp", objective=ObjectiveNote(1, "Dry it", "Read the log", (2,), ("Sell it",)))
+    assert play.texts == ["Read the log", "Dye the banner", "Dry it", "Sell it"]
+    assert [each.status for each in play.manager.objectives][:2] == ["active", "completed"]
+    play.turn("wait", objective=ObjectiveNote(2, rest="Fill it again"))
+    assert "Fill it again" not in play.texts
+
+
+def test_what_the_last_turn_achieved_counts(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [found("Fill the lamp", "Dye the banner")])
+    play.wait_until(20)
+    assert "Objective 2 not achieved" in play.manager.outlook()
+    play.turn("dip banner", "It turns blue.")
+    play.manager.achieve_at_last([2, 9])
+    (_, dyed) = play.manager.objectives
+    assert (dyed.status, dyed.ending) == ("completed", "turn 21")
+
+
+@pytest.mark.parametrize(("command", "asked"), [("dip banner in vat", 0), ("stir vat", 1)])
+def test_objectives_are_not_asked_about_while_the_plan_is_on_course(tmp_path: Path, command: str, asked: int) -> None:
+    (tmp_path / "knowledgebase.md").write_text("## NEXT EPISODE\n\n- At the gate: dip banner in vat, then go up\n")
+    play = ObjectivePlay(tmp_path, lambda *_: {})
+    for score in range(1, 26):
+        play.turn(command if score % 15 == 0 else "wait", score=score // 15)
+        play.manager.process_periodic_update()
+    assert len(play.llm.calls) == asked
+
+
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:
     answer = {"objectives": [{"text": "Dye", "location_id": number} for number in (VATS.num, LOFT.num, 50)]}
     play = ObjectivePlay(tmp_path, [answer], memories=Memories({LOFT.num: []}, {50: []}))

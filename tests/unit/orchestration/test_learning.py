@@ -150,6 +150,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "What is known of this game",
         "The last episode, and the plan",
         "Map",
+        "Memories of places ahead",
         "ROUTES",
         "Tried here, no visible change",
         "ROOM DESCRIPTION (turn 6):",
@@ -162,6 +163,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
     lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned)))
     assert lost == [
         "Map",
+        "Memories of places ahead",
         "ROUTES",
         "Tried here, no visible change",
         "ROOM DESCRIPTION (turn 6):",
@@ -186,6 +188,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "Previous Reasoning and Actions",
         "ROOM DESCRIPTION (turn 6):",
         "Location Memory",
+        "Memories of places ahead",
         "Map",
         "Known points",
         "Since you came here",
@@ -206,6 +209,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "Objectives",
         "This game so far",
         "Location Memory",
+        "Memories of places ahead",
         "Map",
         "Known points",
         "Since turn 4",

@@ -353,14 +353,18 @@ class TestOneQuestionAVisit:
         play.turn("drink dye", "You can't breathe.", **after)
         assert len(play.prompts) == 1
 
-    def test_news_wait_five_turns_at_most(self, tmp_path: Path) -> None:
+    def test_a_stay_is_asked_about_once_however_long_it_is(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        for _ in range(3):
+        for _ in range(9):
             play.turn()
+        play.turn("pour jar", "It is empty now.", inventory=())
         assert play.prompts == []
-        play.turn()
+        assert play.manager.has_news
+        play.turn("up", location=LOFT)
         assert len(play.prompts) == 1
+        assert "took jar" in play.prompts[0]
+        assert "no longer carries jar" in play.prompts[0]
 
     def test_news_of_two_locations_are_never_mixed_and_a_new_episode_loses_none(self, tmp_path: Path) -> None:
         """Setting the story back to another turn, as a resumed run does, is not a move."""

@@ -71,6 +71,37 @@ def play_with_a_map(workdir: Path, *answers: dict[str, object]) -> MemoryPlay:
     return play
 
 
+class TestFirstVisits:
+    def test_only_the_first_visit_of_all_episodes_is_called_so_and_likely_core(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        steam = "Blue Vats\nSteam hangs over the vats, and a grey banner hangs from the beam, out of reach."
+        steam += " The gate is west, and a ladder goes up to the drying loft."
+        for episode in (1, 2):
+            if episode == 2:
+                play.begin(2)
+            play.turn("east", steam, location=VATS)
+            play.turn("dip banner", "It turns blue.", score=5 * episode)
+            prompt = asked(play)
+            assert ("visit status: FIRST VISIT" in prompt) == (episode == 1)
+            assert ("likely CORE" in prompt) == (episode == 1)
+
+    def test_a_room_that_was_reached_in_the_last_turn_keeps_its_arrival(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("wait")
+        play.turn("east", "Blue Vats\nSteam hangs over the vats.", location=VATS)
+        assert VATS.num not in play.manager.memory_cache
+        play.manager.end("turn_limit")
+        (kept,) = play.manager.memory_cache[VATS.num]
+        assert (kept.is_arrival, kept.text, kept.turns) == (True, "Steam hangs over the vats.", "2")
+
+    @pytest.mark.parametrize("last", [{"died": True}, {"ending": "won"}])
+    def test_an_end_in_another_room_is_no_arrival(self, tmp_path: Path, last: dict[str, Any]) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("east", "Blue Vats\nSteam hangs over the vats.", location=VATS, **last)
+        play.manager.end("lost")
+        assert VATS.num not in play.manager.memory_cache
+
+
 class TestOtherLocations:
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
@@ -283,7 +314,7 @@ class TestPrompt:
         assert [(number, len(text)) for number, text in lines] == [(f"{n:02}", 900) for n in range(len(lines))]
         assert known.endswith(f"({20 - len(lines)} more left out)")
 
-    @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (2600, 2), (2260, 5)])
+    @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 1), (2600, 2), (2260, 6)])
     def test_the_oldest_turns_go_before_texts_become_a_line(
         self, tmp_path: Path, budget: int, first_shown: int
     ) -> None:
@@ -292,7 +323,7 @@ class TestPrompt:
         for turn in range(1, 15):
             play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
         shown = re.findall(r"^Turn (\d+) \[.*\]: .*\nResponse: (.*)", asked(play), re.MULTILINE)
-        # The window is of ten turns up to the first news, those of turn 11.
+        # All turns since the first news are shown if there is room.
         assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))
         assert min(len(response) for _, response in shown) > 280
         prompt = play.llm.calls[-1].prompt

@@ -86,6 +86,8 @@ def test_a_reading_that_is_left_out_or_wrong_costs_nothing(reading: dict[str, ob
         ({"done": 2}, ObjectiveNote(done=2)),
         ({"done": None, "new": " Dye the banner "}, ObjectiveNote(new="Dye the banner")),
         ({"done": "3", "new": None}, ObjectiveNote(done=3)),
+        ({"done": [2, 4], "new": ["Dye it", " ", "Dry it "]}, ObjectiveNote(2, "Dye it", "", (4,), ("Dry it",))),
+        ({"done": [2], "rest": " Dry it "}, ObjectiveNote(2, rest="Dry it")),
         (None, None),
         ({"done": None, "new": None}, None),
         ("Dye the banner", None),
