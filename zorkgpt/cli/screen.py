@@ -439,10 +439,14 @@ class LiveView:
 
     def _known(self) -> RenderableType:
         width, seen = self._console.width, self._seen
-        present = self._state.present if self._state else {}
+        state, here = self._state, seen.location.num if seen and seen.location else None
+        present = dict(state.present) if state else {}
+        if state and (state.location is None or state.location.id != here):  # the file is some turns behind
+            present.pop("memory", None)
+        if state and state.turn != self._turn:
+            present.pop("route", None)
         lists = {title: [printable(one_line(each)) for each in present.get(kind, ())] for title, kind in _LISTS.items()}
         things = [printable(one_line(thing.name)) for thing in (seen.inventory if seen else None) or ()]
-        here = seen.location.num if seen and seen.location else None
         drawing: list[str] = []
         if here is not None and here in self._map.rooms:
             drawing, other = draw_around(self._map, here) if self._console.height >= HIGH else ([], [])

@@ -38,7 +38,7 @@ from tests.fixtures.command_line import ran_on_a_terminal, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent
 from tests.fixtures.run_events import answered
 from tests.fixtures.troubled_server import Answers
-from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, played, started, turn, write_run
 from zorkgpt.cli.screen import LiveView, Screen, draw, plain_lines
 from zorkgpt.llm.budget import Spending
 from zorkgpt.mapping.map_graph import MapGraph
@@ -59,9 +59,11 @@ class Stage:
         self.stop = Flag()
         self.view = LiveView(self.configuration, workdir / "runs" / RUN, self.spending, self.stop, self.console)
 
-    def present(self, run: str = RUN, episode: int = 1, **lists: list[str]) -> None:
-        unused: dict[str, object] = {"timestamp": "", "location": None, "managers": {}}
-        state = unused | {"run": run, "episode": episode, "turn": 4, "score": 5, "present": lists}
+    def present(
+        self, run: str = RUN, episode: int = 1, *, turn: int = 0, place: Location = VATS, **lists: list[str]
+    ) -> None:
+        unused: dict[str, object] = {"timestamp": "", "location": {"id": place.num, "name": place.name}, "managers": {}}
+        state = unused | {"run": run, "episode": episode, "turn": turn, "score": 5, "present": lists}
         (self.workdir / "current_state.json").write_text(json.dumps(state))
 
     def remember(self, title: str) -> None:
@@ -95,7 +97,7 @@ ROUTES = ["2: +20 in 10 commands from here", "2 other routes"]
 def busy(stage: Callable[..., Stage], width: int, height: int) -> str:
     """The panel in a terminal of that size when every list has entries and a neighbour is on the map."""
     shown = stage(width, height)
-    shown.present(objective=OBJECTIVES, memory=MEMORIES, route=ROUTES)
+    shown.present(turn=1, place=LOFT, objective=OBJECTIVES, memory=MEMORIES, route=ROUTES)
     shown.view.show(started())
     shown.view.show(played(turn(1, "north", location=LOFT)))
     shown.view.asks("agent")
@@ -118,6 +120,8 @@ def test_from_120_columns_on_every_entry_and_the_map_are_shown_even_before_the_m
 def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -> None:
     small = stage()
     small.present(
+        turn=2,
+        place=LOFT,
         objective=["Dye the banner", "Find the \x1b[2J key"],
         memory=["[permanent] Banner dries on the beam"],
         route=[],
@@ -198,6 +202,20 @@ def test_lists_beside_the_map_are_whole_if_they_have_room_and_else_count_what_is
     assert f"Aim {39 - left_out} and" in shown
     assert f"Aim {40 - left_out}" not in shown
     assert all(entry in shown for entry in (*MEMORIES, *ROUTES))
+
+
+def test_memories_of_another_room_and_routes_of_another_turn_are_not_shown(stage: Callable[..., Stage]) -> None:
+    late = stage()
+    late.present(turn=1, objective=["Dye the banner"], memory=MEMORIES, route=ROUTES)
+    late.view.show(started())
+    late.view.show(played(turn(1, "wait")))
+    late.view.asks("agent")
+    assert any(line.startswith("Remembered here") for line in late.panel)
+    assert any(line.startswith("Routes") for line in late.panel)
+    late.view.show(played(turn(2, "north", location=LOFT)))
+    late.view.asks("agent")
+    assert not any(line.startswith(("Remembered here", "Routes")) for line in late.panel)
+    assert "Objectives: Dye the banner" in late.panel
 
 
 @pytest.mark.parametrize(("run", "episode"), [("20260130-120000-9f8e", 1), (RUN, 2)])
