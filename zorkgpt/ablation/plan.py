@@ -39,7 +39,7 @@ NAMED: Mapping[str, Mapping[str, object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How others have measured, so that figures can be compared (docs/measuring.md, Protocols of others)."""
+    """How others have measured, so that figures can be compared (docs/records/other-systems.md)."""
 
     pairs: int
     episodes: int
