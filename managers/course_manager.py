@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from typing_extensions import Unpack, override
@@ -11,6 +11,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import Known
 from managers.map_manager import MapManager
+from managers.plan import done_of
 from managers.route_manager import RouteManager
 from managers.routes.document import last_command
 from managers.routes.trail import digests_of
@@ -27,6 +28,8 @@ MOST_THEN = 12
 """Further commands of one answer."""
 LONGEST_NEWS = 160  # characters
 OWN = "Your course"
+PLAN = 0
+"""The number by which the plan's commands are followed, as routes are by theirs."""
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 """Lines in brackets, in which a story says how it has read the command."""
 _ANYTHING = frozenset({"all", "everything", "it", "them", "him", "her"})
@@ -39,6 +42,7 @@ class CourseManager(BaseManager):
     further commands of an answer (``then``); of several in this order. ``next_proposal`` replaces the question to a
     model. Each turn is compared with what is expected of its command.
 
+    planned: returns the commands of the plan
     has_stopped: whether a command with a known result was not followed by the next one in the last turn
     """
 
@@ -49,12 +53,14 @@ class CourseManager(BaseManager):
         game_state: GameState,
         *,
         routes: RouteManager | None = None,
+        planned: Callable[[], Sequence[str]] = tuple,
         game_map: MapManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._routes = routes
         self._map = game_map
+        self._planned = planned
         self.reset()
 
     @override
@@ -85,6 +91,8 @@ class CourseManager(BaseManager):
         """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""
         if proposal.follow is None:
             course = self._walk(observation, proposal.go_to)
+        elif proposal.follow == PLAN:
+            course = self._rest_of_plan(proposal.until)
         elif self._routes is not None:
             course = self._routes.course(proposal.follow, proposal.until, observation)
         else:
@@ -110,6 +118,29 @@ class CourseManager(BaseManager):
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
         commands = [command for line in proposal.then for command in commands_of(line, self.vocabulary)]
         return tuple(RouteStep(command, Waypoint()) for command in commands[:MOST_THEN])
+
+    def _rest_of_plan(self, until: int | None = None) -> Course | str:
+        """Return the plan's commands that were not played yet, in this order, or why they cannot be followed."""
+        commands = self._planned()
+        done = done_of(commands, self.game_state.turns)
+        if done == len(commands):
+            return "all commands of the plan are played" if commands else "the plan has no commands"
+        steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:][:until])
+        here, place = self.game_state.latest.location, self._place_in_plan(commands[:done])
+        if not steps:
+            return "`until` is the number of a command, from 1"
+        if place is not None and here is not None and place != here.num:
+            return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
+        return Course("The plan", steps, skipped=done)
+
+    def _place_in_plan(self, played: Sequence[str]) -> int | None:
+        """Return where the first commands of the plan lead, as far as that is known."""
+        start = self.game_state.opening_location
+        place = start.num if start else None
+        leads_to = self._routes.walked({}).leads_to if self._routes and played else {}
+        for command in played:
+            place = leads_to.get((place, plain_command(command)))
+        return place
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none."""
@@ -166,7 +197,7 @@ class CourseManager(BaseManager):
         elif news:
             told = f"was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
             self._news = self._stopped(course, number, told)
-        elif is_known:
+        elif is_known or course.name != OWN:
             told = f"up to `{step.command}`" if course.is_part else "to its end"
             self._news = f"{course.name} was followed {told}, in {played}."
 
@@ -218,7 +249,15 @@ class CourseManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        return PromptSection("COURSE", self._news)
+        told = [self._news]
+        is_of_player = self.config.agent.reasoning_length is None and not self.config.assist
+        if self._routes is not None and is_of_player and self.game_state.turn_count:
+            rest = self._rest_of_plan() if self._planned() else ""
+            if isinstance(rest, Course) and rest.skipped:
+                told.append(
+                    f"`follow` 0 goes on with the plan: its command {rest.skipped + 1}, `{rest.steps[0].command}`."
+                )
+        return PromptSection("COURSE", "\n".join(filter(None, told)))
 
     @override
     def get_status(self) -> ManagerStatus:

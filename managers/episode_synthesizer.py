@@ -26,9 +26,12 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
+from managers.plan import MOST_COMMANDS, Walked, commands_line
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
+from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
+from session.commands import commands_of, plain_command
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
@@ -55,6 +58,7 @@ class EpisodeSynthesizer(BaseManager):
     """Follows the current episode, and owns ``episode_summaries.jsonl`` with the earlier ones.
 
     knowledge_manager: keeps the lessons and provides the model
+    routes: checks the commands of the plan; ``None`` if it cannot be followed
     state_manager: shows how an episode ended
     achieve: is called with the numbers of the objectives that the last turn achieved
 
@@ -72,9 +76,11 @@ class EpisodeSynthesizer(BaseManager):
         state_manager: StateManager,
         *,
         achieve: Callable[[Sequence[int]], object] = len,
+        routes: RouteManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
+        self._routes = routes
         self.knowledge_manager = knowledge_manager
         self.state_manager = state_manager
         self._achieve = achieve
@@ -91,8 +97,9 @@ class EpisodeSynthesizer(BaseManager):
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         plan = "".join(f"\n- {line}" for line in self._plan)
-        told = [self.handover(), f"Plan for this episode:{plan}" if plan else ""]
-        shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in self._plan)
+        commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
+        told = [self.handover(), f"Plan for this episode:{plan}" if plan else "", commands]
+        shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
 
     @override
@@ -103,6 +110,7 @@ class EpisodeSynthesizer(BaseManager):
         earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
         self._handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
+        self._commands = self.knowledge_manager.commands_line()
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -164,7 +172,7 @@ class EpisodeSynthesizer(BaseManager):
             episode_prompt,
             [*self._earlier(), summary],
             insights=shown,
-            plan=self._plan,
+            plan=[*self._plan, *filter(None, [self._commands])],
             budget=budget,
             tokens=self.tokens,
         )
@@ -215,12 +223,30 @@ class EpisodeSynthesizer(BaseManager):
         self._achieve(answer.achieved)
         if answer.plan is not None:
             knowledge.replace_plan(answer.plan)
+        self._keep_commands(answer.commands)
         deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons) if lessons else 0
         if insights != known:
             knowledge.replace_insights([entry for entry in insights if entry.is_ours])
         is_changed = knowledge.insights() != known
         self._counts.update(updates=1, refused=len(refused), learned=is_changed or deaths > 0)
         self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=refused)
+
+    def _keep_commands(self, proposed: Sequence[str] | None) -> None:
+        """Keep the plan's commands, or check the earlier ones again (``None``), after what was played meanwhile."""
+        lines = self.knowledge_manager.planned_commands() if proposed is None else proposed
+        commands = [each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each]
+        if not commands:
+            if proposed is not None:
+                self.knowledge_manager.replace_commands("")
+            return
+        scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
+        points = {
+            (each.location.num if each.location else None, plain_command(each.action)): each.change for each in scored
+        }
+        start = self.game_state.opening_location
+        walked = self._routes.walked(points) if self._routes else Walked(points=points)
+        line = commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
+        self.knowledge_manager.replace_commands(line)
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from managers.knowledge.analysis import LONGEST_LINE, numbered_list
+from managers.plan import MOST_COMMANDS
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
@@ -351,6 +352,10 @@ class EpisodeAnswer(BaseModel):
         None,
         description=f"lines for the next player, at most {PLAN_LINES}, each of at most {LONGEST_PLAN_LINE} characters; "
         "null: as it is",
+    )
+    commands: Annotated[list[str], at_most(MOST_COMMANDS, "commands")] | None = Field(
+        None,
+        description=f"the exact opening of the next game, at most {MOST_COMMANDS} commands; null: as they are",
     )
     achieved: list[int] = Field(
         default_factory=list, description="numbers of the objectives that the last turn achieved"

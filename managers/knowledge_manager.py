@@ -37,6 +37,7 @@ from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdi
 from managers.known import Known, knowledge_key
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
+from managers.plan import commands_in
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
 from session.context import Place, PromptSection
@@ -140,15 +141,33 @@ class KnowledgeManager(BaseManager):
         return self._knowledge.document.entries() if self.config.knowledge.enabled else ()
 
     def plan(self) -> tuple[str, ...]:
-        """Return the lines below ``NEXT EPISODE``, written by the program or by hand."""
-        return tuple(entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
+        """Return the lines below ``NEXT EPISODE`` but its commands, written by the program or by hand."""
+        lines = (entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
+        return tuple(line for line in lines if not commands_in(line))
+
+    def commands_line(self) -> str:
+        """Return the line of the plan's commands, "" if there is none."""
+        lines = (entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
+        return next((line for line in lines if commands_in(line)), "")
+
+    def planned_commands(self) -> tuple[str, ...]:
+        """Return the plan's commands, which are the exact opening of the next game; none if it has none."""
+        return commands_in(self.commands_line())
 
     def replace_plan(self, lines: Sequence[str]) -> None:
         """Replace the plan for the next episode by at most ``PLAN_LINES`` lines; lines written by hand stay."""
-        old = tuple(entry for entry in self.entries() if entry.section == NEXT_EPISODE and entry.is_ours)
+        self._replace_plan([text for text in map(proposed_text, lines) if text][:PLAN_LINES], commands=False)
+
+    def replace_commands(self, line: str) -> None:
+        """Replace the line of the plan's commands; "" removes it."""
+        self._replace_plan([line] if line else [], commands=True)
+
+    def _replace_plan(self, lines: Sequence[str], *, commands: bool) -> None:
+        ours = (entry for entry in self.entries() if entry.section == NEXT_EPISODE and entry.is_ours)
+        old = tuple(entry for entry in ours if bool(commands_in(entry.line.text)) is commands)
         played = (Source(self.game_state.episode, 1, self.game_state.turn_count),)
-        new = [KnowledgeLine(text, played) for text in map(proposed_text, lines) if text][:PLAN_LINES]
-        self._write(KnowledgeEdit(old, tuple(KnowledgeEntry(NEXT_EPISODE, line) for line in new)))
+        new = tuple(KnowledgeEntry(NEXT_EPISODE, KnowledgeLine(text, played)) for text in lines)
+        self._write(KnowledgeEdit(old, new))
 
     def insights(self) -> list[KnowledgeEntry]:
         """Return the lines below the headings of ``CROSS-EPISODE INSIGHTS``, in the order of these headings."""

@@ -14,6 +14,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, RouteFromHere, route_key
 from managers.map_manager import MapManager
+from managers.plan import Played, Walked, pairs_of
 from managers.routes.document import (
     FollowedRoute,
     LearnedRoutes,
@@ -89,8 +90,8 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._latest: Observation | None = None
-        self._done: list[tuple[int | None, str]] = []  # location ids and plain commands of this game
-        self._won: set[tuple[int | None, str]] = set()  # those that won points
+        self._done: list[Played] = []  # location ids and plain commands of this game
+        self._won: set[Played] = set()  # those that won points
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
@@ -220,6 +221,25 @@ class RouteManager(BaseManager):
         """Put the proven forms of routes in their places."""
         for route in proven.routes:
             self._store.apply(TriedRoute(route.key, route.forms).apply_to)
+
+    def walked(self, points: Mapping[Played, int]) -> Walked:
+        """Return what was played in this game and on the known routes. ``points``: what commands won."""
+        games: list[list[Played]] = [self._done]
+        leads_to: dict[Played, int] = {
+            (place, plain_command(command)): effect.to_id
+            for place, effects in self.book.effects.items()
+            for command, effect in effects.items()
+        }
+        for route in self.book.routes:
+            for steps in filter(None, (route.steps, route.spare)):
+                places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
+                games.append([(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)])
+                led = zip(games[-1], places[1:], strict=True)
+                leads_to |= {played: to for played, to in led if to is not None}
+        if self._map is not None:
+            for place, exits in self._map.game_map.connections.items():
+                leads_to |= {(place, exit_): to for exit_, to in exits.items()}
+        return Walked(leads_to, pairs_of(games), points)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

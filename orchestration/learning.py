@@ -83,7 +83,11 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     map_manager = MapManager(*run, aims=lambda: [*aims(), *knowledge.game_state.notes], **shared)
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
-    courses = CourseManager(*run, routes=routes, game_map=map_manager, **shared)
+
+    def planned() -> tuple[str, ...]:
+        return knowledge.planned_commands()
+
+    courses = CourseManager(*run, routes=routes, planned=planned, game_map=map_manager, **shared)
     memories = objectives = None
     if config.simple_memory.enabled:
         synthesis = parts.model if config.simple_memory.synthesis else None
@@ -96,7 +100,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     circling = CirclingDetector(*run, objectives=objectives, **shared)
     state = StateManager(*run, run=parts.run, **shared)
     achieve = objectives.achieve_at_last if objectives else len
-    episodes = EpisodeSynthesizer(*run, knowledge, state, achieve=achieve, **shared)
+    episodes = EpisodeSynthesizer(*run, knowledge, state, routes=routes, achieve=achieve, **shared)
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,

@@ -30,6 +30,12 @@ class Knowledge(KnowledgeManager):
     def plan(self) -> tuple[str, ...]:
         return self.planned
 
+    def commands_line(self) -> str:
+        return ""
+
+    def planned_commands(self) -> tuple[str, ...]:
+        return ()
+
     def replace_plan(self, lines: Sequence[str]) -> None:
         self.planned = tuple(lines)
 

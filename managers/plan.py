@@ -1,0 +1,96 @@
+"""The commands of the plan: the exact opening of the next game, checked against what has worked where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from session.commands import plain_command
+from session.text import counted, one_line
+from session.values import TurnRecord
+
+MOST_COMMANDS = 60
+PREFIX = "Commands: "
+"""The beginning of their line below the heading of the plan."""
+_COMMAND = re.compile(r"(\d+)\. (.*?)(?: \(\+\d+, \d+ so far\))?(?=, \d+\. |$)")
+
+Played = tuple[int | None, str]
+"""The location id and the plain form of a command that was played."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What has been played, in all games that are known.
+
+    leads_to: the location id after a command
+    pairs: commands that were played one directly after the other
+    points: what a command won
+    """
+
+    leads_to: Mapping[Played, int] = field(default_factory=dict)
+    pairs: Collection[tuple[Played, Played]] = frozenset()
+    points: Mapping[Played, int] = field(default_factory=dict)
+
+
+def commands_line(commands: Sequence[str], start: int | None, walked: Walked) -> str:
+    """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
+
+    A command whose result is unknown is taken to leave the player where the next one has worked.
+
+    start: the location id at the opening
+    """
+    here, before, total = start, None, 0
+    numbered: list[str] = []
+    unproven: list[int] = []
+    won: set[Played] = set()
+    for number, command in enumerate(commands, start=1):
+        played = here, plain_command(command)
+        gain = 0 if played in won else walked.points.get(played, 0)
+        total += gain
+        won.add(played)
+        numbered.append(f"{number}. {one_line(command)}{f' (+{gain}, {total} so far)' if gain else ''}")
+        if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):
+            unproven.append(number)
+        stays = number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
+        here, before = walked.leads_to.get(played, here if stays else None), played
+    told = f"; {_ranges(unproven)} not yet walked in this order" if unproven else ""
+    head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{told}"
+    return f"{PREFIX}{head}: {', '.join(numbered)}"
+
+
+def commands_in(line: str) -> tuple[str, ...]:
+    """Return the commands of a line; nothing if it is another line of the plan."""
+    if not line.startswith(PREFIX):
+        return ()
+    start = re.search(r"(?:^|[:\s])(?=1\. )", line)
+    found = _COMMAND.findall(line[start.end() :]) if start else []
+    return tuple(command for _, command in found)[:MOST_COMMANDS]
+
+
+def pairs_of(played: Iterable[Sequence[Played]]) -> set[tuple[Played, Played]]:
+    """Return the commands that were played one directly after the other in any of these games."""
+    return {pair for each in played for pair in pairwise(each)}
+
+
+def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:
+    """Return how many of the commands, from the first on, were played in this game, in this order."""
+    played = (plain_command(turn.action) for turn in turns if turn.after.refusal is None)
+    done = 0
+    for command in commands:
+        if plain_command(command) not in played:  # consumes the turns up to it
+            break
+        done += 1
+    return done
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in words, as in ``3, 27 to 31``."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)

@@ -1,0 +1,113 @@
+"""The end of an episode gives the exact opening of the next game, which can be followed as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from managers.plan import commands_in
+from session.events import Event, TurnPlayed
+from tests.episodes.test_courses import course_in
+from tests.fixtures.doomed_run import decided_by_prompt
+from tests.fixtures.run_traces import journal_of
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.scripted_llm import ScriptedLLM
+
+TURNS = 24
+OPTIONS: dict[str, Any] = {
+    "max_turns_per_episode": TURNS,
+    "critic": {"mode": "object_tree"},
+    "objectives": {"enabled": False},
+    "simple_memory": {"enabled": False},
+}
+PLANNED = (*WALKTHROUGH[:9], "wait", *WALKTHROUGH[9:14])
+
+
+def turn_of(prompt: Prompt) -> int:
+    return int(prompt.user.partition("## Turn\n")[2].split()[0])
+
+
+class Planner:
+    """Plays the walkthrough, plans its first commands with a wait, and follows that plan in the second episode."""
+
+    def __init__(self, commands: object = PLANNED, *, leaves_at: int = 0) -> None:
+        self._commands, self._leaves_at = commands, leaves_at
+
+    def __call__(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if "plan" in schema.model_fields:
+            commands = self._commands if "PLAN SO FAR ===\n- " not in prompt.user else None
+            return {"plan": ["Wait on the landing"], "commands": commands}
+        if role != "agent":
+            return decided_by_prompt(role, prompt, schema)
+        if "`follow` 0" not in prompt.user:
+            return {"action": WALKTHROUGH[turn_of(prompt) - 1]}
+        return {"action": "wait", "follow": 0} if turn_of(prompt) == 1 else {"action": "look"}
+
+
+def play(story: Path, folder: Path, reply: Any = None, **options: Any) -> tuple[WholeRun, list[str]]:
+    model = ScriptedLLM(reply or Planner())
+    run = play_run(story, model, folder, **{"episodes": 2, **OPTIONS, **options})
+    return run, [call.prompt.user for call in model.calls if call.role == "agent"]
+
+
+def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: Path, tmp_path: Path) -> None:
+    run, prompts = play(own_story, tmp_path)
+    opening = prompts[TURNS]
+    line = next(each for each in opening.splitlines() if "Commands: " in each)
+    numbered = ", ".join(f"{number}. {command}" for number, command in enumerate(PLANNED, start=1))
+    assert line.startswith("`follow` 0 plays these. Commands: 15 commands, ")
+    assert "; 10 to 11 not yet walked in this order: 1. north" in line
+    assert re.sub(r" \(\+\d+, \d+ so far\)", "", line).endswith(numbered)
+    assert "8. take key (+5, 10 so far), " in line
+    (kept,) = (line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line)
+    assert commands_in(kept.removeprefix("- ").partition(" *(")[0]) == PLANNED
+    second = [turn for turn in run.turns if turn.episode == 2]
+    assert [turn.action for turn in second[:10]] == list(PLANNED[:10])
+    assert {turn.verdicts[-1].source for turn in second[1:9]} == {"then"}
+    assert f"Not played: {', '.join(numbered.split(', ')[10:])}." in course_in(prompts[TURNS + 1])
+
+
+def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Path) -> None:
+    _, prompts = play(own_story, tmp_path)
+    assert "`follow` 0 goes on with the plan: its command 11, " in course_in(prompts[TURNS + 1])
+
+
+def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story: Path, tmp_path: Path) -> None:
+    play(own_story, tmp_path)
+    kept = [line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line]
+    assert len(kept) == 1
+    assert "; 11 not yet walked in this order: " in kept[0], "it was played in the second episode"
+
+
+def test_no_commands_are_followed_if_the_plan_has_none(own_story: Path, tmp_path: Path) -> None:
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if role == "agent" and prompt.user.endswith(f"1 of {TURNS}") and "`0`" not in prompt.user:
+            return {"action": "wait", "follow": 0} if "follow 0" not in prompt.user else {"action": "look"}
+        return Planner([])(role, prompt, schema)
+
+    run, prompts = play(own_story, tmp_path, reply, episodes=1)
+    assert run.turns[0].verdicts[0].reason == "the plan has no commands"
+    assert "Commands: " not in (tmp_path / "knowledgebase.md").read_text()
+    assert "`follow` 0" not in "".join(prompts)
+
+
+@pytest.mark.parametrize("turn", [1, 5, 10, 11])
+def test_a_run_that_is_killed_on_the_plan_and_resumed_equals_one_that_was_not(
+    own_story: Path, tmp_path: Path, turn: int
+) -> None:
+    def kill(event: Event) -> None:
+        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
+            raise KeyboardInterrupt
+
+    play(own_story, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        play(own_story, tmp_path / "killed", show=kill)
+    resume_run(own_story, ScriptedLLM(Planner()), tmp_path / "killed")
+    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
+    assert verify_run(own_story, tmp_path / "killed").difference is None

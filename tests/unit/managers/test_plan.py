@@ -1,0 +1,54 @@
+"""The commands of the plan: how they are written, read and checked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from managers.plan import Walked, commands_in, commands_line, pairs_of
+
+WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
+WALKED = Walked(
+    {(1, "north"): 2, (2, "north"): 3, (3, "take lamp"): 3, (3, "south"): 2, (2, "ring bell"): 2},
+    pairs_of([WAY]),
+    {(2, "north"): 5, (3, "take lamp"): 10},
+)
+
+
+def test_the_line_has_running_numbers_and_points() -> None:
+    line = commands_line(["north", "north", "take lamp", "south", "north"], 1, WALKED)
+    assert line == (
+        "Commands: 5 commands, 15 points; 5 not yet walked in this order: "
+        "1. north, 2. north (+5, 5 so far), 3. take lamp (+10, 15 so far), 4. south, 5. north"
+    )
+    assert commands_in(line) == ("north", "north", "take lamp", "south", "north")
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        (["north", "north", "take lamp"], "3 commands, 15 points: "),
+        (["north", "ring bell", "north"], "2 to 3 not yet walked in this order: "),
+        (["north", "dance", "north", "take lamp"], "2 to 3 not yet walked in this order: "),
+        (["jump"], "1 command, 0 points; 1 not yet walked in this order: "),
+    ],
+)
+def test_a_command_counts_as_walked_if_it_followed_the_one_before_it_at_this_place(
+    commands: list[str], told: str
+) -> None:
+    assert told in commands_line(commands, 1, WALKED)
+
+
+@given(st.lists(st.from_regex(r"[a-z][a-z ,.'-]{0,20}[a-z]", fullmatch=True), min_size=1, max_size=60))
+def test_commands_are_read_as_they_were_written(commands: list[str]) -> None:
+    assert list(commands_in(commands_line(commands, 1, WALKED))) == [" ".join(each.split()) for each in commands]
+
+
+@pytest.mark.parametrize("line", ["Follow route 3, then look.", "Commands: none", ""])
+def test_other_lines_of_the_plan_have_no_commands(line: str) -> None:
+    assert commands_in(line) == ()
+
+
+def test_a_person_may_write_the_line_without_points() -> None:
+    assert commands_in("Commands: 1. north, 2. guard, open gate, 3. wait") == ("north", "guard, open gate", "wait")
