@@ -189,7 +189,7 @@ class Sampling(Options):
     top_p: float | None = Field(None, gt=0, le=1, description="only the likeliest tokens of this total probability")
     top_k: PositiveInt | None = Field(None, description="only this many of the likeliest tokens")
     min_p: float | None = Field(None, ge=0, le=1, description="only tokens this probable, relative to the likeliest")
-    max_tokens: PositiveInt | None = Field(None, description="longest answer, in tokens")
+    max_tokens: int | None = Field(None, ge=5, description="longest answer, in tokens")
     seed: int | None = Field(None, description="the same seed requests the same answer; unset: game.seed")
 
     def get(self, name: str, default: Default) -> object | Default:
@@ -202,7 +202,7 @@ class MemorySampling(Sampling):
     """Sampling of the memory role, and how many recent turns its prompt shows."""
 
     temperature: float | None = Field(0.3, ge=0, description="0 always takes the likeliest token")
-    max_tokens: PositiveInt | None = Field(1000, description="longest answer, in tokens")
+    max_tokens: int | None = Field(1000, ge=5, description="longest answer, in tokens")
     memory_history_window: int = Field(
         DEFAULT_MEMORY_HISTORY_WINDOW, description="recent turns shown, to find procedures of several steps (3-8)"
     )
@@ -405,10 +405,13 @@ class PromptBudgetOptions(Options):
 
 
 class BudgetOptions(Options):
-    """What a run may use up before it pauses. A model call that has begun is finished."""
+    """What a run may use up before it pauses. A model call that has begun is finished.
 
-    max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
-    max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")
+    The least values are less than any call takes.
+    """
+
+    max_cost: float | None = Field(None, ge=0.00001, description="US dollars that the models of a run may cost")
+    max_tokens: int | None = Field(None, ge=10, description="tokens of a run's prompts and answers, cached ones too")
     max_time: Duration | None = Field(None, ge=1, description="seconds that a run may play; also as 90m or 2h")
 
 

@@ -28,7 +28,7 @@ smoke() {
     "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/wheel/*.whl
     cd "$work"
     "$zorkgpt" doctor --workdir "$name-run"
-    "$zorkgpt" run --max-turns 3 --max-tokens 1 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
+    "$zorkgpt" run --max-turns 3 --max-tokens 10 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
     "$zorkgpt" resume --max-tokens 1000000 --workdir "$name-run"
     "$zorkgpt" replay --workdir "$name-run" | grep "is repeated exactly: 3 turns"
     "$zorkgpt" report --to "$name.html" --workdir "$name-run"

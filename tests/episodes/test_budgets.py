@@ -64,8 +64,8 @@ def test_what_was_spent_before_counts_after_every_resumption_and_no_answer_is_pa
     assert journal_of(tmp_path)[1:] == journal_of(unlimited)[1:]
 
 
-def test_a_budget_of_a_single_token_pauses_after_the_first_call(tmp_path: Path) -> None:
-    play_prompted(STORY, tmp_path, budgets={"max_tokens": 1})
+def test_a_budget_of_less_than_a_call_takes_pauses_after_the_first_call(tmp_path: Path) -> None:
+    play_prompted(STORY, tmp_path, budgets={"max_tokens": 10})
     kinds = [type(event) for event in journal_of(tmp_path)]
     assert kinds.count(ModelAnswered) == 1
     assert TurnPlayed not in kinds

@@ -30,7 +30,7 @@ def test_a_wrong_model_of_another_role_than_the_agents_ends_a_run_before_it_begi
 def test_a_run_is_not_resumed_with_a_model_that_is_refused(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         there = ("--base-url", server.base_url, "--workdir", "work")
-        ran(tmp_path, "run", *there, "--quiet", "--max-turns", "3", "--max-tokens", "1")
+        ran(tmp_path, "run", *there, "--quiet", "--max-turns", "3", "--max-tokens", "10")
         journal = find_run(tmp_path / "work") / "journal.jsonl"
         before, calls = journal.read_bytes(), len(server.asked)
         server.trial = REFUSED

@@ -163,10 +163,10 @@ def test_a_fork_is_played_in_a_folder_of_its_own_and_can_be_replayed_and_watched
 
 
 def test_a_fork_has_the_budget_it_is_given(here: Path) -> None:
-    shown = replay(here, "--fork-at", "1:2", "--max-tokens", "1", "--quiet")
+    shown = replay(here, "--fork-at", "1:2", "--max-tokens", "10", "--quiet")
     assert shown.status == 1
-    assert "max-tokens 1 reached: " in shown.text
-    assert replay(here, "--max-tokens", "1").status == 2
+    assert "max-tokens 10 reached: " in shown.text
+    assert replay(here, "--max-tokens", "10").status == 2
 
 
 def test_a_run_of_another_version_is_repeated_with_a_word_about_it(

@@ -270,9 +270,9 @@ class TestBudgets:
             asked.ask()
 
     def test_a_recorded_answer_needs_no_budget(self, journal: Journal) -> None:
-        resumed, live = self.limited(journal, budgets={"max_tokens": 1})
+        resumed, live = self.limited(journal, budgets={"max_tokens": 10})
         event = answered(journal)
-        resumed = door(journal, live, event, event, budgets={"max_tokens": 1}, **SERVED)
+        resumed = door(journal, live, event, event, budgets={"max_tokens": 10}, **SERVED)
         assert [resumed.ask(), resumed.ask()] == ["wait", "wait"]
         with pytest.raises(BudgetSpent):
             resumed.ask()
@@ -280,7 +280,7 @@ class TestBudgets:
     def test_a_limit_that_cannot_see_a_model_warns_once_and_stops_nothing(
         self, journal: Journal, caplog: pytest.LogCaptureFixture
     ) -> None:
-        limits = {"max_cost": 0.001, "max_tokens": 1}
+        limits = {"max_cost": 0.001, "max_tokens": 10}
         asked, _ = self.limited(journal, TokenUsage(), prices={}, budgets=limits)
         for _ in range(5):
             asked.ask()
