@@ -64,7 +64,7 @@ check: setup  ## format, lint, types, layers
 	@touch $@
 
 mutants: .mutants-venv/.complete  ## what share of mutants the tests find (SAMPLE=900 SEED=1: of so many; JOBS=1: slowly)
-	PATH="$(CURDIR)/.mutants-venv/bin:$$PATH" .mutants-venv/bin/python -m tests.mutants \
+	PATH="$(CURDIR)/.mutants-venv/bin:$$PATH" .mutants-venv/bin/python -m tools.mutants \
 		$(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
 
 format: setup  ## apply automatic fixes
@@ -78,7 +78,7 @@ lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 o
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 docs: setup  ## regenerate the generated parts of docs: commands, options, measured figures
-	$(BIN)/python -m tests.generated_docs
+	$(BIN)/python -m tools.generated_docs
 
 story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
@@ -92,7 +92,7 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform tests/stories/sleeper.inf tests/stories/sleeper.z5
 
 page: setup  ## build the page of reports from web, and its types from the program (needs nodejs and npm)
-	$(BIN)/python -m tests.page_schema
+	$(BIN)/python -m tools.page_schema
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
 
 image:  ## the container image (IMAGE=NAME:TAG PUSH=1: under that name, and published)
@@ -100,7 +100,7 @@ image:  ## the container image (IMAGE=NAME:TAG PUSH=1: under that name, and publ
 	$(if $(PUSH),docker push $(IMAGE))
 
 pictures: setup model  ## play a short run, and take the pictures of README.md from it (AGAIN=1: of the last one; needs chromium)
-	$(BIN)/python -m tests.pictures $(if $(AGAIN),--again)
+	$(BIN)/python -m tools.pictures $(if $(AGAIN),--again)
 
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv .mutants-venv mutants build web/node_modules *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

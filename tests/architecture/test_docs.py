@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
-from tests.generated_docs import COMMANDS, CONFIGURATION, MODELS, pages
+from tools.generated_docs import COMMANDS, CONFIGURATION, MODELS, pages
 from zorkgpt.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,8 @@ DOCS = ROOT / "docs"
 PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 BLOCK = re.compile(r"^```(markdown|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ zorkgpt (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-NAMED_FILE = re.compile(r"`((?:benchmarks|docs|game_interface|managers|orchestration|session|tests|zorkgpt)/[\w/.]*)`")
+FOLDERS = (*PACKAGES, "benchmarks", "docs", "examples", "tests", "tools")
+NAMED_FILE = re.compile(rf"`((?:{'|'.join(FOLDERS)}|web)/[\w/.]*)`")
 FOR_DEVELOPERS = sorted((DOCS / "development").glob("*.md"))
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIGURED = sorted(path for path in DOCS.rglob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
@@ -108,10 +109,6 @@ def test_every_file_that_is_marked_as_generated_exists() -> None:
     assert [pattern for pattern in marked if not any(ROOT.glob(pattern))] == []
 
 
-FOLDERS = (
-    *("benchmarks", "docs", "examples", "game_interface", "managers", "orchestration", "session", "tests", "tools"),
-    "zorkgpt",
-)
 OTHERS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "Makefile", "pyproject.toml"),
     *(".ci/run", ".github/workflows/ci.yml", ".github/workflows/release.yml"),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import DATA, command_of, data_in
-from tests.pictures import EXAMPLE, LENGTH, photograph, picture_of_terminal
+from tools.pictures import EXAMPLE, LENGTH, photograph, picture_of_terminal
 from zorkgpt.report.server import page_of
 
 OF_A_COMPUTER = re.compile(r"[\"' ]/(?:home|root|tmp|usr|work|opt|Users)/")

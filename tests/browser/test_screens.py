@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from tests.fixtures.recorded_run import Player
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import newest_run, play_run
-from tests.pictures import Screen, screen_of
+from tools.pictures import Screen, screen_of
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.scripted_llm import ScriptedLLM
 

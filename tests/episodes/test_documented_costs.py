@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated_docs import MODELS, PROTOCOL, with_dry_run
+from tools.generated_docs import MODELS, PROTOCOL, with_dry_run
 
 pytestmark = pytest.mark.slow  # each case rehearses whole episodes
 

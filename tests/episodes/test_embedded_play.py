@@ -56,8 +56,8 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
             elif isinstance(event, EpisodeEnded) and event.episode == 1 and file.exists():
                 for num, memories in parse_memories(file.read_text(encoding="utf-8")).memories().items():
                     # the text on arrival is not repeated in a prompt that has the room's description
-                    if learnt := [memory for memory in memories if not memory.is_arrival]:
-                        after_first[num] = learnt
+                    if learned := [memory for memory in memories if not memory.is_arrival]:
+                        after_first[num] = learned
             elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and not event.record.is_of_route:
                 visited.update([event.record.before.location.num] if event.record.before.location else [])
                 if visited & after_first.keys():

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.golden.golden_file import assert_golden
-from tests.terminal_recordings import SCENES, record
+from tools.terminal_recordings import SCENES, record
 
 pytestmark = [
     pytest.mark.slow,  # each scene starts the program in a terminal of its own

@@ -132,6 +132,7 @@ def with_dry_run(path: Path, stories: Path) -> str:
 
 
 def main() -> None:
+    """Write every generated part; with stories, also the measured figures."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     stories = os.environ.get("ZORKGPT_STORIES")

@@ -26,6 +26,7 @@ NO_MUTANT = "no.such.mutant"
 
 
 def main() -> None:
+    """Run mutmut, and print the share of mutants that were found, by package."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("--sample", type=int, default=0, help="try so many of the mutants only")
     parser.add_argument("--seed", type=int, default=1, help="which ones")

@@ -1,4 +1,4 @@
-"""Records what a person sees in a terminal, screen by screen, as text: ``python -m tests.terminal_recordings``.
+"""Records what a person sees in a terminal, screen by screen, as text: ``python -m tools.terminal_recordings``.
 
 The program runs in tmux, against a server on loopback that answers by the number of the question alone. What differs
 from run to run (seconds, ids, ports, folders) is replaced by ``#``.
@@ -23,7 +23,7 @@ from tests.fixtures.command_line import environment
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Resets, Streams
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
-FOLDER = Path(__file__).parent / "golden" / "terminal"
+FOLDER = Path(__file__).parents[1] / "tests" / "golden" / "terminal"
 COLUMNS, ROWS = 80, 24
 PATIENCE = 90.0  # seconds
 _DIFFERS = (
@@ -76,6 +76,7 @@ class Terminal:
         self._tmux("send-keys", *(keys or ("Enter",)))
 
     def close(self) -> None:
+        """End the terminal."""
         self._tmux("kill-server")
 
     def _tmux(self, *arguments: str) -> str:
@@ -99,6 +100,7 @@ class Plays:
         self._turn = 0
 
     def play(self, handler: Handler) -> None:
+        """Answer the request that the handler has read."""
         body = handler.server.asked[-1].body
         schema = body["response_format"]["json_schema"]["schema"]["properties"]
         if "action" in schema:
@@ -147,7 +149,7 @@ class Plays:
             "confidence": 0.9,
             "reason": "Nothing speaks against it.",
             "memories": [memory],
-            "objectives": [{"text": "Bring the tide-glass home", "evidence": "turn 1"}] if self._turn < 3 else [],
+            "objectives": [{"text": "Bring the tide-glass home", "evidence": "turn 1"}] if self._turn in {1, 2} else [],
             "lines": [],
             "insights": [],
         }
