@@ -415,11 +415,10 @@ class SharedFiles:
 
         The write is noted like any other, so that the later versions are written again (ADR 31).
         """
-        mended = []
+        mended, deadline = [], time.monotonic() + 2 * QUIET  # a person may be writing an empty file
         for file, copy in self._with_copies(copies):
             with locked(file):
                 content, latest = read_shared(file), permissions(file)
-                deadline = time.monotonic() + 2 * QUIET  # a person may be writing the file
                 while content == b"" and time.monotonic() < deadline:
                     time.sleep(QUIET / 10)
                     content = read_shared(file)
