@@ -52,6 +52,7 @@ WALKTHROUGHS = {
     "yomomma.z8": (End("won", 34, 35), End("won", 34, 35)),
     "zork1.z5": (End("won", 350, 350), End("won", 350, 350)),
 }
+DAILY = ("inhumane.z5", "lostpig.z8", "seastalker.z3", "snacktime.z8")
 BEFORE = {"seastalker.z3": ("ann", "smith", "yes", "yes")}
 """Answers that Jericho's profile gives by itself before the walkthrough begins."""
 
@@ -111,14 +112,19 @@ def end_of(story: Path, *, profile: bool, first: int | None = None, then: Sequen
 
 @pytest.mark.stories
 @pytest.mark.parametrize("profile", [True, False], ids=["known", "unknown"])
-@pytest.mark.parametrize("name", WALKTHROUGHS)
+@pytest.mark.parametrize(
+    "name", [name if name in DAILY else pytest.param(name, marks=pytest.mark.slow) for name in WALKTHROUGHS]
+)
 def test_a_walkthrough_ends_as_the_table_says(name: str, story_folder: Path, *, profile: bool) -> None:
     assert end_of(story_folder / name, profile=profile) == WALKTHROUGHS[name][0 if profile else 1]
 
 
 @pytest.mark.stories
 @pytest.mark.parametrize("profile", [True, False], ids=["known", "unknown"])
-@pytest.mark.parametrize(("name", "first", "then", "known", "unknown"), LOSSES)
+@pytest.mark.parametrize(
+    ("name", "first", "then", "known", "unknown"),
+    [loss if loss[0] in DAILY else pytest.param(*loss, marks=pytest.mark.slow) for loss in LOSSES],
+)
 def test_another_end_is_as_the_table_says(
     name: str, first: int, then: Sequence[str], known: End, unknown: End, story_folder: Path, *, profile: bool
 ) -> None:

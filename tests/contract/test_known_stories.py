@@ -175,32 +175,21 @@ def test_a_clock_whose_minutes_jericho_takes_for_moves_is_not_claimed_as_moves(z
         assert [game.step("wait").moves for _ in range(2)] == [1, 2], "counted beside a clock"
 
 
-def test_without_its_profile_zork_is_a_story_like_any_other(zork1: Path) -> None:
-    with JerichoInterface(zork1, seed=WINNING_SEED, use_profile=False) as game:
-        assert (game.facts.known, game.facts.max_score) == (False, 350)
-        observations = replay_walkthrough(game, get_zork1_walkthrough())
-        assert observations[-1].score == 350
-        assert [each.ending for each in observations if each.ending] == ["won"]
-        assert not any(each.died for each in observations)
-
-
-@pytest.mark.parametrize("kind", [JerichoInterface, pytest.param(IsolatedGame, marks=pytest.mark.slow)])
-def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(
-    kind: type[JerichoInterface | IsolatedGame], story_folder: Path
-) -> None:
+@pytest.mark.slow
+def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(story_folder: Path) -> None:
     played = 0
     for file in sorted(story_folder.iterdir()):
         if file.suffix not in {".z3", ".z4", ".z5", ".z8"}:
             continue
         profile = BINDINGS_DICT.get(Story.load(file).md5)
         if profile:
-            with kind(file) as game:
+            with IsolatedGame(file) as game:
                 assert_played_alike(game, file, profile["walkthrough"].split("/"))
             played += 1
     assert played
 
 
-def assert_played_alike(ours: JerichoInterface | IsolatedGame, file: Path, commands: list[str]) -> None:
+def assert_played_alike(ours: IsolatedGame, file: Path, commands: list[str]) -> None:
     """An empty command, at which a story only shakes its head, is refused instead, and costs no turn either."""
     theirs = FrotzEnv(str(file))
     theirs.reset()
@@ -231,6 +220,7 @@ def test_the_seed_of_a_walkthrough_is_named_and_where_there_is_none_refused(zork
         assert child.reset(1) == before
 
 
+@pytest.mark.slow
 def test_a_profile_takes_nothing_from_the_text_of_a_walkthrough(story_folder: Path) -> None:
     for path in sorted(story_folder.glob("*.z?")):
         story = Story.load(path)

@@ -17,7 +17,7 @@ from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
 
-EPISODES, TURNS = 2, 40
+EPISODES, TURNS = 2, 16
 
 
 @dataclass

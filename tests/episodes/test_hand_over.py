@@ -38,6 +38,7 @@ def players(run: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learns",
     [

@@ -51,6 +51,7 @@ def is_safe(
     assert not [each for each in environments.values() if KEY in each or SECRET in each]
 
 
+@pytest.mark.slow
 def test_commands_take_no_code_from_the_current_folder_and_give_no_key_to_a_child(
     hostile: HostileFolder, launcher: tuple[str, ...], own_story: Path
 ) -> None:

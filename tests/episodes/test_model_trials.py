@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
@@ -27,6 +29,7 @@ def test_a_wrong_model_of_another_role_than_the_agents_ends_a_run_before_it_begi
         assert server.asked == other.asked == []
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_with_a_model_that_is_refused(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         there = ("--base-url", server.base_url, "--workdir", "work")

@@ -46,6 +46,7 @@ class Player:
         return next(self._commands)
 
 
+@pytest.mark.slow
 def test_every_example_of_the_page_runs_and_one_drives_an_agent_function_for_ten_turns() -> None:
     namespace: dict[str, object] = {"__name__": "examples"}
     for example in EXAMPLES:

@@ -27,7 +27,7 @@ from tests.fixtures.whole_run import verify_run
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
 SAMPLES = 24  # bytes of a file that are flipped, one at a time
-PARTS = [0.45, 0.95, pytest.param(0.2, marks=pytest.mark.slow), pytest.param(0.8, marks=pytest.mark.slow)]
+PARTS = [0.45, *(pytest.param(part, marks=pytest.mark.slow) for part in (0.2, 0.95))]
 """Of the effects of a run up to the end of its last episode, after which it is killed."""
 OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
 
@@ -208,6 +208,7 @@ def rename_a_room(path: Path) -> None:
     path.write_text(json.dumps(content))
 
 
+@pytest.mark.slow
 def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp_path: Path) -> None:
     effects = {
         5: append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}"),

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
+
 from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
@@ -25,6 +27,7 @@ PATIENCE = 60.0
 """Seconds; on a loaded machine it takes some of them to start Python."""
 
 
+@pytest.mark.slow
 def test_turns_come_as_they_are_played_then_their_prompts_and_at_last_that_the_run_is_over(
     own_story: Path, tmp_path: Path
 ) -> None:

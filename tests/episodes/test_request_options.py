@@ -138,7 +138,10 @@ def test_more_fields_and_the_effort_to_think_are_sent_for_their_role_alone(tmp_p
 
 @pytest.mark.parametrize(
     ("option", "value", "field"),
-    [("llm.agent.reasoning_effort", "low", "reasoning_effort"), ("llm.memory.extra_body", '{"top_a": 1}', "top_a")],
+    [
+        pytest.param("llm.agent.reasoning_effort", "low", "reasoning_effort", marks=pytest.mark.slow),
+        ("llm.memory.extra_body", '{"top_a": 1}', "top_a"),
+    ],
 )
 def test_a_field_that_the_server_does_not_know_is_an_error_with_its_option_before_anything_is_played(
     tmp_path: Path, option: str, value: str, field: str

@@ -259,6 +259,7 @@ def test_without_the_assistance_nothing_is_tried(own_story: Path, tmp_path: Path
     assert max(len(route["steps"]) for route in routes_in(tmp_path)) > 12
 
 
+@pytest.mark.slow
 def test_a_proof_that_has_no_time_leaves_the_routes_as_they_were_and_is_made_up_for_later(
     own_story: Path, tmp_path: Path
 ) -> None:
@@ -268,7 +269,8 @@ def test_a_proof_that_has_no_time_leaves_the_routes_as_they_were_and_is_made_up_
     assert len(proofs(later)[0].routes) > 5
 
 
-@pytest.mark.parametrize("kind", [TurnPlayed, pytest.param(RoutesProven, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [TurnPlayed, RoutesProven])
 def test_a_run_that_is_killed_around_a_proof_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, kind: type[Event]
 ) -> None:

@@ -158,8 +158,8 @@ def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_wo
     ("number", "answer"),
     [
         pytest.param(signal.SIGINT, Silent(), id="silent, interrupted"),
-        pytest.param(signal.SIGTERM, proposes("north"), id="answering, terminated"),
-        pytest.param(signal.SIGHUP, Silent(), id="silent, terminal closed"),
+        pytest.param(signal.SIGTERM, proposes("north"), id="answering, terminated", marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, Silent(), id="silent, terminal closed", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, Header(), id="dripping, interrupted", marks=pytest.mark.slow),
     ],
 )
@@ -185,6 +185,7 @@ def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
     assert [turn.action for turn in turns(tmp_path)] == ["north", "south"]
 
 
+@pytest.mark.slow
 def test_a_run_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
     interrupting = Interrupts(proposes("south"), signal.SIGHUP)
     ignoring = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -255,11 +256,11 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(arguments: tuple[str, .
 def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(tmp_path: Path, own_story: Path) -> None:
     copy = tmp_path / "other.z5"
     copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
-    for arguments in ((), ("--game", str(copy))):
-        with MisbehavingServer(proposes("north")) as server:
-            command = ("run", "--base-url", server.base_url, "--max-turns", "1", *arguments)
-            assert ran(tmp_path, *command, env=only_the_agent()).status == 0
-            named = ran(tmp_path, *command, "--workdir", "work", env=only_the_agent())
+    with MisbehavingServer(proposes("north"), proposes("north")) as server:
+        command = ("run", "--base-url", server.base_url, "--max-turns", "1")
+        for arguments in ((), ("--game", str(copy))):
+            assert ran(tmp_path, *command, *arguments, env=only_the_agent()).status == 0
+        named = ran(tmp_path, *command, "--game", str(copy), "--workdir", "game_files", env=only_the_agent())
     assert (tmp_path / "game_files" / "map_state.json").is_file()
     assert (tmp_path / "game_files" / "other" / "map_state.json").is_file()
     assert named.status == 2

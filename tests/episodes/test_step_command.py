@@ -51,6 +51,7 @@ def test_a_proposal_is_played_edited_or_refused_with_a_reason_that_the_agent_rea
     assert typed("replay", "--workdir", "work").out.endswith(b" is repeated exactly: 4 turns\n")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_asks_again(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         paused = stepped(tmp_path, server, ["\r", "r not now\r", CTRL_C], 2)
@@ -62,6 +63,7 @@ def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_as
     assert typed("replay", "--workdir", "work").status == 0
 
 
+@pytest.mark.slow
 def test_what_the_story_may_not_be_given_and_what_is_no_key_is_said_at_once(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         keys = ["e save\r", f"{CTRL_U}日本\r", f"{CTRL_U}look\r", "now\r", "\r"]

@@ -14,7 +14,7 @@ from benchmarks.stories import walkthrough_of
 from benchmarks.turn_cost import BARS, Calls, Measured, measure
 from game_interface.core.jericho_interface import JerichoInterface
 
-pytestmark = pytest.mark.stories
+pytestmark = [pytest.mark.stories, pytest.mark.slow]  # whole walkthroughs
 COUNTED = [name for name, bar in BARS.items() if not bar.is_time]
 
 
@@ -28,7 +28,6 @@ def warm(zork1: Path, cold: Measured) -> Measured:
     return measure(walkthrough_of(zork1), cold.cost.rooms)
 
 
-@pytest.mark.slow
 def test_the_walkthrough_wins_through_the_whole_loop(cold: Measured) -> None:
     assert (cold.cost.turns, cold.cost.score) == (396, 350)
 
@@ -38,7 +37,6 @@ def test_a_turn_costs_no_more_than_its_bar(cold: Measured, figure: str) -> None:
     assert cold.figures()[figure] <= BARS[figure].cold
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("figure", COUNTED)
 def test_a_turn_costs_no_more_than_its_bar_with_much_to_remember(warm: Measured, figure: str) -> None:
     assert warm.figures()[figure] <= BARS[figure].warm
@@ -48,7 +46,6 @@ def test_most_of_an_agents_prompt_is_a_prefix_that_the_server_knows(cold: Measur
     assert fmean(cold.cost.shared["agent"]) >= 0.85
 
 
-@pytest.mark.slow
 def test_so_they_are_with_much_to_remember(warm: Measured) -> None:
     assert fmean(warm.cost.shared["agent"]) >= 0.85
 

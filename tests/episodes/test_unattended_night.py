@@ -62,6 +62,7 @@ def test_a_model_that_stays_away_longer_pauses_the_run_which_goes_on_with_as_muc
         assert ran(tmp_path, *recommended(again), env=PLAYER_ONLY).status == 0
 
 
+@pytest.mark.slow
 def test_a_limit_in_time_holds_while_a_model_is_waited_for(tmp_path: Path) -> None:
     with MisbehavingServer(NORTH, busy(600)) as server:
         paused = ran(tmp_path, *command(server, "--patience", "8h", "--max-time", "4"), env=PLAYER_ONLY)

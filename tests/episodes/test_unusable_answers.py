@@ -24,7 +24,7 @@ from zorkgpt.llm.run_model import RepeatedCall
 EPISODES, TURNS = 3, 14
 LIMITS = LanguageModelOptions(stall_timeout=0.1, max_attempts=2, patience=1)
 MOST_STOPS = 60
-SEEDS = [3, 6, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(7, 22))]
+SEEDS = [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (6, *range(8, 22, 2)))]
 """The first two have an invalid answer to the common question at an episode's end."""
 
 

@@ -266,6 +266,7 @@ def test_a_dry_run_needs_no_key_for_the_profile_and_the_price_of_a_named_model(t
     assert dollars().endswith(" 0.00")
 
 
+@pytest.mark.slow
 def test_a_dry_run_plays_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
     server = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-turns", "4")
     result = ran(tmp_path, "ablate", "--dry-run", *server, "--arms", "full", "--pairs", "2", "--episodes", "3")

@@ -81,7 +81,7 @@ print(screen.stop.is_set())
 """
 
 
-@pytest.mark.parametrize("command", ["doctor", "runs list", "map"])
+@pytest.mark.parametrize("command", [pytest.param("doctor", marks=pytest.mark.slow), "map"])
 def test_a_terminal_of_another_encoding_gets_similar_characters_of_the_same_width(tmp_path: Path, command: str) -> None:
     folder = write_run(tmp_path, [started()], story="the dyeworks of Netherfold")
     (folder / "manifest.json").unlink()
@@ -126,7 +126,7 @@ def to_full(*arguments: str, both: bool = False) -> subprocess.CompletedProcess[
         )
 
 
-@pytest.mark.parametrize("arguments", [("config", "show"), ("doctor",), ("--version",), ("--help",)])
+@pytest.mark.parametrize("arguments", [("config", "show"), ("--version",), ("--help",)])
 @needs_full
 def test_what_cannot_be_printed_is_one_line_and_status_1(arguments: tuple[str, ...]) -> None:
     result = to_full(*COMMAND, *arguments)

@@ -394,6 +394,8 @@ STORIES = (
     *("snacktime.z8", "spirit.z5", "temple.z5", "tryst205.z5", "yomomma.z8", "zork1.z5"),
 )
 UNKNOWN = "break-in.z5"
+DAILY = ("zork1.z5", "curses.z5", UNKNOWN)
+CASES = [name if name in DAILY else pytest.param(name, marks=pytest.mark.slow) for name in (*STORIES, UNKNOWN)]
 AGREEMENT = 0.99
 MOST_STEPS = 0.96
 KEEPS_NO_SCORE = "moonlit.z5"
@@ -402,7 +404,7 @@ SEEDS = (2, 3, 12, 77, 1986)
 
 
 @pytest.mark.stories
-@pytest.mark.parametrize("name", [*STORIES, UNKNOWN])
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_claimed_of_a_story_is_what_jericho_knows_and_is_claimed_at_most_steps(
     name: str, story_folder: Path
 ) -> None:
@@ -418,7 +420,7 @@ def test_what_is_claimed_of_a_story_is_what_jericho_knows_and_is_claimed_at_most
 
 
 @pytest.mark.stories
-@pytest.mark.parametrize("name", [*STORIES, UNKNOWN])
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_learned_does_not_depend_on_the_seed(name: str, story_folder: Path) -> None:
     assert {clues_of(story_folder / name, seed) for seed in SEEDS} == {clues_of(story_folder / name, 1)}
 
@@ -430,7 +432,7 @@ def clues_of(story: Path, seed: int) -> Clues:
 
 
 @pytest.mark.stories
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", CASES[:-1])
 def test_learning_does_not_disturb_a_real_story(name: str, story_folder: Path) -> None:
     """Neither its random numbers nor what it does next: both ways the same things happen."""
     commands = ["look", "north", "wait", "take all", "south", "east", "again"] * 3

@@ -69,6 +69,7 @@ class TestServer:
         assert answer["action"] in ACTIONS
         assert len(answer["reasoning"]) <= 40
 
+    @pytest.mark.slow
     def test_the_same_prompts_with_the_same_seeds_are_answered_alike_by_a_new_server(self, gguf: Path) -> None:
         systems = ("You explore a mine.", "You explore a mine with care.", "You explore a mine.")
 
@@ -84,6 +85,7 @@ class TestServer:
         assert _cached(warm) > _cached(cold)
         assert _cached(anew) == 0
 
+    @pytest.mark.slow
     def test_other_seeds_give_other_answers(self, server: EmbeddedServer) -> None:
         assert len({_answer(_ask(server, "You explore a mine.", seed)) for seed in range(1, 4)}) > 1
 
