@@ -40,6 +40,18 @@ def test_the_heading_says_what_was_played_by_whom_and_with_what_help(open_report
         expect(heading).to_contain_text(told)
 
 
+def test_a_person_is_named_in_place_of_a_model(open_report: OpenReport) -> None:
+    run = run_of(4)
+    run["figures"]["run"] |= {"player": "a person", "model": ""}
+    run["figures"]["manifest"] |= {"player": "a person", "model": ""}
+    page = open_report(report_of(run, run_of(4, number=2)))
+    expect(page.get_by_role("banner").get_by_role("term").first).to_have_text("Player")
+    expect(page.get_by_role("banner").get_by_role("definition").first).to_have_text("a person")
+    expect(page.get_by_role("combobox", name="Run").get_by_role("option").first).to_contain_text("1: a person, ")
+    page.evaluate("location.hash = '#compare'")
+    expect(page.get_by_role("region", name="Left", exact=True)).to_contain_text("a person")
+
+
 def test_the_slider_and_the_list_of_turns_go_to_a_turn(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)))
     page.get_by_role("slider", name="Turn").fill("17")

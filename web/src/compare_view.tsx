@@ -95,7 +95,7 @@ function milestonesOf(figures: EpisodeFigures[], episodes: Step[][]): Milestone[
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
   const journey = journeys[side.run]!;
-  const { manifest, episodes } = journey.run.figures;
+  const { run: { player }, manifest, episodes } = journey.run.figures;
   const figures = figuresOf(journeys, side);
   const last = journey.episode(side.episode).at(-1);
   return (
@@ -110,7 +110,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         />
       </div>
       <dl class="facts">
-        <Fact name="Model"><Written text={manifest.model} /></Fact>
+        <Fact name={player ? "Player" : "Model"}><Written text={player || manifest.model} /></Fact>
         <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
         <Fact name="Score">{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</Fact>
         <Fact name="End">{endInWords(figures.end)}</Fact>

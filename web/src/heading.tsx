@@ -7,7 +7,7 @@ import { Machine, Written } from "./written";
 
 /** The runs to choose from. */
 export const namesOfRuns = (journeys: Journey[]) =>
-  journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${shortName(figures.manifest.model)}, ${figures.run.run_id}`] as const);
+  journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${figures.run.player || shortName(figures.manifest.model)}, ${figures.run.run_id}`] as const);
 
 const USAGE: Column<RoleUsage>[] = [
   { name: "Role", of: (use) => use.role },
@@ -70,7 +70,8 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
         {children}
       </div>
       <dl class="facts">
-        <Fact name="Model"><Written text={manifest.model} /></Fact>
+        {summary.player && <Fact name="Player"><Written text={summary.player} /></Fact>}
+        {manifest.model && <Fact name="Model"><Written text={manifest.model} /></Fact>}
         <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
         <Fact name="Best score">{summary.best_score === null ? "unknown" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
