@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 from managers.known import Item, Items, Known, memory_keys, route_key
@@ -22,7 +23,7 @@ from session.memory import Memory, MemoryStatus, MemoryStatusType
 from session.route import Route
 from session.text import counted, one_line, text_key
 from session.values import TurnRecord
-from zorkgpt.llm.run_model import PLAYING_ROLES
+from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import text_of
 from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment, changes_between, read_known
@@ -176,40 +177,58 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
 
 def _add_run(origins: Origins, run: Path, state: Items, now: GameConfiguration) -> Items:
     """Add what a run shows, given what the files contained before it; return what they contained after it."""
-    manifest, repetition, problem = read_manifest(run), Repetition(), ""
-
-    def see(event: Event) -> None:
-        repetition.see(event)
-        if isinstance(event, EpisodeStarted):
-            origins.ends[event.episode - 1] = _lasting(repetition.known)
-
-    try:
-        replayed = repeat(run, now, show=see, asked=repetition.hear, meet=repetition.meet, until="damage")
-        repetition.end(is_whole=replayed.difference is None)
-        if replayed.difference is not None:
-            episode, turn = repetition.moment
-            problem = f"this version plays it differently after episode {episode}, turn {turn}"
-    except ZorkGPTError as error:
-        problem = f"it cannot be repeated: {error}"
-    if problem:
-        origins.problems.append(f"Run {run.name}: {problem}. What it changed and was shown after that is unknown.")
+    repetition, problem = _repeated(origins, run, now)
     times, answers = _read_turns(origins, run)
     start = _known(lambda name: run / AT_START / name, origins.problems).items()
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
-    outside = OriginChange("", run.name, None, manifest.created)
+    outside = OriginChange("", run.name, None, read_manifest(run).created)
     origins.add(changes_between(state, start, by_others=True), outside)
     for moment, changes in repetition.changes.items():
         origins.add(changes, replace(outside, moment=moment, at=times.get(moment, "")), answers[moment])
     for moment, keys in repetition.shown.items():
         for key in keys:
             origins.shown[key].append(moment)
-    state = _lasting(repetition.known) if repetition.moment.episode else start
+    state = repetition.known if repetition.moment.episode else start
     if (run / AT_END).is_dir():
         end = _known(lambda name: run / AT_END / name, origins.problems).items()
         origins.add(changes_between(state, end, by_others=True), replace(outside, is_own=None if problem else False))
         state = end
     origins.ends[max(times, default=RunMoment(0, 0)).episode] = state
     return state
+
+
+def _repeated(origins: Origins, run: Path, now: GameConfiguration) -> tuple[Repetition, str]:
+    """Repeat a run; return what it showed, and why it could not be repeated to its end, "" if it could.
+
+    An older version may have built other prompts; the recorded answers lead through the run all the same.
+    """
+    repetition, problem, others = Repetition(), "", 0
+
+    def see(event: Event) -> None:
+        repetition.see(event)
+        if isinstance(event, EpisodeStarted):
+            origins.ends[event.episode - 1] = repetition.known
+
+    def hear(call: RepeatedCall) -> None:
+        nonlocal others
+        others += not call.is_as_recorded
+        repetition.hear(call)
+
+    try:
+        once_more = partial(repeat, run, now, show=see, asked=hear, meet=repetition.meet)
+        replayed = once_more(until="damage", changed=lambda then: then)
+        repetition.end(is_whole=replayed.difference is None)
+        if replayed.difference is not None:
+            episode, turn = repetition.moment
+            problem = f"this version plays it differently after episode {episode}, turn {turn}"
+    except ZorkGPTError as error:
+        problem = f"it cannot be repeated: {error}"
+    if others:
+        told = f"this version builds {counted(others, 'other prompt')}: what they showed is inferred"
+        origins.problems.append(f"Run {run.name}: {told}.")
+    if problem:
+        origins.problems.append(f"Run {run.name}: {problem}. What it changed and was shown after that is unknown.")
+    return repetition, problem
 
 
 def _read_turns(
@@ -246,10 +265,6 @@ def _mentions(answer: Mapping[str, object], change: ItemChange) -> bool:
     return text_key(text) in text_key(json.dumps(answer, ensure_ascii=False))
 
 
-def _lasting(items: Items) -> Items:
-    return {key: item for key, item in items.items() if key.startswith(_LASTING)}
-
-
 def _known(copy_of: Callable[[str], Path], problems: list[str]) -> Known:
     """Return what files contain, by the names that they have in copies."""
     memories = parse_memories(text_of(copy_of("Memories.md"))).memories()
@@ -282,7 +297,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield f"Shown to the player {counted(len(shown), 'time')}{': ' if shown else ''}{_spans(shown)}"
     yield "Repeated since:"
     yield from _result_lines(origins, turns[:_TURNS_SHOWN])
-    yield from (f"Unknown: {problem}" for problem in origins.problems)
+    yield from (f"Note: {problem}" for problem in origins.problems)
 
 
 def _turn_lines(turn: PlayedIn) -> Iterator[str]:

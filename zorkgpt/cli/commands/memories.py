@@ -261,7 +261,7 @@ def at(
         known = ", ".join(map(str, sorted(origins.ends))) or "none"
         raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
     for item in origins.ends[episode].values():
-        if item.kind == "memory":
+        if item.key.startswith("m:"):
             print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
             print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
     for problem in origins.problems:

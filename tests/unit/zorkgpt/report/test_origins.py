@@ -12,6 +12,7 @@ from managers.memory.document import parse_memories
 from session.files.run_folders import AT_START, MEMORIES_AT_START, run_folders
 from session.memory import Memory, MemoryStatus
 from tests.fixtures.recorded_run import WORK, play_here
+from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.typed_command import typed
 
 EDITED = "**[SUCCESS-CORE] Truth  of 46** *(Ep1, T3)*\nA person corrected this.\n"
@@ -151,7 +152,15 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
     start = WORK / "runs" / played[1] / AT_START / "Memories.md"
     start.write_bytes(start.read_bytes() + b"\n<!-- changed -->\n")
     found = typed("memories", "why", "Truth of 35").text
-    assert f"Unknown: Run {played[1]}: it cannot be repeated" in found
+    assert f"Note: Run {played[1]}: it cannot be repeated" in found
     assert f"in run {played[1]}; by the run or by others, which is unknown" in typed("memories", "log").text
     refused = typed("memories", "undo", played[1])
     assert refused.status == 2
+
+
+def test_a_run_of_a_version_with_other_prompts_still_shows_who_wrote_what(played: list[str]) -> None:
+    asked_differently(WORK / "runs" / played[1], call=3)
+    found = typed("memories", "why", "Truth of 35").text
+    assert f"superseded after episode 3, turn 2 of run {played[1]}" in found
+    assert f"Note: Run {played[1]}: this version builds 1 other prompt: what they showed is inferred." in found
+    assert "taken back" in typed("memories", "undo", played[1]).text
