@@ -143,19 +143,19 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         return api.play(game=own_story, workdir=workdir, options=there, **options)
 
     with MisbehavingServer(Answers()) as server:
-        two = play(episodes=2, max_turns=13)
+        two = play(episodes=2, max_turns=30)
         with pytest.raises(KeyboardInterrupt):
             play(max_turns=3, show=_killed_at_a_turn)
         one = play(max_turns=13)
         (killed,) = {run.name for run in run_folders([workdir])} - {one.summary.run_id, two.summary.run_id}
         memories = two.memories or {}
         title = next(memory.title for here in memories.values() for memory in here)
-        turns = [turn for turn in two.episodes[0].turns if any(call.role == "memory" for call in turn.calls)]
-        asked = turns[0].played.record.turn - 1
+        played = [turn for episode in two.episodes for turn in episode.turns]
+        asked = next(turn.played.record for turn in played if any(call.role == "memory" for call in turn.calls))
         compared = "ablate --arms full,no-map --pairs 1 --episodes 1 --max-turns 2 --out compared"
         assert ran(folder, *compared.split(), env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
         ids = (one.summary.run_id, two.summary.run_id, killed)
-        yield Prepared(folder, server.base_url, *ids, title, f"1:{asked}")
+        yield Prepared(folder, server.base_url, *ids, title, f"{asked.episode}:{asked.turn - 1}")
 
 
 def _killed_at_a_turn(event: api.Event) -> None:
