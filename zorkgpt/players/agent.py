@@ -139,7 +139,7 @@ _Objective = Annotated[ObjectiveAnswer | None, _or_else(lambda: None)]
 _Note = Annotated[NoteAnswer | None, _or_else(lambda: None)]
 _Commands = Annotated[list[Annotated[str, BeforeValidator(partial(_as_command, choices=()))]], _or_else(list)]
 _Number = Annotated[int | None, _or_else(lambda: None)]
-_FURTHER = "Further commands, at most 12, to play after it until something new happens, mostly empty"
+_FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "until": "Number of the last command of that route to play, null for all of them",
