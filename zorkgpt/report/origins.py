@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from managers.known import Item, Items, Known, memory_keys, route_key
 from managers.memory.document import MemoriesBlock, MemoriesDocument, parse_memories, stands, write_memory
@@ -76,21 +77,13 @@ class OriginChange:
         return f"by hand, after the latest run; the file was last written on {self.at[:10]}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedIn:
-    """A turn of a run."""
-
-    run: str
-    record: TurnRecord
-
-
 @dataclass(slots=True)
 class Origins:
     """What the runs of a story folder show of everything that was ever known.
 
     changes: oldest first
     shown: the turns whose prompts contained an item, by its key
-    turns: all turns, oldest first
+    turns: all turns, oldest first; ``runs``: the run of each episode
     problems: why something is unknown
     items: what is known now
     texts: versions of the memories that people may have written
@@ -100,7 +93,8 @@ class Origins:
 
     changes: list[OriginChange] = field(default_factory=list)
     shown: defaultdict[str, list[RunMoment]] = field(default_factory=lambda: defaultdict(list))
-    turns: list[PlayedIn] = field(default_factory=list)
+    turns: list[TurnRecord] = field(default_factory=list)
+    runs: dict[int, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     items: Items = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
@@ -125,30 +119,14 @@ class Origins:
                 found = replace(found, id=f"{where.run}/{number}", is_own=True, writer=writer)
             self.changes.append(found)
 
-    def of(self, key: str) -> list[OriginChange]:
-        """Return the changes of an item, oldest first."""
-        return [each for each in self.changes if each.change.key == key]
-
-    def taught(self, item: Item) -> list[PlayedIn]:
+    def taught(self, item: Item) -> list[TurnRecord]:
         """Return the turns that an item cites; for a route, the turn that reached its goal."""
         route = self.routes.get(item.key)
         if route is not None:
-            in_episode = (each for each in self.turns if each.record.episode == route.episode)
-            return [each for each in in_episode if route.goal.is_reached(each.record.after)][:1]
+            in_episode = (each for each in self.turns if each.episode == route.episode)
+            return [each for each in in_episode if route.goal.is_reached(each.after)][:1]
         moments = {(each.episode, turn) for each in item.sources for turn in range(each.first_turn, each.last_turn + 1)}
-        return [each for each in self.turns if (each.record.episode, each.record.turn) in moments]
-
-    def repeated(self, turn: PlayedIn) -> list[PlayedIn]:
-        """Return the later turns with the same command at the same location."""
-        place, command = turn.record.before.location, text_key(turn.record.action)
-        later = self.turns[self.turns.index(turn) + 1 :]
-        return [
-            each
-            for each in later
-            if place
-            and each.record.before.location
-            and (each.record.before.location.num, text_key(each.record.action)) == (place.num, command)
-        ]
+        return [each for each in self.turns if (each.episode, each.turn) in moments]
 
 
 def read_origins(folder: Path, now: GameConfiguration) -> Origins:
@@ -244,7 +222,8 @@ def _read_turns(
                     moment = RunMoment(episode, 0)
                 case TurnPlayed(record=record):
                     moment = RunMoment(record.episode, record.turn)
-                    origins.turns.append(PlayedIn(run.name, record))
+                    origins.turns.append(record)
+                    origins.runs[record.episode] = run.name
                 case MemoryGiven() as answer:
                     answers[moment].append(answer)
                 case ModelAnswered(role=role) as answer if role not in PLAYING_ROLES:
@@ -273,7 +252,7 @@ def _known(copy_of: Callable[[str], Path], problems: list[str]) -> Known:
 
 def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     """Yield what is known of the origin of an item: its turns, writer, editors and prompts, and whether it held."""
-    changes = origins.of(key)
+    changes = [each for each in origins.changes if each.change.key == key]
     item = origins.items.get(key) or next(
         (each for change in reversed(changes) for each in (change.change.after, change.change.before) if each), None
     )
@@ -284,7 +263,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield from (f"  {line}" for line in (", ".join(item.tags), item.by, *item.text.splitlines()) if line)
     yield "Taught by:"
     turns = origins.taught(item)
-    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each))
+    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each, origins.runs[each.episode]))
     if len(turns) > _TURNS_SHOWN:
         yield f"  and {counted(len(turns) - _TURNS_SHOWN, 'more turn')}"
     if not turns:
@@ -300,11 +279,11 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield from (f"Note: {problem}" for problem in origins.problems)
 
 
-def _turn_lines(turn: PlayedIn) -> Iterator[str]:
-    record, place = turn.record, turn.record.before.location
+def _turn_lines(record: TurnRecord, run: str) -> Iterator[str]:
+    place = record.before.location
     change = f", score {record.score_change:+d}" if record.score_change else ""
     where = f"{f', {place.label}' if place else ''}{change}"
-    yield f"  Episode {record.episode}, turn {record.turn}{where}, run {turn.run}:"
+    yield f"  Episode {record.episode}, turn {record.turn}{where}, run {run}:"
     yield f"    > {record.action}"
     yield from (f"    {line}" for line in record.after.text.strip().splitlines())
 
@@ -320,22 +299,29 @@ def _change_lines(change: OriginChange) -> Iterator[str]:
         yield "  no model: none of the answers since the turn before contains it"
 
 
-def _result_lines(origins: Origins, turns: Iterable[PlayedIn]) -> Iterator[str]:
+def _result_lines(origins: Origins, turns: Iterable[TurnRecord]) -> Iterator[str]:
     """Yield how often the commands of these turns were played again, and how often each result came of it."""
     seen: set[tuple[int, str]] = set()
     for turn in turns:
-        place, command = turn.record.before.location, text_key(turn.record.action)
-        if place is None or (place.num, command) in seen:
+        deed = _deed(turn)
+        if deed is None or deed in seen:
             continue
-        seen.add((place.num, command))
-        results = Counter((each.record.after.text.strip(), each.record.score_change) for each in origins.repeated(turn))
-        yield f"  {turn.record.action} at {place.label}: {counted(sum(results.values()), 'time')}"
+        seen.add(deed)
+        later = origins.turns[origins.turns.index(turn) + 1 :]
+        results = Counter((each.after.text.strip(), each.score_change) for each in later if _deed(each) == deed)
+        place = turn.before.location.label if turn.before.location else ""
+        yield f"  {turn.action} at {place}: {counted(sum(results.values()), 'time')}"
         for (text, points), count in results.most_common():
-            is_same = (text, points) == (turn.record.after.text.strip(), turn.record.score_change)
+            is_same = (text, points) == (turn.after.text.strip(), turn.score_change)
             change = "" if points is None else f"score {points:+d}: "
             yield f"    {count} x {'the same result' if is_same else change + one_line(text)}"
     if not seen:
         yield "  unknown: no command is known to compare with"
+
+
+def _deed(turn: TurnRecord) -> tuple[int, str] | None:
+    """Return where which command was played, ``None`` if the location is unknown."""
+    return None if turn.before.location is None else (turn.before.location.num, text_key(turn.action))
 
 
 def _spans(moments: Iterable[RunMoment]) -> str:
@@ -348,18 +334,13 @@ def _spans(moments: Iterable[RunMoment]) -> str:
     return "; ".join(f"episode {episode}, turn {', '.join(turns)}" for episode, turns in episodes.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Undoing:
-    """The memories without what a run or a change wrote, and a line for each change: what becomes of it, and why."""
+def undone(
+    document: MemoriesDocument, changes: Sequence[OriginChange], origins: Origins
+) -> tuple[MemoriesDocument, list[str]]:
+    """Take back changes of a run, latest first, and return a line for each change: what becomes of it, and why.
 
-    document: MemoriesDocument
-    lines: tuple[str, ...]
-
-
-def undone(document: MemoriesDocument, changes: Sequence[OriginChange], origins: Origins) -> Undoing:
-    """Take back changes of a run, latest first. A memory that people changed after the change stays as it is.
-
-    A memory that was superseded or invalidated is restored as people wrote it, if they did.
+    A memory that people changed after the change stays as it is. One that was superseded or invalidated is restored as
+    people wrote it, if they did.
     """
     lines, items = [], dict(origins.items)
     for change in reversed(changes):
@@ -391,7 +372,7 @@ def undone(document: MemoriesDocument, changes: Sequence[OriginChange], origins:
             else:
                 document, items[key] = _replaced(document, item.place, block, old), before
         lines.append(f"{change.id} {change.verb}: {item.title if item else key}: {result}")
-    return Undoing(document, tuple(lines))
+    return document, lines
 
 
 def _block(document: MemoriesDocument, key: str) -> MemoriesBlock | None:
@@ -410,9 +391,7 @@ def _block(document: MemoriesDocument, key: str) -> MemoriesBlock | None:
 
 def _restored(block: MemoriesBlock, item: Item, line_end: str) -> MemoriesBlock:
     """Return a superseded memory as it was before, rewritten."""
-    memory = block.content
-    if not isinstance(memory, Memory):
-        return block
+    memory = cast("Memory", block.content)
     status: MemoryStatusType = MemoryStatus.TENTATIVE if "tentative" in item.tags else MemoryStatus.ACTIVE
     then = replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
     return replace(block, text=write_memory(then, line_end) + line_end, content=then)

@@ -240,10 +240,10 @@ def undo(
     if not changes:
         known = ", ".join(dict.fromkeys(each.run for each in own)) or "none"
         raise ConfigurationError(f"no run and no change {what} wrote a memory; these runs did: {known}")
-    for line in undone(store.document, changes, origins).lines:
+    for line in undone(store.document, changes, origins)[1]:
         print_line(line)
     if yes or (sys.stdin.isatty() and typer.confirm(printable(f"Write {store.path}?"))):
-        is_changed = store.apply(lambda document: undone(document, changes, origins).document)
+        is_changed = store.apply(lambda document: undone(document, changes, origins)[0])
         print_line(f"{store.path}: {'written' if is_changed else 'nothing to take back'}")
     else:
         typer.echo("Nothing was written; --yes writes it.")
