@@ -99,7 +99,8 @@ class CourseManager(BaseManager):
             course = "there are no routes"
         if isinstance(course, str):
             return course
-        self._course, self._news = replace(course, steps=course.steps + self._further(proposal)), ""
+        steps, most = course.steps + self._further(proposal), len(course.steps) + MOST_THEN
+        self._course, self._news = replace(course, steps=steps, most=most), ""
         return ""
 
     def stop(self, reason: str) -> None:
@@ -117,7 +118,7 @@ class CourseManager(BaseManager):
 
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
         commands = [command for line in proposal.then for command in commands_of(line, self.vocabulary)]
-        return tuple(RouteStep(command, Waypoint()) for command in commands[:MOST_THEN])
+        return tuple(RouteStep(command, Waypoint()) for command in commands)
 
     def _rest_of_plan(self, until: int | None = None) -> Course | str:
         """Return the plan's commands that were not played yet, in this order, or why they cannot be followed."""
@@ -125,13 +126,13 @@ class CourseManager(BaseManager):
         done = done_of(commands, self.game_state.turns)
         if done == len(commands):
             return "all commands of the plan are played" if commands else "the plan has no commands"
+        if until is not None and until < 1:
+            return "`until` is the number of a command, from 1"
         steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:][:until])
         here, place = self.game_state.latest.location, self._place_in_plan(commands[:done])
-        if not steps:
-            return "`until` is the number of a command, from 1"
         if place is not None and here is not None and place != here.num:
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
-        return Course("The plan", steps, skipped=done)
+        return Course("The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
     def _place_in_plan(self, played: Sequence[str]) -> int | None:
         """Return where the first commands of the plan lead, as far as that is known."""
@@ -167,12 +168,12 @@ class CourseManager(BaseManager):
         if course is not None and not (
             verdict.accepted
             and record.action == course.steps[course.done].command
-            and (record.is_of_route or len(record.proposals) == 1)
+            and (record.is_unasked or len(record.proposals) == 1)
         ):
             course = None
         if proposal.then and not proposal.wants_way and verdict.accepted:
             first = RouteStep(record.action, Waypoint())
-            course = Course(OWN, (first, *self._further(proposal)))
+            course = Course(OWN, (first, *self._further(proposal)), most=1 + MOST_THEN)
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
@@ -183,11 +184,13 @@ class CourseManager(BaseManager):
         step, number = course.steps[course.done], course.done + 1
         is_known, is_last = number <= course.known, number == len(course.steps)
         problem = step.leads_to.deviation(record.before, record.after, course.touched, self._held)
+        if not course.key or not is_known:  # a route was played through its questions
+            problem = problem or ("the story asks something" if _asks(record.after) else "")
         problem = problem or ("" if is_known else self._failure(record))
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
         news = "" if problem or is_last else self._new_sentence(record.after.text, is_known=is_known)
-        if not problem and not news and not is_last:
+        if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
         self.has_stopped = is_known and bool(problem or news)
@@ -196,6 +199,9 @@ class CourseManager(BaseManager):
             self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
         elif news:
             told = f"was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
+            self._news = self._stopped(course, number, told)
+        elif not is_last:
+            told = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
             self._news = self._stopped(course, number, told)
         elif is_known or course.name != OWN:
             told = f"up to `{step.command}`" if course.is_part else "to its end"
@@ -216,8 +222,6 @@ class CourseManager(BaseManager):
     def _failure(self, record: TurnRecord) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can."""
         before, after, command = record.before, record.after, plain_command(record.action)
-        if asks(after.text) or after.awaits_key:
-            return "the story asks something"
         if after.location is not None and description_in(after.text, after.location.name) is None:
             known = self.game_state.room_description(after.location.num)
             has_heading = known is not None and description_in(known.text, after.location.name) is not None
@@ -275,3 +279,7 @@ class CourseManager(BaseManager):
             return Known()
         aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
         return Known(under_way=f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}")
+
+
+def _asks(observation: Observation) -> bool:
+    return observation.awaits_key or asks(observation.text)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from game_interface.core.commands import refusal
 from game_interface.core.game import Game
@@ -240,7 +240,8 @@ class Turn:
             first = self.learning.courses.next_proposal
             if problem or first is None:
                 return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
-            return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
+            source: Literal["then", "route"] = "then" if self.learning.courses.is_own else "route"
+            return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source=source))
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
             verdict = Verdict(accepted=False, reason=unfit, source="parser")

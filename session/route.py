@@ -299,6 +299,7 @@ class Course:
 
     name: its name, such as ``Route 3``
     steps: all of its commands, each with the expected result; nothing is known of ``Waypoint()``
+    most: how many of the steps are played at most; 0: all
     known: how many of the steps, from the first on, have a known result; the player wrote the others itself
     done: how many of them have been played
     aim: its goal, in one or two words
@@ -311,6 +312,7 @@ class Course:
     name: str
     steps: tuple[RouteStep, ...]
     known: int = 0
+    most: int = 0
     done: int = 0
     aim: str = ""
     key: str = ""

@@ -155,6 +155,15 @@ def test_a_route_or_a_walk_goes_on_with_them(tmp_path: Path) -> None:
     assert sources(run) == [("up", "route"), ("take rope", "then"), ("down", "then")]
 
 
+def test_a_walk_stops_at_a_question(tmp_path: Path) -> None:
+    asking = {**MILL, "up": replace(LOFT, awaits_key=True)}
+    model = answering(*typed(*WAY), {"action": "wait", "go_to": 13})
+    run = play_mill(tmp_path, model, MILL, asking)
+    assert [action for action, _ in sources(run)] == ["up", "wait", "wait"]
+    told = "stopped at `up` (1 command played): the story asks something. Not played: 2. down."
+    assert f"The way to Cellar {told}" in course_in(model.calls[4].prompt.user)
+
+
 def test_a_route_that_is_followed_to_its_end_counts_even_if_what_follows_it_stops(tmp_path: Path) -> None:
     answers = iter(typed(*WAY, "look", "look"))
 
@@ -178,6 +187,8 @@ def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them
         folder = tmp_path / str(turns)
         run = play_mill(folder, model, script, episodes=1, max_turns_per_episode=20)
         assert len([turn for turn in run.turns if turn.verdicts[-1].source == "then"]) == turns - 1
+        told = "ended after `wait`: at most 12 further commands are played. Not played: 14. wait, 15. wait, 16. wait."
+        assert course_in(model.calls[2].prompt.user) == (f"Your course {told}" if len(then) > 12 else "")
     model = answering({"action": "wait"}, {"action": "wait. wait. wait", "then": ["wait"]})
     run = play_mill(tmp_path / "line", model, script, episodes=1, max_turns_per_episode=5)
     assert len(model.calls) == 2
