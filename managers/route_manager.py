@@ -263,7 +263,8 @@ class RouteManager(BaseManager):
                 if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
-        lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN)
+        held = None if observation.inventory is None else {thing.num for thing in observation.inventory}
+        lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN, held)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))
 

@@ -306,13 +306,16 @@ class RouteLines(NamedTuple):
     left_out: str
 
 
-def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int) -> RouteLines:
+def route_lines(
+    found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int, held: AbstractSet[int] | None = None
+) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
     A route with which a longer one begins has no line of its own.
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
+    held: the numbers of the things that the player carries; ``None`` if the routes are not joined now
     """
     ahead = [route.commands[done:] for route, done in found]
     paths = list(_paths(ahead))
@@ -324,7 +327,7 @@ def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], mo
     longest = dict.fromkeys(begun[path[-1]] for path in paths)
     lines: list[str] = []
     for at in list(longest)[:most]:
-        line = route_line(*found[at], names=names)
+        line = route_line(*found[at], names=names, held=held)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -387,12 +390,15 @@ class RoutePromises:
         return best
 
 
-def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
+def route_line(
+    route: Route, done: int = 0, *, names: Mapping[int, str] | None = None, held: AbstractSet[int] | None = None
+) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     The aim is followed by the latest gains before its last command, each with the number of the command.
 
     names: of the things that it may take, by number
+    held: the numbers of the things that the player carries, if it is joined now; what is missing is named
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
@@ -407,6 +413,9 @@ def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None =
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = cut_at(", ".join((names or {})[each] for each in more if each in (names or {})), LONGEST_GAINS)
     then = f"; then you also hold: {things}" if things else ""
+    missing = [] if held is None else sorted(now.carried_set - held)
+    without = ", ".join((names or {}).get(each, f"object #{each}") for each in missing)
+    then += f"; not tried without what was held there: {without}" if without else ""
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{then}"
 
 

@@ -165,6 +165,21 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
     assert told(manager, again) == "", "all its points are won"
 
 
+def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_path: Path) -> None:
+    """A route that cuts a cord was shown as proven to a player without the knife."""
+    knife = GameObject(30, "gutting knife", 9)
+    armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, LOFT))
+    manager = manager_in(tmp_path)
+    for before, after, action in ((YARD, armed, "take knife"), (armed, hall, "north"), (hall, loft, "cut cord")):
+        play(manager, before, after, action)
+    manager.end("left")
+    manager.reset(GameState(episode=2))
+    assert "not tried without" not in told(manager, YARD)
+    play(manager, YARD, HALL, "north")
+    assert "from here" in told(manager, HALL)
+    assert told(manager, HALL).endswith("; not tried without what was held there: gutting knife")
+
+
 def test_the_rest_of_a_route_is_offered_after_a_deviation(tmp_path: Path) -> None:
     hall, loft = replace(HALL, score=5), replace(LOFT, score=15)
     steps = tuple(RouteStep(command, Waypoint.of(after)) for command, after in (("north", hall), ("up", loft)))
