@@ -6,7 +6,8 @@ plays the walkthrough of STORY (Zork I in the folder ZORKGPT_STORIES, else the s
 does, with the interpreter in a process of its own and all files on a disk, and with a model that plausibly answers
 every role and takes no time. Once cold, in an empty work folder, and once warm: with 8 memories at each of 100
 locations and 12 kB of knowledge. Tokens are estimated at four characters each. Those that a prompt shares with the one
-before of its role are billed at a tenth, as servers with a cache do. The growth is that of a turn's time
+before of its role are billed at a tenth, as servers with a cache do. A last figure is with an
+earlier game in all of its room. The growth is that of a turn's time
 over 2,000 turns which repeat the same commands. Times are without the model's. Temporary files only; no network. Exit
 status 1: a bar that does not depend on the machine is missed.
 """
@@ -35,6 +36,9 @@ from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
+from managers.transcript_manager import TRANSCRIPTS_FILE
+from managers.transcripts.document import Game, Transcripts
+from managers.transcripts.game_text import PlayedTurn
 from orchestration.parts import open_story
 from orchestration.run import open_run
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
@@ -342,6 +346,12 @@ def _old_memory(number: int) -> Memory:
     return Memory("DISCOVERY", title, 1, str(number + 1), 0, text, persistence)
 
 
+def _old_game() -> Game:
+    """Return an earlier game that fills its room in a prompt."""
+    turns = (PlayedTurn(turn, "wait", f"In turn {turn} the wheel turns on. " * 4) for turn in range(1, 400))
+    return Game(0, 0, "The mill.", tuple(turns))
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What one walkthrough cost.
@@ -417,6 +427,11 @@ def main() -> int:
     print(f"{walkthrough.story.stem}: {cold.cost.turns} turns, score {cold.cost.score}; warm score {warm.cost.score}\n")
     show([_row(name, found["cold"][name], found["warm"][name]) for name in BARS], "A turn")
     show([*_role_rows("cold", cold.cost), *_role_rows("warm", warm.cost)], "Models, a turn")
+    with work_folder(rooms) as folder:
+        (folder / TRANSCRIPTS_FILE).write_text(Transcripts().with_game(_old_game()).render(), encoding="utf-8")
+        full = play(walkthrough, folder)
+    billed = f"{full.billed / full.turns:,.0f} billed tokens a turn, {full.longest:,} in the longest prompt"
+    print(f"Warm, and with as many tokens of an earlier game as a prompt takes: {billed}\n")
     missed = [
         name
         for name, bar in BARS.items()

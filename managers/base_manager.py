@@ -161,6 +161,13 @@ class BaseManager(ABC):
         """
         return ""
 
+    def material(self) -> str:
+        """Return texts on which the question about a finished episode is to be answered, with a heading; "" for none.
+
+        They come on top of the question's own budget, and are never cut.
+        """
+        return ""
+
     def commit(self) -> None:
         """Write pending changes to the files, outside a run. Raises ``StoreError``."""
         for store in self.stores:

@@ -21,11 +21,11 @@ from managers.prompting import (
     told_once,
     turn_text,
 )
-from managers.transcripts.game_text import GameText, PlayedTurn
+from managers.transcripts.game_text import GameText, played_turns, story_start
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import cut_at, cut_middle, description_in, one_line, without_padding
+from session.text import cut_at, cut_middle, one_line, without_padding
 from session.values import Observation, TurnRecord
 
 REASONED = 3
@@ -275,8 +275,8 @@ class ContextManager(BaseManager):
         state = self.game_state
         if self._game is None:
             self._game = GameText(story_start(state), budget.games * CHARACTERS_PER_TOKEN)
-        for index in range(len(self._game.turns), len(state.action_history)):
-            self._game.add(played_turn(state, index))
+        for turn in played_turns(state, len(self._game.turns)):
+            self._game.add(turn)
         arrival = state.arrival_turn
         sections = (
             PromptSection(GAME, self._game.text(arrival), 1, Place.HISTORY),
@@ -448,23 +448,6 @@ def _listed(names: Sequence[str]) -> str:
     names = [cut_at(name, LONGEST_LIST) for name in names]
     kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= LONGEST_LIST)
     return ", ".join([*kept, *([f"and {len(names) - len(kept)} more"] if len(kept) < len(names) else [])])
-
-
-def story_start(state: GameState) -> str:
-    """Return the story's text before the first turn, without the banner."""
-    first_room = state.opening_location.name if state.opening_location else ""
-    room = description_in(state.opening, first_room) if first_room else None
-    return "\n\n".join(filter(None, (prologue(state), without_padding(room or ""))))
-
-
-def played_turn(state: GameState, index: int) -> PlayedTurn:
-    """Return a turn of the episode as it is shown to models. ``index``: from 0."""
-    action, response = state.action_history[index]
-    if index >= len(state.turns):
-        return PlayedTurn(index + 1, action, response)
-    record = state.turns[index]
-    there = record.after.location if record.moved else None
-    return PlayedTurn(index + 1, action, response, record.score_change or 0, there.num if there else None)
 
 
 def _bullets(lines: Iterable[str]) -> str:

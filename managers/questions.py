@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, create_model
@@ -37,6 +37,13 @@ class Question:
     answered: Callable[[Any], Sequence[Question] | None]
     topic: Topic | None = None
     beside: Mapping[Topic, Prompt] = field(default_factory=dict)
+
+    def with_material(self, material: str) -> Question:
+        """Return the question with this text at the end of its prompts if it is about the episode."""
+        if self.topic != "episode" or not material:
+            return self
+        prompts = {topic: Prompt(each.system, each.user + material) for topic, each in self.beside.items()}
+        return replace(self, prompt=Prompt(self.prompt.system, self.prompt.user + material), beside=prompts)
 
     def ask(self) -> BaseModel | LanguageModelError:
         """Return the model's answer, or why there is none."""

@@ -24,6 +24,7 @@ from managers.questions import ask_together
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
+from managers.transcript_manager import TranscriptManager
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, FileEdited, MemoryGiven
@@ -37,6 +38,7 @@ from session.values import Observation, TurnRecord
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,
     MapManager,
+    TranscriptManager,
     CourseManager,
     RouteManager,
     SimpleMemoryManager,
@@ -101,6 +103,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     state = StateManager(*run, run=parts.run, **shared)
     achieve = objectives.achieve_at_last if objectives else len
     episodes = EpisodeSynthesizer(*run, knowledge, state, routes=routes, achieve=achieve, **shared)
+    ahead = Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared)
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
@@ -112,7 +115,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         CirclingDetector: circling,
         StateManager: state,
         EpisodeSynthesizer: episodes,
-        Ahead: Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared),
+        Ahead: ahead if config.knowledge.enabled else None,
         MemoriesAhead: MemoriesAhead(*run, aims=aims, map_manager=map_manager, memories=memories, **shared),
     }
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
@@ -202,6 +205,8 @@ class Learning:
             manager.finish(end)
         outlooks = [line for manager in self.managers for line in manager.outlook().splitlines()]
         questions = [question for manager in self.managers for question in manager.questions(outlooks)]
+        material = "".join(manager.material() for manager in self.managers)
+        questions = [question.with_material(material) for question in questions]
         ask_together(questions, self.context.config.prompt_budgets.analysis, self.context.tokens)
 
     def commit(self, recording: Recording) -> None:

@@ -17,19 +17,20 @@ class Place(IntEnum):
     part of the critic's prompt.
     """
 
-    PLAN = 0
-    OPENING = 1
-    KNOWLEDGE = 2
-    OBJECTIVES = 3
-    HISTORY = 4
-    ROOM = 5
-    MEMORY = 6
-    MAP = 7
-    SINCE = 8
-    HERE = 9
-    PRESENT = 10
-    WARNING = 11
-    CHOICE = 12
+    GAMES = 0
+    PLAN = 1
+    OPENING = 2
+    KNOWLEDGE = 3
+    OBJECTIVES = 4
+    HISTORY = 5
+    ROOM = 6
+    MEMORY = 7
+    MAP = 8
+    SINCE = 9
+    HERE = 10
+    PRESENT = 11
+    WARNING = 12
+    CHOICE = 13
 
 
 @dataclass(frozen=True, slots=True)

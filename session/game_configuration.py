@@ -379,6 +379,9 @@ class RouteOptions(Options):
     proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
 
 
+BESIDE_GAMES = 4000  # tokens of the agent's prompt that whole games leave to everything else
+
+
 class PromptBudgetOptions(Options):
     """The longest prompt of each role, in tokens (docs/records/specification.md, Prompt budgets)."""
 
@@ -388,6 +391,11 @@ class PromptBudgetOptions(Options):
         description="tokens of the game so far in the agent's prompt, at most three eighths of it; "
         "0: a window of agent.history_window turns",
     )
+    earlier_games: NonNegativeInt = Field(
+        6000,
+        description="tokens of the best and the latest earlier game in the agent's prompt, of which 4,000 are for "
+        "all else; 0: none",
+    )
     critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
     info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
     analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
@@ -395,13 +403,18 @@ class PromptBudgetOptions(Options):
     cached: bool = Field(
         True,
         description="the server caches the beginning of prompts; false: other defaults, for short prompts: "
-        "agent = 4000, history = 0",
+        "agent = 4000, history = 0, earlier_games = 0",
     )
 
     @property
     def game_so_far(self) -> int:
         """The tokens of the agent's prompt for the game so far; 0 for a window of turns."""
         return min(self.history, self.agent * 3 // 8)
+
+    @property
+    def games_before(self) -> int:
+        """The tokens of the agent's prompt for earlier games; 0 for none."""
+        return max(0, min(self.earlier_games, self.agent - self.game_so_far - BESIDE_GAMES))
 
 
 class BudgetOptions(Options):

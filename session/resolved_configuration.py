@@ -196,7 +196,11 @@ def _digest(file: Path) -> str:
 
 
 DEFAULT = "default"
-SHORT_PROMPTS: Mapping[str, JsonValue] = {"prompt_budgets.agent": 4000, "prompt_budgets.history": 0}
+SHORT_PROMPTS: Mapping[str, JsonValue] = {
+    "prompt_budgets.agent": 4000,
+    "prompt_budgets.history": 0,
+    "prompt_budgets.earlier_games": 0,
+}
 """Defaults for a server that reads each prompt anew, and for a model that reads slowly."""
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     **SHORT_PROMPTS,

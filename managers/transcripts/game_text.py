@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
-from session.text import cut_at, cut_middle, one_line, without_padding
+from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, prologue, told_once
+from session.game_state import GameState
+from session.text import cut_at, cut_middle, description_in, one_line, without_padding
 
 CONDENSED, FULL = 0.5, 0.75
 """Shares of the room: that to which a text is condensed, so that it then grows for many turns, and that above which
@@ -22,6 +23,7 @@ class PlayedTurn(NamedTuple):
     number: counted from 1
     change: of the score, in points
     to_id: the id of the location to which the command led; ``None`` if the player has not moved
+    last: the number of the last turn if this stands for several, of which ``action`` says what they were
     """
 
     number: int
@@ -29,6 +31,12 @@ class PlayedTurn(NamedTuple):
     response: str
     change: int = 0
     to_id: int | None = None
+    last: int | None = None
+
+    @property
+    def turns(self) -> str:
+        """The turn, or the turns, by number: ``Turn 3``, ``Turns 3-9``."""
+        return _turns(self.number, self.last or self.number)
 
     @property
     def command(self) -> str:
@@ -140,7 +148,7 @@ class GameText:
             shown = cut_middle(shown, self._longest)
         else:
             self._remember(turn)
-        self._parts.append(f"Turn {turn.number}: {turn.command}\n{shown}".rstrip())
+        self._parts.append(f"{turn.turns}: {turn.command}\n{shown}".rstrip())
 
     def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
         """Yield the turns with the lines that were not printed before; turns without them share a line.
@@ -160,7 +168,7 @@ class GameText:
             yield from _command_lines(waiting)
             waiting = []
             told = cut_middle("\n".join(news), self._longest)
-            yield f"Turn {turn.number}: {turn.command}\n{told}"
+            yield f"{turn.turns}: {turn.command}\n{told}"
         yield from _command_lines(waiting)
 
     def _remember(self, turn: PlayedTurn) -> None:
@@ -193,6 +201,22 @@ class GameText:
         return self._length <= room
 
 
+def story_start(state: GameState) -> str:
+    """Return the story's text before the first turn, without the banner."""
+    first_room = state.opening_location.name if state.opening_location else ""
+    room = description_in(state.opening, first_room) if first_room else None
+    return "\n\n".join(filter(None, (prologue(state), without_padding(room or ""))))
+
+
+def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
+    """Yield the turns of the episode, except the first ones of that number."""
+    for number, (action, response) in enumerate(state.action_history[first:], start=first + 1):
+        record = state.turns[number - 1] if number <= len(state.turns) else None
+        there = record.after.location if record and record.moved else None
+        change = (record.score_change if record else None) or 0
+        yield PlayedTurn(number, action, response, change, there.num if there else None)
+
+
 def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:
     """Return the cuts with this one at ``number`` of turns, and the milder ones at no fewer."""
     milder = _Cuts._fields[_Cuts._fields.index(name) :]
@@ -206,4 +230,5 @@ def _turns(first: int, last: int) -> str:
 def _command_lines(turns: Sequence[PlayedTurn]) -> list[str]:
     if not turns:
         return []
-    return [f"{_turns(turns[0].number, turns[-1].number)}: {'; '.join(turn.command for turn in turns)}"]
+    commands = (f"({turn.turns.lower()} {turn.command})" if turn.last else turn.command for turn in turns)
+    return [f"{_turns(turns[0].number, turns[-1].last or turns[-1].number)}: {'; '.join(commands)}"]

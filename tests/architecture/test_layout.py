@@ -43,6 +43,7 @@ def test_a_unit_test_is_named_after_the_module_or_package_that_it_tests() -> Non
         ("Memories.md", False),
         ("knowledgebase.md", False),
         ("routes.json", False),
+        ("transcripts.md", False),
         ("zork1/Memories.md", False),
         ("README.md", False),
         ("map_state.json", True),

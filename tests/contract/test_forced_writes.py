@@ -22,7 +22,14 @@ from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.mapping.map_store import MapStore
 
-SHARED = ("Memories.md", "map_state.json", "routes.json", "episode_summaries.jsonl", "knowledgebase.md")
+SHARED = (
+    "Memories.md",
+    "map_state.json",
+    "routes.json",
+    "transcripts.md",
+    "episode_summaries.jsonl",
+    "knowledgebase.md",
+)
 AT_ONCE = ("manifest.json", "line.json", "order.json", "budgets.json", "story.json", "episodes.json")
 """Files whose content and name are on the disk as soon as they are written."""
 TURNS, EPISODES = 12, 3

@@ -263,7 +263,9 @@ def test_a_story_with_a_crafted_name_gets_a_folder_within_the_work_folder(
     assert len(list((tmp_path / "here" / "game_files").glob("story-*/runs/*"))) == 1
 
 
-@pytest.mark.parametrize("name", ["Memories.md", "episode_summaries.jsonl", "knowledgebase.md", "routes.json"])
+@pytest.mark.parametrize(
+    "name", ["Memories.md", "episode_summaries.jsonl", "knowledgebase.md", "routes.json", "transcripts.md"]
+)
 def test_a_run_that_cannot_begin_leaves_none_that_would_be_resumed_instead_of_an_earlier_one(
     play: Callable[..., Ran], work: Path, name: str
 ) -> None:

@@ -54,7 +54,14 @@ def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_p
         shared_files(GameConfiguration(simple_memory={"memory_file": "knowledgebase.archive.md"}))
 
 
-CLOSED = ("Memories.md", "knowledgebase.md", "map_state.json", "routes.json", "episode_summaries.jsonl")
+CLOSED = (
+    "Memories.md",
+    "knowledgebase.md",
+    "map_state.json",
+    "routes.json",
+    "transcripts.md",
+    "episode_summaries.jsonl",
+)
 MEMORY = ("The stair is slippery", "Hold the rail.")
 
 

@@ -234,11 +234,23 @@ def test_history_and_circles_begin_anew(player: Player) -> None:
     assert not any("no point scored" in told for told in circles[1][:CIRCLING])
     assert circles[1][0] == ""
     assert section(second[0], "This game so far") == ""
-    assert [
-        prompt.count(f"\nTurn {turn}: {player.script.second[turn - 1]}") for turn, prompt in enumerate(second) if turn
-    ] == [1] * (len(second) - 1)
+    games = [prompt.partition("## This game so far\n")[2] for prompt in second]
+    turns = enumerate(player.script.second[: len(second) - 1], start=1)
+    assert [games[turn].count(f"\nTurn {turn}: {command}") for turn, command in turns] == [1] * (len(second) - 1)
 
 
 @pytest.mark.parametrize("way", WAYS[1:])
 def test_the_second_episode_is_asked_the_same_in_whatever_way_it_came(players: dict[Way, Player], way: Way) -> None:
     assert players[way].prompts == players[WAYS[0]].prompts
+
+
+def test_every_prompt_of_the_second_episode_has_the_first_game(
+    player: Player,
+) -> None:
+    first, second = (player.prompts[episode]["ReadingAgentAnswer"] for episode in (1, 2))
+    assert [section(prompt, "Earlier games") for prompt in first] == [""] * len(first)
+    (game,) = {prompt.partition("## Earlier games\n")[2].partition("\n\n## ")[0] for prompt in second}
+    commands = [command.partition("\n")[0] for command in game.split("\n\nTurn ")[1:]]
+    assert [told.partition(": ")[2].partition(" -> ")[0].partition(" (")[0] for told in commands] == [
+        *player.script.first
+    ]

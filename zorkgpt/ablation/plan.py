@@ -31,6 +31,14 @@ NAMED: Mapping[str, Mapping[str, object]] = {
     "no-knowledge": {"knowledge.enabled": False},
     "no-map": {"map.shown": False},
     "no-routes": {"routes.enabled": False},
+    "no-transcripts": {"prompt_budgets.earlier_games": 0},
+    "transcripts-only": {
+        "simple_memory.enabled": False,
+        "knowledge.enabled": False,
+        "routes.enabled": False,
+        "objectives.enabled": False,
+        "map.shown": False,
+    },
     "shuffled-memory": {"simple_memory.shuffled": True},
     "shuffled-routes": {"routes.shuffled": True},
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -21,7 +22,7 @@ from tests.unit.managers.objective_parts import Memories
 class Games(EpisodePlay):
     """Episodes with a map and the points that are ahead; the opening is at the gate, the vats are east of it."""
 
-    def __init__(self, workdir: Path, **options: object) -> None:
+    def __init__(self, workdir: Path, **options: Any) -> None:
         super().__init__(workdir, lambda *_: {}, episode=1, **options)
         log = structlog.get_logger()
         self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))

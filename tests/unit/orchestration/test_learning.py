@@ -146,6 +146,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
     )
     assert lost == [
         "How the story began",
+        "Earlier games",
         "Previous Reasoning and Actions",
         "What is known of this game",
         "The last episode, and the plan",
@@ -181,6 +182,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         HALL, [weather, *learned], valid_actions=("wait",), rejections=[Rejection("save", "no saving")]
     )
     assert [section.title for section in shown.sections] == [
+        "Earlier games",
         "The last episode, and the plan",
         "How the story began",
         "What is known of this game",
@@ -204,6 +206,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
     whole_learned = [section for section in learned if section.title != "Tried here, no visible change"]
     whole = manager(10_000, history=1000).get_agent_context(HALL, whole_learned)
     assert [section.title for section in whole.sections] == [
+        "Earlier games",
         "The last episode, and the plan",
         "What is known of this game",
         "Objectives",

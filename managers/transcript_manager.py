@@ -1,0 +1,79 @@
+"""Keeps the best and the latest game as raw transcripts (``transcripts.md``), and shows them in the next games."""
+
+from __future__ import annotations
+
+from typing_extensions import Unpack, override
+
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.prompting import CHARACTERS_PER_TOKEN
+from managers.transcripts.document import Game, Transcripts, games_text, parse_transcripts
+from managers.transcripts.game_text import played_turns, story_start
+from session.context import Place, PromptSection
+from session.events import EpisodeEnd
+from session.files.document_store import DocumentStore
+from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Observation
+
+TRANSCRIPTS_FILE = "transcripts.md"
+EARLIER_GAMES = "Earlier games"
+SHARE_AT_END = 0.25  # of the budget of all questions at an episode's end
+
+
+class TranscriptManager(BaseManager):
+    """Owns ``transcripts.md``, with the best and the latest game of all runs in the work folder.
+
+    What is shown does not change during an episode, so that a server can cache the beginning of the prompt.
+
+    Raises ``StoreError`` if the file cannot be read.
+    """
+
+    files = (SharedFile(TRANSCRIPTS_FILE),)
+
+    def __init__(
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
+        path = config.zork_game_workdir / TRANSCRIPTS_FILE
+        self._store: DocumentStore[Transcripts] = DocumentStore(path, parse_transcripts)
+        self.stores = (self._store,)
+        self.reset()
+
+    @override
+    def reset(self, game_state: GameState | None = None) -> None:
+        super().reset(game_state)
+        self.games = self._store.document.shown_before(self.game_state.episode)
+        self._text = self.text(self.config.prompt_budgets.games_before)
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        return PromptSection(EARLIER_GAMES, self._text, 8, Place.GAMES)
+
+    def text(self, tokens: int) -> str:
+        """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0."""
+        return games_text(self.games, tokens * CHARACTERS_PER_TOKEN) if tokens and self.games else ""
+
+    @override
+    def material(self) -> str:
+        budgets = self.config.prompt_budgets
+        text = self.text(min(budgets.games_before, int(SHARE_AT_END * budgets.analysis)))
+        return f"\n\n=== EARLIER GAMES, WITH EVERY COMMAND ===\n{text}" if text else ""
+
+    @override
+    def finish(self, end: EpisodeEnd) -> None:
+        """Keep the game if it has a turn. Raises ``StoreError``."""
+        state = self.game_state
+        scores = [turn.after.score for turn in state.turns if turn.after.score is not None]
+        if state.turns:
+            game = Game(state.episode, max(scores, default=None), story_start(state), tuple(played_turns(state)))
+            self._store.apply(lambda transcripts: transcripts.with_game(game))
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        shown = [game.episode for game in self.games]
+        return {
+            "type": "transcripts",
+            "state": {"file": str(self._store.path), "shown": ", ".join(map(str, shown))},
+            "metrics": {"games": len(self._store.document.games)},
+        }

@@ -1,0 +1,159 @@
+"""The file ``transcripts.md``: the best and the latest game of a work folder, for people and for prompts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from io import StringIO
+
+from managers.transcripts.game_text import GameText, PlayedTurn
+from session.text import counted, one_line
+
+TITLE = "# Transcripts\n\nThe best and the latest game. You may edit and delete them.\n\n"
+SHORTEST_SAME = 3  # turns that are the same in two games before one of them refers to the other
+
+_HEADING = re.compile(r"## Episode (\d{1,9})(?:: (?:(-?\d{1,9}) points?, )?.*)?\s*")
+_TURN = re.compile(r"(\d{1,9})\. `(.*)`(?: \((?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """A game as it was played.
+
+    score: the most points that it had; ``None`` if they are not known
+    opening: the story's text before the first turn
+    """
+
+    episode: int
+    score: int | None
+    opening: str
+    turns: tuple[PlayedTurn, ...]
+
+    def render(self) -> str:
+        """Return the game as a section of the file."""
+        points = "" if self.score is None else f"{counted(self.score, 'point')}, "
+        lines = [f"## Episode {self.episode}: {points}{counted(len(self.turns), 'turn')}", "", *_quoted(self.opening)]
+        for turn in self.turns:
+            led = [] if turn.to_id is None else [f"to {turn.to_id}"]
+            told = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
+            lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({told})' if told else ''}"]
+            lines += _quoted(turn.response)
+        return "\n".join([*lines, "", ""]).encode(errors="replace").decode()  # half a character of a broken story
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """The file. Whatever people wrote stays as it is, except in a game that is removed for a better or later one.
+
+    head: the text above the first game
+    sections: the text of each game from its heading on, with the episode
+    """
+
+    head: str = ""
+    sections: tuple[tuple[int, str], ...] = ()
+
+    def render(self) -> str:
+        """Return the text of the file."""
+        return self.head + "".join(text for _, text in self.sections)
+
+    @property
+    def games(self) -> tuple[Game, ...]:
+        """The games with turns, oldest first."""
+        games = (_game_of(episode, text) for episode, text in self.sections)
+        return tuple(sorted((game for game in games if game.turns), key=lambda game: game.episode))
+
+    def shown_before(self, episode: int) -> tuple[Game, ...]:
+        """Return the best game of earlier episodes, then the latest one if it is another; none if there are none."""
+        earlier = [game for game in self.games if game.episode < episode]
+        best = max((game for game in earlier if game.score is not None), key=_rank, default=None)
+        return tuple(dict.fromkeys(game for game in (best, *earlier[-1:]) if game is not None))
+
+    def with_game(self, game: Game) -> Transcripts:
+        """Return the file with the game, and without those that are neither the best nor the latest then."""
+        text = game.render()
+        if (game.episode, text) in self.sections:
+            return self
+        others = tuple(section for section in self.sections if section[0] != game.episode)
+        head, before = self.head or ("" if others else TITLE), others[-1][1] if others else self.head
+        if before.strip():
+            text = "\n" * (2 - len(before[-2:]) + len(before[-2:].rstrip("\n"))) + text
+        file = replace(self, head=head, sections=(*others, (game.episode, text)))
+        kept = {shown.episode for shown in file.shown_before(max(each.episode for each in file.games) + 1)}
+        played = {each.episode for each in file.games}
+        return replace(file, sections=tuple(each for each in file.sections if each[0] in kept or each[0] not in played))
+
+
+def parse_transcripts(text: str) -> Transcripts:
+    """Return what a file contains. Every text is one; games without a turn are carried along."""
+    head, sections = "", list[tuple[int, str]]()
+    for line in StringIO(text, newline=""):
+        heading = _HEADING.fullmatch(line)
+        if heading:
+            sections.append((int(heading[1]), line))
+        elif sections:
+            sections[-1] = (sections[-1][0], sections[-1][1] + line)
+        else:
+            head += line
+    return Transcripts(head, tuple(sections))
+
+
+def games_text(games: Sequence[Game], characters: int) -> str:
+    """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
+
+    games: the best, then the latest; turns of this one that the best one has as well become a reference to it
+    """
+    texts: list[str] = []
+    for number, game in enumerate(games):
+        room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
+        text = GameText(game.opening if not texts else f"As in episode {games[0].episode}.", room)
+        for turn in game.turns if not texts else _referring(game, games[0]):
+            text.add(turn)
+        kind = "" if len(games) == 1 else ", the latest" if texts else ", the best"
+        points = "" if game.score is None else f", {counted(game.score, 'point')}"
+        texts.append(f"Episode {game.episode}{kind}{points}:\n\n{text.text()}")
+    return "\n\n".join(texts)
+
+
+def _referring(game: Game, other: Game) -> Iterator[PlayedTurn]:
+    """Yield the turns of the game; those that the other one has in the same order become one that names them."""
+    ours, theirs = ([(turn.action.casefold(), turn.response) for turn in each.turns] for each in (game, other))
+    done = 0
+    for start, there, count in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
+        if count < SHORTEST_SAME and start < len(game.turns):
+            continue
+        yield from game.turns[done:start]
+        if count:
+            told = f"as in episode {other.episode}, turns {there + 1}-{there + count}"
+            yield PlayedTurn(start + 1, told, "", last=start + count)
+        done = start + count
+
+
+def _rank(game: Game) -> tuple[int, int]:
+    return game.score or 0, game.episode
+
+
+def _game_of(episode: int, text: str) -> Game:
+    lines = text.splitlines()
+    heading = _HEADING.fullmatch(lines[0])
+    score = int(heading[2]) if heading and heading[2] else None
+    told: list[list[str]] = [[]]
+    played: list[re.Match[str]] = []
+    for line in lines[1:]:
+        found = _TURN.fullmatch(line)
+        if line.startswith(">"):
+            told[-1].append(line[2:] if line.startswith("> ") else line[1:])
+        elif found:
+            played.append(found)
+            told.append([])
+    opening, *responses = ("\n".join(each) for each in told)
+    turns = [
+        PlayedTurn(number, found[2], response, int(found[4] or 0), int(found[3]) if found[3] else None)
+        for number, (found, response) in enumerate(zip(played, responses, strict=True), start=1)
+    ]
+    return Game(episode, score, opening, tuple(turns))
+
+
+def _quoted(text: str) -> list[str]:
+    return [f"> {line}".rstrip() for line in text.strip().splitlines()]

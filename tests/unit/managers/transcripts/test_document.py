@@ -1,0 +1,126 @@
+"""The file of transcripts: what people write stays, and prompts show the best and the latest of the earlier games."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from managers.transcripts.document import TITLE, Game, Transcripts, games_text, parse_transcripts
+from managers.transcripts.game_text import PlayedTurn
+
+TURNS = (
+    PlayedTurn(1, "north", "Forecourt\nA flagged yard.\n\n## Not a heading", to_id=35),
+    PlayedTurn(2, "take `lamp`", "Taken.", change=5),
+    PlayedTurn(3, "east", "Ledge\n> a sign", change=-1, to_id=4),
+)
+GAME = Game(3, 5, "The sea went out.\n\nCauseway\nMud.", TURNS)
+
+
+def game(episode: int, score: int | None = 0, *commands: str) -> Game:
+    turns = (PlayedTurn(number, command, f"{command}!") for number, command in enumerate(commands or ("wait",), 1))
+    return Game(episode, score, "Causeway\nMud.", tuple(turns))
+
+
+def file_of(*games: Game) -> Transcripts:
+    file = parse_transcripts("")
+    for each in games:
+        file = file.with_game(each)
+    return file
+
+
+def test_the_file_is_readable_and_is_read_as_it_was_played() -> None:
+    text = file_of(GAME).render()
+    assert text == (
+        f"{TITLE}## Episode 3: 5 points, 3 turns\n\n> The sea went out.\n>\n> Causeway\n> Mud.\n\n"
+        "1. `north` (to 35)\n> Forecourt\n> A flagged yard.\n>\n> ## Not a heading\n\n"
+        "2. `take `lamp`` (+5)\n> Taken.\n\n3. `east` (to 4, -1)\n> Ledge\n> > a sign\n\n"
+    )
+    assert parse_transcripts(text).games == (GAME,)
+
+
+@given(
+    st.text(max_size=200).map(lambda text: f"x{text}"),
+    st.lists(st.tuples(st.text(min_size=1, max_size=30), st.text(max_size=200)), min_size=1, max_size=5),
+    st.one_of(st.none(), st.integers(-99, 999)),
+)
+def test_any_game_can_be_read_again(opening: str, played: list[tuple[str, str]], score: int | None) -> None:
+    turns = (PlayedTurn(number, *each) for number, each in enumerate(played, start=1))
+    (read,) = file_of(Game(1, score, opening, tuple(turns))).games
+    (again,) = parse_transcripts(file_of(read).render()).games
+    assert (read, len(read.turns), read.score) == (again, len(played), score)
+
+
+@given(st.text(alphabet="#> `1.()+-to\n\r\ufeffEpisode 3:points", max_size=200))
+def test_what_people_write_stays_byte_for_byte(text: str) -> None:
+    assert parse_transcripts(text).render() == text
+    text = f"<!-- mine -->\r\n\n{text}\n## Episode 7\nNo turn is here.\n"
+    with_game = parse_transcripts(text).with_game(replace(GAME, episode=9)).render()
+    assert with_game.startswith(text)
+    assert with_game.endswith("> > a sign\n\n")
+
+
+def test_half_a_character_of_a_broken_story_does_not_keep_a_game_out_of_the_file() -> None:
+    text = file_of(game(1, 5, "take \ud800")).render()
+    assert text.encode().decode() == text
+    assert parse_transcripts(text).games[0].turns[0].action == "take ?"
+
+
+def test_only_the_best_and_the_latest_game_are_kept() -> None:
+    file = file_of(game(1, 20), game(2, 45), game(3, 30), game(4, 30))
+    assert [each.episode for each in file.games] == [2, 4]
+    assert [each.episode for each in file.shown_before(5)] == [2, 4]
+    assert [each.episode for each in file.shown_before(4)] == [2]
+    assert file.shown_before(1) == ()
+    assert file.with_game(file.games[1]) is file
+
+
+@pytest.mark.parametrize(
+    ("games", "shown"),
+    [
+        ([game(1, 5), game(2, 5)], [2]),
+        ([game(1, None), game(2, None)], [2]),
+        ([game(1, None), game(2, -5), game(3, None)], [2, 3]),
+        ([game(2, 5), game(1, 9)], [1, 2]),
+    ],
+    ids=["as good later", "no score", "an unknown score is not none", "a run in parallel"],
+)
+def test_the_best_game_comes_first_and_an_unknown_score_is_no_best_one(games: list[Game], shown: list[int]) -> None:
+    assert [each.episode for each in file_of(*games).shown_before(9)] == shown
+
+
+def test_a_game_that_a_person_deleted_or_changed_is_shown_so() -> None:
+    text = file_of(game(1, 45), game(2, 30)).render()
+    start = text.index("## Episode 1")
+    end = text.index("## Episode 2")
+    assert [each.episode for each in parse_transcripts(text[:start] + text[end:]).shown_before(3)] == [2]
+    (changed,) = parse_transcripts(text[end:].replace("`wait`", "`wait` (+5)").replace("> wait!", "> Nothing.")).games
+    assert changed.turns == (PlayedTurn(1, "wait", "Nothing.", change=5),)
+
+
+def test_a_game_begins_a_new_paragraph_below_what_people_wrote() -> None:
+    for text in ("Mine", "Mine\n", "Mine\n\n"):
+        assert parse_transcripts(text).with_game(GAME).render().startswith("Mine\n\n## Episode 3")
+
+
+def test_turns_that_another_shown_game_has_refer_to_it() -> None:
+    best = game(3, 45, *"abcdefgh")
+    latest = game(5, 40, *"xabcdeyfgz")
+    text = games_text([best, latest], 20_000)
+    assert text.startswith("Episode 3, the best, 45 points:\n\nStart:\nCauseway\nMud.\n\nTurn 1: a\na!")
+    latest_text = text.partition("Episode 5, the latest, 40 points:\n\n")[2]
+    assert latest_text == (
+        "Start:\nAs in episode 3.\n\nTurn 1: x\nx!\n\nTurns 2-6: as in episode 3, turns 1-5\n\nTurn 7: y\ny!\n\n"
+        "Turn 8: f\nf!\n\nTurn 9: g\ng!\n\nTurn 10: z\nz!"
+    )
+
+
+@pytest.mark.parametrize("characters", [2000, 8000])
+def test_games_are_condensed_to_their_room(characters: int) -> None:
+    games = [game(episode, episode, *(f"{'read' * 9} {episode} {n}" for n in range(200))) for episode in (2, 1)]
+    text = games_text(games, characters)
+    assert characters * 0.4 < len(text) <= characters
+    assert "commands only (texts left out for want of room)" in text
+    assert games_text(games[:1], 100_000).startswith("Episode 2, 2 points:\n\nStart:")
