@@ -13,6 +13,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
 
 OWN = (files("zorkgpt.prompts") / "agent.md").read_text(encoding="utf-8")
 VISIT = (files("zorkgpt.prompts") / "memory_visit.md").read_text(encoding="utf-8")
@@ -51,22 +52,22 @@ def test_a_run_is_played_resumed_and_replayed_with_the_text_that_its_prompt_had_
     ],
 )
 def test_a_prompt_that_cannot_be_filled_is_an_error_before_anything_is_played(
-    tmp_path: Path, name: str, text: str | None, problem: str
+    in_own_folder: Path, name: str, text: str | None, problem: str
 ) -> None:
     if text is not None:
-        (tmp_path / "own.md").write_text(text, encoding="utf-8")
-    shown = ran(tmp_path, "run", "--base-url", "http://127.0.0.1:9/v1", "--set", f"prompts.{name}=own.md")
+        (in_own_folder / "own.md").write_text(text, encoding="utf-8")
+    shown = typed("run", "--base-url", "http://127.0.0.1:9/v1", "--set", f"prompts.{name}=own.md")
     assert shown.status == 2
     (line,) = shown.lines
     assert problem in line
-    assert not (tmp_path / "game_files").exists()
+    assert not (in_own_folder / "game_files").exists()
 
 
-def test_no_other_file_of_the_user_is_read_as_a_prompt(tmp_path: Path) -> None:
-    secret = tmp_path / "id_rsa"
+def test_no_other_file_of_the_user_is_read_as_a_prompt(in_own_folder: Path) -> None:
+    secret = in_own_folder / "id_rsa"
     secret.write_text("a private key")
-    (tmp_path / "critic.md").symlink_to(secret)
-    (tmp_path / "zorkgpt.toml").write_text('[prompts]\ncritic = "critic.md"\n')
-    shown = ran(tmp_path, "config", "show")
+    (in_own_folder / "critic.md").symlink_to(secret)
+    (in_own_folder / "zorkgpt.toml").write_text('[prompts]\ncritic = "critic.md"\n')
+    shown = typed("config", "show")
     assert (shown.status, shown.out) == (2, b"")
     assert "critic.md is not an existing .md file" in shown.err.decode()
