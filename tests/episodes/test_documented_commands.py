@@ -85,6 +85,7 @@ def _commands_of(page: Path) -> Iterator[Shown]:
 
 ADDED_BY_AN_EXAMPLE = {"places"}
 """Commands that are there once an example of docs/development/extending.md is applied."""
+PROGRAM: Any = typer.main.get_command(app)
 COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_AN_EXAMPLE]
 WHOLE = [each for each in COMMANDS if not each.is_inline]
 RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
@@ -179,8 +180,7 @@ def here(prepared: Prepared, tmp_path: Path, clean_environment: pytest.MonkeyPat
 
 @pytest.mark.parametrize("shown", COMMANDS, ids=str)
 def test_the_program_takes_every_command(shown: Shown) -> None:
-    command: Any = typer.main.get_command(app)
-    words = list(shown.words)
+    command, words = PROGRAM, list(shown.words)
     while hasattr(command, "commands") and words and not words[0].startswith("-") and words[0] != "COMMAND":
         assert words[0] in command.commands, f"{shown}: there is no such command"
         command = command.commands[words.pop(0)]

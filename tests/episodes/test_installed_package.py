@@ -18,6 +18,8 @@ from tests.fixtures.hostile_folder import HostileFolder, ran_and_watched
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 
+pytestmark = pytest.mark.slow  # builds and installs the wheel
+
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 _NEEDED = (*SHIPPED, "pyproject.toml", "README.md", "LICENSE")
@@ -104,7 +106,6 @@ def test_a_program_beside_a_module_with_a_name_of_ours_is_told_which(installed: 
     assert _run(installed, tmp_path, "program.py").stderr.rstrip().endswith("'session' is not a package")
 
 
-@pytest.mark.slow
 def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "examples.py").write_text("\n".join(EXAMPLES), encoding="utf-8")
     strict = ("-m", "mypy", "--strict", "--cache-dir", "cache", "--python-executable", str(installed.python))
@@ -123,7 +124,6 @@ def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: 
     assert _run(installed, tmp_path, "program.py").stdout == "3\n"
 
 
-@pytest.mark.slow
 def test_a_project_of_five_files_tests_its_own_story(installed: Installed, tmp_path: Path, own_story: Path) -> None:
     """As docs/python.md explains: without a conftest.py, because pytest finds the fixtures in the wheel."""
     project = shutil.copytree(ROOT / "examples" / "own-story", tmp_path / "project")

@@ -24,7 +24,7 @@ from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import newest_run, parts_of, verify_run
 
-FEW, CUTS = 3, 50
+FEW, CUTS = 1, 50
 KILLS = {"anywhere": 90, "on a route": 40, "at the end of an episode": 20, "while it resumes": 20}
 
 

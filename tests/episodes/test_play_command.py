@@ -72,6 +72,7 @@ def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> No
     assert typed("replay", "--workdir", "work").status == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_pauses_and_resume_asks_the_person_again_and_counts_what_both_sittings_taught(tmp_path: Path) -> None:
     paused = typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
     assert paused.status == 130

@@ -118,6 +118,7 @@ def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(tmp_path:
     assert "refuses cache_control as sent" in line
 
 
+@pytest.mark.slow
 def test_more_fields_and_the_effort_to_think_are_sent_for_their_role_alone(tmp_path: Path) -> None:
     more = {"top_a": 0.2, "provider": {"order": ["one", "two"]}}
     both = ("--set", "extractor.mode=separate")

@@ -288,6 +288,7 @@ def test_a_run_that_is_killed_around_a_proof_and_resumed_equals_one_that_was_not
     assert routes_in(tmp_path / "killed") == routes_in(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_to_stop_does_not_wait_for_the_proof(own_story: Path, tmp_path: Path) -> None:
     stop = Flag()
 

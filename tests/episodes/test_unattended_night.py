@@ -100,7 +100,8 @@ def test_ctrl_c_ends_a_wait_and_nothing_is_lost_by_it(tmp_path: Path) -> None:
         assert ran(tmp_path, "resume", "--workdir", "work", env=PLAYER_ONLY).status == 0
 
 
-@pytest.mark.parametrize("refusals", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("refusals", [2, 5])
 def test_a_stubborn_answer_does_not_end_the_night(tmp_path: Path, refusals: int) -> None:
     with MisbehavingServer(*[REFUSAL] * refusals, NORTH) as server:
         shown = ran(tmp_path, *command(server), env=PLAYER_ONLY)

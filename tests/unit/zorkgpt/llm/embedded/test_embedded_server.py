@@ -89,6 +89,7 @@ class TestServer:
     def test_other_seeds_give_other_answers(self, server: EmbeddedServer) -> None:
         assert len({_answer(_ask(server, "You explore a mine.", seed)) for seed in range(1, 4)}) > 1
 
+    @pytest.mark.slow
     def test_roles_do_not_evict_each_others_prompts(self, server: EmbeddedServer) -> None:
         """Two long prompts by turns: each finds its own prefix still there."""
         roles = [f"{word} " * 60 for word in ("Explore.", "Remember.")]
