@@ -97,10 +97,12 @@ def test_nothing_is_offered_soon_and_without_an_error_if_there_is_no_server_or_f
     assert _completed(tmp_path / "broken", "resume", "") == []
     assert _completed(tmp_path, "resume", "--workdir", "no/such/folder", "") == []
     assert _completed(tmp_path, "status", "--workdir", "''", "--game", "") == []
+    begun = time.monotonic()
     assert _completed(tmp_path, "run", "--model", "", OPENAI_BASE_URL="http://127.0.0.1:9/v1") == []
+    at_once = time.monotonic() - begun
     for listing in (Silent(), Drips()):
         with MisbehavingServer(Silent()) as server:
             server.listing = listing
             begun = time.monotonic()
             assert _completed(tmp_path, "run", "--base-url", server.base_url, "--model", "") == []
-            assert time.monotonic() - begun < 10  # one second, and the start of the program
+            assert time.monotonic() - begun < 1 + max(9, 3 * at_once)  # and the start of the program

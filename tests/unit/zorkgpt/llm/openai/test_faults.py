@@ -321,10 +321,12 @@ def test_pauses_grow_and_are_drawn_by_chance() -> None:
 
 
 def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
-    start = time.monotonic()
-    failed = failure(Streams((HALF,), ending="stall"), limits=LanguageModelOptions(stall_timeout=0.2, patience=0.0))
+    limits, start = LanguageModelOptions(stall_timeout=0.2, patience=0.0), time.monotonic()
+    failure(says_error(401), limits=limits)
+    at_once, start = time.monotonic() - start, time.monotonic()
+    failed = failure(Streams((HALF,), ending="stall"), limits=limits)
     assert "the server stopped sending" in failed.line
-    assert 0.2 <= time.monotonic() - start < 1.0
+    assert 0.2 <= time.monotonic() - start < 0.2 + max(0.8, 5 * at_once)  # on a busy machine all takes longer
 
 
 @pytest.mark.parametrize(
