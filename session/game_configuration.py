@@ -219,7 +219,7 @@ class GameOptions(Options):
         description="seed of the story's own chance, at least 1; those of further episodes are derived from it. The "
         "models sample with the first one. jericho: that of Jericho's walkthrough of the story, in every episode",
     )
-    time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
+    time_limit: float = Field(10.0, ge=0.1, description="seconds that one command may take")
 
 
 class ServerOptions(Options):
@@ -244,10 +244,11 @@ class LanguageModelOptions(Options):
     )
     base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
     api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
-    timeout: PositiveFloat = Field(300.0, description="seconds that one request may take")
-    stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
-    total_time: PositiveFloat = Field(
+    timeout: float = Field(300.0, ge=0.1, description="seconds that one request may take")
+    stall_timeout: float = Field(120.0, ge=0.1, description="seconds of silence within one request")
+    total_time: float = Field(
         900.0,
+        ge=0.1,
         description="seconds that one answer may take, retries included; waits for a model that is down do not count",
     )
     patience: Patience = Field(

@@ -89,6 +89,8 @@ def test_an_option_that_a_seed_names_is_a_keyword_and_an_attribute(name: str) ->
         *({"budgets": {"max_time": given}} for given in ("soon", "90 minutes", "m", "0h", "-1", 0, 0.000001)),
         *({"budgets": limit} for limit in ({"max_tokens": 1}, {"max_tokens": 9}, {"max_cost": 0.000001})),
         *({f"{role}_sampling": {"max_tokens": 1}} for role in ROLES),
+        {"game": {"time_limit": 0.000001}},
+        *({"llm": {limit: 0.000001}} for limit in ("timeout", "stall_timeout", "total_time")),
     ],
 )
 def test_an_unknown_option_and_a_value_out_of_bounds_are_refused(options: dict[str, object]) -> None:
