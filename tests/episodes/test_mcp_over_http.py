@@ -29,8 +29,10 @@ ACCEPTED = {"accept": "application/json, text/event-stream"}
 
 
 @contextmanager
-def serving(folder: Path, address: str, **more: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The server's URL, and its process, which is interrupted in the end."""
+def serving(
+    folder: Path, address: str, ended_by: signal.Signals = signal.SIGINT, **more: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The server's URL, and its process, which is ended by a signal."""
     command = [*COMMAND, "mcp", "--workdir", "work", "--max-turns", "3", "--http", address]
     with subprocess.Popen(command, cwd=folder, env=environment(**more), stderr=PIPE, text=True) as process:
         assert process.stderr is not None
@@ -39,7 +41,7 @@ def serving(folder: Path, address: str, **more: str) -> Iterator[tuple[str, subp
         try:
             yield found[0], process
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(ended_by)
             assert process.wait(60) == 130
             assert set(process.stderr.read().splitlines()) <= {"zorkgpt: Invalid Host header: example.org"}
 
@@ -49,15 +51,18 @@ def status_of(url: str, **headers: str) -> int:
     return httpx2.post(url, json=PING, headers=encoded, trust_env=False).status_code
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0"])
+@pytest.mark.parametrize(
+    ("address", "ended_by"),
+    [("127.0.0.1:0", signal.SIGINT), ("localhost:0", signal.SIGTERM), ("127.0.0.1:0", signal.SIGHUP)],
+)
 def test_two_clients_play_the_same_run_one_after_the_other_and_it_is_paused_in_the_end(
-    tmp_path: Path, address: str
+    tmp_path: Path, address: str, ended_by: signal.Signals
 ) -> None:
     async def play(url: str, command: str) -> str:
         async with Client(url) as client:
             return await called(client, "act", command=command)
 
-    with serving(tmp_path, address) as (url, _):
+    with serving(tmp_path, address, ended_by) as (url, _):
         assert "Forecourt" in anyio.run(play, url, "north")
         assert "Hall" in anyio.run(play, url, "north")
     summary = read_run(workdir=tmp_path / "work").summary

@@ -85,6 +85,8 @@ def mcp(
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
+    if listener is not None:  # its server handles the others
+        signal.signal(signal.SIGHUP, lambda _signal, _frame: signal.raise_signal(signal.SIGTERM))
     try:
         serve(open_session, configuration, story.sha256, listener, token)
     except KeyboardInterrupt:
