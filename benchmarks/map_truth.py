@@ -36,6 +36,7 @@ class Walk:
     """Every move of a replay, by its edge: its latest destination, and the state just before.
 
     carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
+    presumed: each way back that was presumed on arrival, and whether it led there
     """
 
     destinations: dict[Edge, int] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class Walk:
     unlearned: int = 0
     commands: int = 0
     learning_seconds: float = 0.0
+    presumed: dict[tuple[Edge, int], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class MapTruth:
     false: edges whose command, tried again from the state before it was learned, leads elsewhere
     routes: ordered pairs of different rooms that the walked moves connect
     missing: those of ``routes`` that are not found or do not lead there
+    presumed, right: ways back that were presumed on arrival, and those of them that led there at once
     """
 
     commands: int
@@ -70,6 +73,8 @@ class MapTruth:
     unwalked: int
     false: int
     missing: int
+    presumed: int
+    right: int
 
     @property
     def holds(self) -> bool:
@@ -102,6 +107,8 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
         unlearned=walk.unlearned,
         unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
         false=sum(not _leads_back(game, walk, edge, to_id) for edge, to_id in edges.items()),
+        presumed=len(walk.presumed),
+        right=sum(walk.presumed.values()),
         missing=sum(not _path_leads(manager, from_id, to_id) for from_id, to_id in connected),
     )
 
@@ -120,6 +127,13 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
         manager.learn(turn)
         walk.learning_seconds += time.perf_counter() - started
         walk.commands += 1
+        here = turn.after.location
+        if turn.moved and here is not None and turn.after.ending is None and not turn.after.died:
+            now = game.save()
+            for exit_back, to_id in manager.game_map.ways_back(here.num).items():
+                back = (Edge(here.num, exit_back), to_id)
+                if back not in walk.presumed:
+                    walk.presumed[back] = _leads(game, now, exit_back, to_id)
         exit_ = manager.movements.exit_of(previous)
         if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
             edge = Edge(before.location.num, exit_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from typing_extensions import Unpack, override
 
@@ -70,6 +71,7 @@ class CourseManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._held: set[int] = set()
+        self._presumed: tuple[int, int] | None = None  # a location and an aim, between which a way is only presumed
         self.has_stopped = False
 
     @property
@@ -99,8 +101,11 @@ class CourseManager(BaseManager):
             course = "there are no routes"
         if isinstance(course, str):
             return course
-        steps, most = course.steps + self._further(proposal), len(course.steps) + MOST_THEN
-        self._course, self._news = replace(course, steps=steps, most=most), ""
+        further, left = self._further(proposal), course.left
+        if left and further:
+            left += f" Nor was played: {', '.join(step.command for step in further)}."
+        steps, most = course.steps + (() if left else further), len(course.steps) + MOST_THEN
+        self._course, self._news = replace(course, steps=steps, most=most, left=left), ""
         return ""
 
     def stop(self, reason: str) -> None:
@@ -144,7 +149,11 @@ class CourseManager(BaseManager):
         return place
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
-        """Return the way to a location, or why there is none."""
+        """Return the way to a location, or why there is none.
+
+        It stops before a way back that was never walked, and says so. If it begins with one, it begins only if the
+        player asks for it again at the same place.
+        """
         here = observation.location
         if here is None or to_id is None or self._map is None:
             return "your location is not known"
@@ -153,12 +162,25 @@ class CourseManager(BaseManager):
         found = shortest_path(self._map.game_map, here.num, to_id)
         if found is None:
             return f"no way from here to location {to_id} is known"
-        names, steps = self._map.game_map.room_names, []
-        for command, room in zip(found.commands, found.location_ids[1:], strict=True):
+        names, steps, left = self._map.game_map.room_names, [], ""
+        walked, is_again = self._map.game_map.connections, self._presumed == (here.num, to_id)
+        legs = [(command, *ends) for command, ends in zip(found.commands, pairwise(found.location_ids), strict=True)]
+        for number, (command, before, room) in enumerate(legs):
+            if command not in walked.get(before, {}) and not (is_again and number == 0):
+                further = ", ".join(each for each, _, _ in legs[number:])
+                left = (
+                    f"`{command}` from L{before} to L{room} was never walked, only its opposite was. Not played: "
+                    f"{further}. To try it, ask for go_to {to_id} again."
+                )
+                break
             name, known = names.get(room, ""), self.game_state.room_description(room)
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
-        return Course(f"The way to {names.get(to_id, to_id)}", tuple(steps), known=len(steps))
+        if not steps:
+            self._presumed = (here.num, to_id)
+            return left
+        self._presumed = (legs[len(steps)][1], to_id) if left else None
+        return Course(f"The way to {names.get(to_id, to_id)}", tuple(steps), known=len(steps), left=left)
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -205,7 +227,9 @@ class CourseManager(BaseManager):
             self._news = self._stopped(course, number, told)
         elif is_known or course.name != OWN:
             told = f"up to `{step.command}`" if course.is_part else "to its end"
-            self._news = f"{course.name} was followed {told}, in {played}."
+            if course.left:
+                told = f"up to `{step.command}`"
+            self._news = f"{course.name} was followed {told}, in {played}. {course.left}".rstrip()
 
     def _new_sentence(self, text: str, *, is_known: bool) -> str:
         """Return the first sentence that no turn of any game has had, without lines in brackets; "" if there is none.

@@ -90,6 +90,8 @@ class MapManager(BaseManager):
             body = _body_of(record.before.text, here)
             seemed = {*self.movements.bearings_named(body), *self.movements.ways_named(body)}
             graph.correct_exits(here.num, named, seemed.difference(named))
+            if record.reading.is_room_description:
+                graph.name_exits(here.num, named)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -148,6 +150,7 @@ class MapManager(BaseManager):
             self.game_map.add_room(here.num, here.name)
             misread = self.game_map.misread_exits.get(here.num, ())
             self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
+            self.game_map.name_exits(here.num, bearings)
             self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
 
     def _note_death(self, turn: TurnRecord) -> None:

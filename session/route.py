@@ -307,6 +307,7 @@ class Course:
     skipped: how many commands at the beginning of the route were skipped
     touched: the objects that must be at their recorded places
     is_part: the agent chose to follow the route only up to a command before its end
+    left: what is not played without the player's word, as a sentence
     """
 
     name: str
@@ -319,6 +320,7 @@ class Course:
     skipped: int = 0
     touched: tuple[int, ...] = ()
     is_part: bool = False
+    left: str = ""
 
 
 def key_of(commands: Iterable[str]) -> str:

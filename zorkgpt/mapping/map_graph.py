@@ -51,6 +51,7 @@ _BACK = {
 OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
 """The direction that leads back, as a rule, by each direction as the map spells it."""
 
+_COMPASS = frozenset(word for word in OPPOSITES if "north" in word or "south" in word) | {"east", "west"}
 _OTHER_WORDS = {
     "in": {"enter", "board", "into", "inside"},
     "out": {"exit", "leave", "outside"},
@@ -216,6 +217,7 @@ class MapGraph(BaseModel):
     exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
+    named_exits: points of the compass that the text of a room names, also according to a model's reading
     read_exits: ``up``, ``down``, ``in`` and ``out`` that a text seemed to name, and that no model has read there
     """
 
@@ -231,6 +233,7 @@ class MapGraph(BaseModel):
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
+    named_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -264,7 +267,9 @@ class MapGraph(BaseModel):
     def ways_back(self, location_id: int) -> Mapping[str, int]:
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
-        Such an exit is the opposite of the only direction by which the player came from that location.
+        Such an exit is the opposite of the only direction by which the player came from that location. None is presumed
+        between rooms of one name, such as a maze, nor if another opposite has not led back from the room, nor against
+        its text, which names other points of the compass (ADR 33).
         """
         known = self._derived.ways_back.get(location_id)
         if known is not None:
@@ -274,14 +279,30 @@ class MapGraph(BaseModel):
             for exit_, to_id in self.connections[from_id].items():
                 if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
                     sources[OPPOSITES[exit_]].add(from_id)
-        found = self._derived.ways_back[location_id] = {
+        name = self.rooms[location_id].name if location_id in self.rooms else ""
+        found = {
             exit_: min(from_ids)
             for exit_, from_ids in sorted(sources.items())
             if len(from_ids) == 1
             and not self._is_tried(edge := Edge(location_id, exit_))
             and edge not in self.exit_deaths
+            and not (name and name == self.rooms[min(from_ids)].name)
+            and not self._is_against_text(edge)
         }
+        if any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
+            found = {}
+        self._derived.ways_back[location_id] = found
         return found
+
+    def _is_against_text(self, edge: Edge) -> bool:
+        """Return whether the text of a room names points of the compass, but not this one."""
+        named = self.named_exits.get(edge.location_id, set())
+        return edge.exit in _COMPASS and bool(named) and edge.exit not in named
+
+    def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
+        """Return whether the opposite of the way by which the player came was tried and did not lead back."""
+        led_to = self.connections.get(location_id, {}).get(exit_)
+        return led_to not in from_ids if led_to is not None else self.last_refusal(Edge(location_id, exit_)) is not None
 
     def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
         """Return the surest command to each room that edges, and ways back if these are used, lead to."""
@@ -319,6 +340,7 @@ class MapGraph(BaseModel):
             self.rooms[id] = Room(id=id, name=name)
         elif name and name != known.name:
             self.rooms[id] = known.model_copy(update={"name": name})
+            self._derived.forget(id, *self.connections.get(id, {}).values())  # rooms of one name may be a maze
         return known is None
 
     def add_visit(self, location_id: int, episode: int) -> None:
@@ -337,6 +359,14 @@ class MapGraph(BaseModel):
             self.rooms[location_id] = room.model_copy(update={"exits": room.exits + new})
             self._derived.forget(location_id)
         return new
+
+    def name_exits(self, location_id: int, exits: Collection[str]) -> None:
+        """Note which points of the compass the text of a room names."""
+        known = self.named_exits.get(location_id, set())
+        named = known | _COMPASS.intersection(exits)
+        if named != known:
+            self.named_exits[location_id] = named
+            self._derived.forget(location_id)
 
     def add_read_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Add exits that the prose of a room's text seems to name, with a mark on those that are new."""
@@ -450,6 +480,7 @@ class MapGraph(BaseModel):
 
     def absorb(self, other: MapGraph) -> None:
         """Add the entries of ``other`` that this map lacks; entries of this map are kept."""
+        self.named_exits = {**other.named_exits, **self.named_exits}
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             if room.id in other.misread_exits:

@@ -299,6 +299,36 @@ def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
     assert courses.next_proposal is None
 
 
+def test_a_walk_stops_before_a_way_that_was_only_presumed_and_tries_it_if_asked_again(tmp_path: Path) -> None:
+    gate, hall, loft = (
+        Observation("", Location(number, name), (), ()) for number, name in ((21, "Gate"), (22, "Hall"), (23, "Loft"))
+    )
+    walker = with_map(tmp_path, GameState(), (21, "north", 22), (22, "up", 23), (24, "north", 23), (23, "down", 22))
+    courses = courses_of(walker)
+    play(walker, gate, gate, "wait")
+    to_attic = Proposal("wait", go_to=24)
+    assert courses.set_out(to_attic, gate) == ""
+    for before, after in pairwise((gate, hall, loft)):
+        assert courses.next_proposal is not None
+        lead(courses, before, after)
+    assert courses.next_proposal is None, "the way from the loft to the attic was never walked"
+    said = told(courses, loft)
+    assert "`south` from L23 to L24 was never walked" in said
+    assert "Not played: south." in said
+    assert courses.set_out(to_attic, loft) == ""
+    assert courses.next_proposal is not None
+    assert courses.next_proposal.action == "south"
+
+
+def test_a_walk_that_begins_with_a_presumed_way_says_so_first(tmp_path: Path) -> None:
+    hall = Observation("", Location(22, "Hall"), (), ())
+    walker = with_map(tmp_path, GameState(), (21, "north", 22))
+    courses = courses_of(walker)
+    assert "was never walked" in courses.set_out(Proposal("wait", go_to=21), hall)
+    assert courses.next_proposal is None
+    assert courses.set_out(Proposal("wait", go_to=21), hall) == ""
+
+
 DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -186,6 +188,34 @@ def test_the_present_room_has_a_line_and_a_way_back_is_shown_as_untried() -> Non
     graph.add_connection(HALL, "south", PATH)
     graph.add_exits(PATH, ["north", "west"])
     assert local_view(graph, PATH, 1) == "L60 Location #60 (here): north -> L49 Hall (back?); untried: west"
+
+
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        (lambda _: None, {"south": 1}),
+        (lambda graph: graph.add_room(2, "Maze"), {"south": 1}),
+        (lambda graph: (graph.add_room(1, "Maze"), graph.add_room(2, "Maze")), {}),
+        (lambda graph: graph.name_exits(2, ["south", "up"]), {"south": 1}),
+        (lambda graph: graph.name_exits(2, ["up"]), {"south": 1}),
+        (lambda graph: graph.name_exits(2, ["north", "east"]), {}),
+        (lambda graph: (graph.add_connection(3, "west", 2), graph.record_refusal(2, "east", "A wall.")), {}),
+        (lambda graph: (graph.add_connection(3, "west", 2), graph.add_connection(2, "east", 4)), {}),
+        (lambda graph: (graph.add_connection(3, "west", 2), graph.add_connection(2, "east", 3)), {"south": 1}),
+    ],
+    ids=[
+        *("as a rule", "a name of its own", "rooms of one name", "named by the text", "no point of the compass named"),
+        *("against the text", "another one was refused", "another one led elsewhere", "another one led back"),
+    ],
+)
+def test_a_way_back_is_presumed_only_where_nothing_speaks_against_it(
+    change: Callable[[MapGraph], object], back: dict[str, int]
+) -> None:
+    graph = graph_of((1, "north", 2))
+    assert graph.ways_back(2) == {"south": 1}
+    change(graph)
+    assert graph.ways_back(2) == back
+    assert MapGraph.from_dict(graph.to_dict()).ways_back(2) == back
 
 
 def test_exits_in_doubt_say_so_with_the_storys_last_words() -> None:
