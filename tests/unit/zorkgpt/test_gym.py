@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -107,3 +110,11 @@ def test_several_environments_step_together(own_story: Path) -> None:
         envs.reset(seed=1)
         seen, *_ = envs.step(("north", "look"))
         assert seen["location"] == ("Forecourt", "Causeway")
+
+
+def test_without_gymnasium_the_error_names_the_command_that_installs_it() -> None:
+    code = "import sys; sys.modules['gymnasium'] = None; import zorkgpt.gym"
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert re.search(
+        r"ImportError: gymnasium is not installed: `.* install gymnasium>=", failed.stderr.replace("'", "")
+    )
