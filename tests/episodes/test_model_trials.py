@@ -10,22 +10,23 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
 from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
 
 REFUSED = says_error(400, "wrong is not a valid model ID")
 
 
 def test_a_wrong_model_of_another_role_than_the_agents_ends_a_run_before_it_begins_even_with_quiet(
-    tmp_path: Path,
+    in_own_folder: Path,
 ) -> None:
     with MisbehavingServer(Answers()) as server, MisbehavingServer(Answers()) as other:
         other.trial = REFUSED
         models = ("--base-url", server.base_url, "--set", f"llm.memory.base_url={other.base_url}")
         wrong = ("--set", "memory_model=wrong", "--workdir", "work", "--quiet", "--max-turns", "2")
-        shown = ran(tmp_path, "run", *models, *wrong)
+        shown = typed("run", *models, *wrong)
         assert shown.status != 0
         (line,) = shown.lines
         assert f"memory: wrong at {other.base_url}: 400: wrong is not a valid model ID" in line
-        assert not (tmp_path / "work").exists()
+        assert not (in_own_folder / "work").exists()
         assert server.asked == other.asked == []
 
 

@@ -19,10 +19,10 @@ from session.events import ModelAnswered, ModelFailed, RunPaused, RunStarted
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
-from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
+from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
@@ -185,14 +185,14 @@ def test_an_unusable_model_uses_up_neither_a_run_nor_an_episode_number(tmp_path:
     assert read_manifest(find_run(tmp_path / "work")).first_episode == 2
 
 
-def test_a_wrong_key_is_one_line_and_leaves_no_work_folder(tmp_path: Path) -> None:
+def test_a_wrong_key_is_one_line_and_leaves_no_work_folder(in_own_folder: Path) -> None:
     with MisbehavingServer(LOOKS) as server:
         server.trial = WRONG_KEY
-        result = ran(tmp_path, "run", "--base-url", server.base_url, "--model", "named")
+        result = typed("run", "--base-url", server.base_url, "--model", "named")
     assert (result.status, result.out) == (2, b"")
     assert len(result.lines) == 1
     assert "the server requires a key" in result.lines[0]
-    assert list(tmp_path.iterdir()) == []
+    assert list(in_own_folder.iterdir()) == []
 
 
 PLANNED_TURNS = 25

@@ -16,6 +16,7 @@ from tests.fixtures.command_line import Ran, ran
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams, says_error
 from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import Answers, answer_to
+from tests.fixtures.typed_command import typed
 
 SMALLEST_CACHED = 1024  # tokens of a prefix, as at Anthropic
 TURNS = 100
@@ -140,17 +141,17 @@ def test_more_fields_and_the_effort_to_think_are_sent_for_their_role_alone(tmp_p
 @pytest.mark.parametrize(
     ("option", "value", "field"),
     [
-        pytest.param("llm.agent.reasoning_effort", "low", "reasoning_effort", marks=pytest.mark.slow),
+        ("llm.agent.reasoning_effort", "low", "reasoning_effort"),
         ("llm.memory.extra_body", '{"top_a": 1}', "top_a"),
     ],
 )
 def test_a_field_that_the_server_does_not_know_is_an_error_with_its_option_before_anything_is_played(
-    tmp_path: Path, option: str, value: str, field: str
+    in_own_folder: Path, option: str, value: str, field: str
 ) -> None:
     with MisbehavingServer(Answers()) as server:
         server.trial = says_error(400, f"Unrecognized request argument supplied: {field}")
-        shown = played(tmp_path, server, "--set", f"{option}={value}")
+        shown = typed("run", "--base-url", server.base_url, "--workdir", "work", "--set", f"{option}={value}")
     assert (shown.status, server.asked) == (2, [])
     (line,) = shown.lines
     assert f"the server rejects {field!r} ({option}): 400: Unrecognized request argument supplied" in line
-    assert not (tmp_path / "work").exists()
+    assert not (in_own_folder / "work").exists()

@@ -268,14 +268,14 @@ def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(tmp_p
 
 
 def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_command_that_names_all(
-    tmp_path: Path,
+    in_own_folder: Path,
 ) -> None:
-    memories = tmp_path / "work" / "Memories.md"
+    memories = in_own_folder / "work" / "Memories.md"
     memories.parent.mkdir()
     memories.write_text("## Location the quay\n\n" + "**Visits:** three\n\n" * 8)
     with MisbehavingServer(proposes("north")) as server:
         played = ("run", "--base-url", server.base_url, "--max-turns", "1", "--workdir", "work")
-        first, *_, last = told = ran(tmp_path, *played).lines
+        first, *_, last = told = ran(in_own_folder, *played).lines
     assert first == (
         'zorkgpt: work/Memories.md:1: This names no location: write "## Location 15: Kitchen". '
         "Until then it is kept, but not used."
@@ -283,5 +283,5 @@ def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_
     assert len(told) == 6
     assert "4 more places not understood: " in last
     assert last.endswith(" memories check --workdir work names all")
-    assert ran(tmp_path, "memories", "check", "--workdir", "work").text.count("Memories.md:") == 9
+    assert typed("memories", "check", "--workdir", "work").text.count("Memories.md:") == 9
     assert memories.read_text().startswith("## Location the quay\n")
