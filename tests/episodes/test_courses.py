@@ -245,7 +245,7 @@ def test_a_second_episode_that_knows_the_words_takes_few_calls(own_story: Path, 
     assert calls[1] <= TURNS / 4 < calls[0]
 
 
-@pytest.mark.parametrize("turn", [1, 3, 8, 13, TURNS])
+@pytest.mark.parametrize("turn", [8, *(pytest.param(turn, marks=pytest.mark.slow) for turn in (1, 3, 13, TURNS))])
 def test_a_run_that_is_killed_within_a_course_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:

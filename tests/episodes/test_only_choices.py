@@ -73,7 +73,7 @@ def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Pa
     assert calls == ["agent", "info_ext"] * (TURNS - len(unasked(run)))
 
 
-@pytest.mark.parametrize("turn", range(1, TURNS))
+@pytest.mark.parametrize("turn", [2, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(3, TURNS, 3))])
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(own_story: Path, tmp_path: Path, turn: int) -> None:
     def kill(event: Event) -> None:
         if isinstance(event, TurnPlayed) and event.record.turn == turn:

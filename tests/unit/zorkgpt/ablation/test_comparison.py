@@ -125,6 +125,7 @@ def test_pairs_needed_are_those_of_the_paired_t_test() -> None:
     assert pairs_needed(1e-6, 1) is None
 
 
+@pytest.mark.slow
 def test_with_so_many_pairs_four_differences_in_five_are_seen() -> None:
     draw = Random(1)
     pairs = pairs_needed(1, 1.5)

@@ -233,6 +233,7 @@ def test_every_arm_is_told_by_itself_for_all_its_runs(own_story: Path) -> None:
     assert full.dollars == pytest.approx((2 * full.prompt_tokens + 8 * full.answer_tokens) / 1e6, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_budget_does_not_end_a_rehearsal_and_without_a_price_there_are_no_dollars(own_story: Path) -> None:
     (tight, _), (free, _) = (
         estimates(served_plan(own_story, budgets={"max_tokens": 10})),

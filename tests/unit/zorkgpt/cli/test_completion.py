@@ -63,6 +63,7 @@ def test_kinds_of_help_are_added_to_those_that_were_typed(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_options_are_named_and_the_values_of_those_that_have_a_few(tmp_path: Path) -> None:
     offered = _completed(tmp_path, "run", "--set", "critic.")
     assert {"critic.mode=", "critic.max_rejections="} <= set(offered)

@@ -291,6 +291,7 @@ def test_nothing_stands_still_while_a_server_stalls(tmp_path: Path) -> None:
     assert "Episode 1 stopped at the turn limit after 1 turn" in shown
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_it_stays_on_the_screen_how_the_run_goes_on(tmp_path: Path) -> None:
     with MisbehavingServer(Silent()) as server:
         arguments = ("run", "--base-url", server.base_url, "--workdir", "work")
