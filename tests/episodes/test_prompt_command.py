@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +28,13 @@ PRICE = 'prices={"served": {"input": 1000.0, "output": 0.0}}'
 
 
 class Lives:
-    """A healthy server whose agent never goes east into the deadly mud."""
+    """A healthy server whose agent never goes east into the deadly mud, and is asked in every turn."""
 
     def play(self, handler: Handler) -> None:
         answer = json.loads(answer_to(handler.server.asked[-1].body))
-        safe = {"action": "look"} if answer.get("action") == "east" else {}
+        single: dict[str, Any] = {"then": [], "follow": None, "go_to": None}
+        safe: dict[str, Any] = {"action": "look"} if answer.get("action") == "east" else {}
+        safe |= {name: value for name, value in single.items() if name in answer}
         Streams((json.dumps({**answer, **safe}),)).play(handler)
 
 
@@ -147,20 +151,29 @@ def _files(work: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in work.rglob("*") if path.is_file() and path.suffix != ".lock"}
 
 
+@pytest.fixture(scope="module")
+def once(played: Path) -> dict[str, Any]:
+    """The call of a later turn whose first proposal was accepted."""
+    lines = typed("prompt", "--role", "agent", "--json", "--workdir", str(played)).out.splitlines()
+    calls = [json.loads(line) for line in lines]
+    turns = Counter(call["turn"] for call in calls)
+    return next(call for call in calls if turns[call["turn"]] == 1 and call["turn"] > 6)
+
+
 def _asked(server: MisbehavingServer) -> list[str]:
     """The prompts that the server was sent."""
     return ["".join(each["content"] for each in asked.body["messages"]) for asked in server.asked]
 
 
-def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_with_the_price(played: Path) -> None:
+def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_with_the_price(
+    played: Path, once: dict[str, Any]
+) -> None:
     before = _files(played)
-    (recorded,) = map(
-        json.loads, typed("prompt", "7", "--role", "agent", "--json", "--workdir", str(played)).out.splitlines()
-    )
+    recorded, turn = once, str(once["turn"])
     with MisbehavingServer(Decides()) as server:
         options = ("--base-url", server.base_url, "--model", "cheap", "--workdir", str(played))
         price = ("--set", PRICE)
-        shown = typed("prompt", "7", "--role", "agent", "--ask", "--times", "2", *price, *options)
+        shown = typed("prompt", turn, "--role", "agent", "--ask", "--times", "2", *price, *options)
         sent = server.asked
     assert shown.status == 0, shown
     lines = {line.split()[0]: line for line in shown.text.splitlines()}
@@ -174,17 +187,17 @@ def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_
     assert _files(played) == before
 
 
-def test_a_prompt_is_rebuilt_with_another_template_from_the_recorded_answers(played: Path, tmp_path: Path) -> None:
+def test_a_prompt_is_rebuilt_with_another_template_from_the_recorded_answers(
+    played: Path, once: dict[str, Any], tmp_path: Path
+) -> None:
     template = tmp_path / "mine.md"
     original = (ROOT / "zorkgpt" / "prompts" / "agent.md").read_text(encoding="utf-8")
     template.write_text(original.replace("You play", "You solve", 1), encoding="utf-8")
-    (recorded,) = map(
-        json.loads, typed("prompt", "7", "--role", "agent", "--json", "--workdir", str(played)).out.splitlines()
-    )
+    recorded, turn = once, str(once["turn"])
     with MisbehavingServer(Decides()) as server:
         options = ("--base-url", server.base_url, "--workdir", str(played), "--set", f"prompts.agent={template}")
-        shown = typed("prompt", "7", "--role", "agent", "--ask", *options)
-        fewer = typed("prompt", "7", "--role", "agent", "--ask", "--set", "map.shown=false", *options[:-2])
+        shown = typed("prompt", turn, "--role", "agent", "--ask", *options)
+        fewer = typed("prompt", turn, "--role", "agent", "--ask", "--set", "map.shown=false", *options[:-2])
         (sent, without) = _asked(server)
     assert "rebuilt, with another text" in shown.text
     assert sent == (recorded["system"] + recorded["user"]).replace("You play", "You solve", 1)
@@ -194,17 +207,17 @@ def test_a_prompt_is_rebuilt_with_another_template_from_the_recorded_answers(pla
 
 
 def test_a_series_of_turns_is_a_table(played: Path) -> None:
+    chosen = ("--turns", "3..12", "--role", "agent", "--workdir", str(played))
+    recorded = [json.loads(line) for line in typed("prompt", *chosen, "--json").out.splitlines()]
     with MisbehavingServer(Decides()) as server:
-        options = ("--base-url", server.base_url, "--workdir", str(played), "--role", "agent")
-        shown = typed("prompt", "--turns", "3..6", "--ask", "--times", "2", *options)
-        as_json = typed("prompt", "--turns", "3..6", "--ask", "--json", *options)
-    rows = [line.split() for line in shown.text.splitlines()]
-    assert [*dict.fromkeys(row[0] for row in rows[1:-1])] == ["1:3", "1:4", "1:5", "1:6"]
-    assert all(row[-3:] == ["2", "x", "jump"] for row in rows[1:-1])
+        shown = typed("prompt", *chosen, "--ask", "--times", "2", "--base-url", server.base_url)
+        as_json = typed("prompt", *chosen, "--ask", "--json", "--base-url", server.base_url)
+    rows = [line.split() for line in shown.text.splitlines()[1:-1]]
+    assert [row[0] for row in rows] == [f"1:{call['turn']}" for call in recorded] != []
+    assert all(row[-3:] == ["2", "x", "jump"] for row in rows)
     calls = [json.loads(line) for line in as_json.out.splitlines()]
-    answers = {(call["turn"], call["answers"][0]["answer"]["action"]) for call in calls}
-    assert answers == {(turn, "jump") for turn in range(3, 7)}
-    assert all(call["recorded"]["answer"]["action"] != "jump" for call in calls)
+    assert [call["recorded"] for call in calls] == [call["recorded"] for call in recorded]
+    assert {call["answers"][0]["answer"]["action"] for call in calls} == {"jump"}
 
 
 @pytest.mark.parametrize(
@@ -229,3 +242,16 @@ def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
         shown = typed("prompt", "7", "--role", "agent", "--ask", *options)
     assert "no answer" in shown.text
     assert "Nothing was written to the run." in shown.text
+
+
+def test_a_run_of_a_version_that_asked_differently_is_asked_this_versions_prompts(
+    played: Path, own_story: Path, tmp_path: Path
+) -> None:
+    work = shutil.copytree(played, tmp_path / "work")
+    asked_differently(find_run(work), call=3)
+    with MisbehavingServer(Decides()) as server:
+        options = ("--base-url", server.base_url, "--workdir", str(work), "--game", str(own_story))
+        shown = typed("prompt", "--turns", "1..6", "--role", "agent", "--ask", *options)
+    assert shown.status == 0, shown
+    kinds = {"rebuilt" if "rebuilt, with another text" in line else "same" for line in shown.text.splitlines()[1:-1]}
+    assert kinds == {"rebuilt", "same"}

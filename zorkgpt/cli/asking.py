@@ -50,7 +50,7 @@ def ask_again(
     def rebuilt(then: GameConfiguration) -> GameConfiguration:
         return rebuilt_with(then, now, shaping)
 
-    replayed = repeat(folder, now, asked=calls.append, until=until, changed=rebuilt if shaping else None)
+    replayed = repeat(folder, now, asked=calls.append, until=until, changed=rebuilt)
     if replayed.difference is not None:
         cause = ", ".join(shaping) or "this version of the program"
         turns = counted(replayed.turns, "turn")
