@@ -403,6 +403,7 @@ def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spendi
         last = max(latest)
         score, most = latest[last].score or 0, latest[last].max_score  # all of them are known
         points = counted(score, "point") if most is None else f"{score} of {most} points"
+        points += " of milestones" if run.points else ""
         line += f" Episode {last}: {points}{_by_route(run.episodes[-1], book)}."
     dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
     return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from managers.routes.document import RouteBook
 from session.events import Event
+from session.game_configuration import GameConfiguration
 from session.values import GameObject
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, played, started, turn, write_run
+from zorkgpt.llm.budget import Spending
 from zorkgpt.report.exports import as_markdown
-from zorkgpt.report.figures import figures_of
+from zorkgpt.report.figures import figures_of, gains_line
 from zorkgpt.report.played_run import PlayedRun, read_run
 
 FILE = """
@@ -71,6 +74,11 @@ def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_o
     assert "milestone" not in as_markdown(for_player)
     assert figures_of(for_player).episodes[0].score is None
     assert in_own_folder.exists()
+
+
+def test_the_last_line_of_a_run_says_that_its_points_are_of_milestones(tmp_path: Path) -> None:
+    line = gains_line(run_in(tmp_path), 2, RouteBook(), Spending(GameConfiguration()))
+    assert "Episode 2: 2 of 5 points of milestones." in line
 
 
 def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
