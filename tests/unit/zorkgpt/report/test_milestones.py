@@ -70,6 +70,7 @@ def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_o
     shown = typed("runs", "show", str(run.summary.folder))
     assert "2 milestones of " in shown.text
     assert json.loads(typed("runs", "show", str(run.summary.folder), "--json").out)["points"]
+    assert "5/5 of milestones" in typed("compare", *[str(run.summary.folder)] * 2).text
     for_player = read_run(run.summary.folder, for_player=True)
     assert "milestone" not in as_markdown(for_player)
     assert figures_of(for_player).episodes[0].score is None
