@@ -194,15 +194,12 @@ class KnowledgeManager(BaseManager):
 
         Every ``config.knowledge_update_interval`` turns the model is called once, unless the turns were trivial, and
         once more if the knowledge has grown too long. If it does not answer, the turns wait for the next interval.
-        Memories of the current visit are made first, because they show what is true only in this episode. The update
-        waits for the end of the visit, for at most another interval, so that no visit is asked about twice.
+        Memories of the current visit are made first, because they show what is true only in this episode.
         """
         waited = self.game_state.turn_count - self.asked_turn
         if waited < self.config.knowledge_update_interval or self.game_state.game_over:
             return False
         if self.memory_manager is not None and not is_trivial(self._turns):
-            if getattr(self.memory_manager, "has_news", False) and waited < 2 * self.config.knowledge_update_interval:
-                return False
             self.memory_manager.consider()
         changes = self._counts["changes"]
         ask_each(self._update())

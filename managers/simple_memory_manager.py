@@ -282,7 +282,12 @@ class SimpleMemoryManager(BaseManager):
             visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
         if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
+            if visit.is_asked_about and not any(
+                each.record.score_change or each.record.after.died for each in visit.news
+            ):
+                visit.news.clear()  # they stay news for a later visit
             self.consider()
+            visit.is_asked_about = False
 
     def record_action_outcome(
         self,
@@ -343,13 +348,9 @@ class SimpleMemoryManager(BaseManager):
             self._follow()
         self._ledger.commit()
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there are news of the current visit, which are asked about when it is over."""
-        return bool(self._visit.news)
-
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
+        self._visit.is_asked_about |= bool(self._visit.news)
         ask_each(self.questions())
 
     @override

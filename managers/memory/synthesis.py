@@ -70,6 +70,7 @@ class VisitTracker:
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
     laid_down: names of the objects that the player put down, by location id
+    is_asked_about: the visit was asked about before its end; only points and deaths are news since
     """
 
     location_id: int | None = None
@@ -77,6 +78,7 @@ class VisitTracker:
     tried: set[tuple[str, bool]] = field(default_factory=set)
     visited: set[int] = field(default_factory=set)
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    is_asked_about: bool = False
 
     def enter(self, location_id: int) -> bool:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""
@@ -84,6 +86,7 @@ class VisitTracker:
         self.visited.add(location_id)
         if location_id != self.location_id:
             self.tried.clear()
+            self.is_asked_about = False
         self.location_id = location_id
         return is_first
 

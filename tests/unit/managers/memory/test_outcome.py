@@ -366,11 +366,26 @@ class TestOneQuestionAVisit:
             play.turn()
         play.turn("pour jar", "It is empty now.", inventory=())
         assert play.prompts == []
-        assert play.manager.has_news
         play.turn("up", location=LOFT)
         assert len(play.prompts) == 1
         assert "took jar" in play.prompts[0]
         assert "no longer carries jar" in play.prompts[0]
+
+    def test_a_visit_that_was_asked_about_before_its_end_is_asked_about_again_only_for_points(
+        self, tmp_path: Path
+    ) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.manager.consider()
+        play.turn("pour jar", "It is empty now.", inventory=())
+        play.turn("up", location=LOFT)
+        assert len(play.prompts) == 1
+        play.turn("down", location=VATS)
+        play.turn("take beam", "You can't.")
+        play.manager.consider()
+        play.turn("dip banner", "It turns blue.", score=5)
+        play.turn("up", location=LOFT)
+        assert ["dip banner" in prompt.split("WHAT IS NEW")[1] for prompt in play.prompts[1:]] == [False, True]
 
     def test_news_of_two_locations_are_never_mixed_and_a_new_episode_loses_none(self, tmp_path: Path) -> None:
         """Setting the story back to another turn, as a resumed run does, is not a move."""
