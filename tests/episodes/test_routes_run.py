@@ -438,7 +438,7 @@ def test_the_step_that_stopped_a_route_is_considered_like_any_other_command(tmp_
 def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(tmp_path: Path) -> None:
     shut = {**MILL, "down": replace(CELLAR, location=Location(12, "Loft"), score=0)}
     model = returning()
-    run = play_mill(tmp_path, model, MILL, shut, episodes=5)
+    run = play_mill(tmp_path, model, MILL, shut, episodes=5, prompt_budgets={"earlier_games": 0})
     assert [len(followed(run, episode)) for episode in range(2, 5)] == [3, 3, 3]
     openings = [call.prompt.user for call in model.calls if "This game so far" not in call.prompt.user]
     assert "worked in 1 of 2 episodes, stopped at command 3 (down)" in openings[2]
