@@ -171,6 +171,7 @@ class MemoriesAhead(BaseManager):
         rooms = dict.fromkeys(room for text in self._aims() for room in places_named(text, names))
         lines: list[str] = []
         keys: list[str] = []
+        places: list[str] = []
         for room in rooms:
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
@@ -178,9 +179,11 @@ class MemoriesAhead(BaseManager):
                 if memory.status != MemoryStatus.SUPERSEDED:
                     lines.append(f"L{room} {names[room]}: {memory.headline(memory.category)}: {one_line(memory.text)}")
                     keys.append(key)
+                    places.append(f"L{room} {names[room]}")
         kept = as_many_as_fit(lines, lambda kept: self.tokens.estimate("\n".join(kept)) <= MOST_TOKENS_AHEAD)
         others = len(lines) - len(kept)
-        told = [f"({counted(others, 'more memory', 'more memories')} left out)"] if others else []
+        left = ", ".join(dict.fromkeys(places[len(kept) :]))
+        told = [f"({counted(others, 'more memory', 'more memories')} left out, of {left})"] if others else []
         shows = tuple(keys[: len(kept)])
         return PromptSection(MEMORIES_AHEAD, "\n".join([*kept, *told]), 5, Place.MEMORY, shows)
 

@@ -15,7 +15,7 @@ from managers.map_manager import MapManager
 from managers.plan import done_of
 from managers.route_manager import RouteManager
 from managers.routes.document import last_command
-from managers.routes.trail import digests_of
+from managers.routes.trail import digests_of, without_words
 from session.commands import commands_of, is_move, passes_time, plain_command
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
@@ -199,7 +199,7 @@ class CourseManager(BaseManager):
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
-        self._said.update(digests_of(record.after.text))
+        self._said.update(digests_of(record.after.text, record.action))
 
     def _go_on(self, course: Course, record: TurnRecord) -> None:
         """Take the next step of a course, or end the course."""
@@ -211,7 +211,7 @@ class CourseManager(BaseManager):
         problem = problem or ("" if is_known else self._failure(record))
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
-        news = "" if problem or is_last else self._new_sentence(record.after.text, is_known=is_known)
+        news = "" if problem or is_last else self._new_sentence(record, is_known=is_known)
         if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
@@ -220,7 +220,7 @@ class CourseManager(BaseManager):
         if problem:
             self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
         elif news:
-            told = f"was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
+            told = f"was interrupted after `{step.command}` by {news}"
             self._news = self._stopped(course, number, told)
         elif not is_last:
             told = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
@@ -231,9 +231,10 @@ class CourseManager(BaseManager):
                 told = f"up to `{step.command}`"
             self._news = f"{course.name} was followed {told}, in {played}. {course.left}".rstrip()
 
-    def _new_sentence(self, text: str, *, is_known: bool) -> str:
-        """Return the first sentence that no turn of any game has had, without lines in brackets; "" if there is none.
+    def _new_sentence(self, record: TurnRecord, *, is_known: bool) -> str:
+        """Return what is said of the first sentence that no turn of any game has had; "" if there is none.
 
+        Lines in brackets do not count, nor does a sentence that was printed about another thing that a command named.
         A player who chooses from a list cannot read, and small talk would stop it. Routes of an old file, which has no
         sentences, are followed without this check.
         """
@@ -241,7 +242,16 @@ class CourseManager(BaseManager):
         if self.config.assist or (is_known and not earlier):
             return ""
         known = self._said | earlier
-        return next((each for each in sentences_of(_ASIDE.sub("", text)) if not digests_of(each) <= known), "")
+        sentences = sentences_of(_ASIDE.sub("", record.after.text))
+        for number, sentence in enumerate(sentences, start=1):
+            marked = without_words(sentence, record.action)
+            if digests_of(sentence) <= known or (marked and digests_of(marked) <= known):
+                continue
+            if record.moved and record.after.location is not None and record.after.location.name == sentence:
+                return f"a new place: {sentence}."
+            news = " ".join(sentences[number - 1 : number + sentence.endswith(":")])
+            return f'something new: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
+        return ""
 
     def _failure(self, record: TurnRecord) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can."""

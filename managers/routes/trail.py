@@ -16,6 +16,8 @@ from session.values import Observation, TurnRecord
 
 Commands = tuple[str, ...]
 PAIR = 2
+LEAST_OTHER_WORDS = 2  # of a sentence; fewer say nothing without the words of the command
+_WORD = re.compile(r"[\w'-]+")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -76,7 +78,7 @@ class Trail:
             self._reached(record.before)
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
-        self.said.update(digests_of(record.before.text), digests_of(record.after.text))
+        self.said.update(digests_of(record.before.text), digests_of(record.after.text, record.action))
         after = record.after
         if after.location is not None and after.inventory is not None:
             held = held_key(each.num for each in after.inventory)
@@ -135,11 +137,24 @@ class Trail:
         return new
 
 
-def digests_of(text: str) -> frozenset[str]:
-    """Return 8 hex digits of each sentence; numbers do not count, since they go up from turn to turn."""
-    return frozenset(
-        md5(_NUMBER.sub("#", each).encode(), usedforsecurity=False).hexdigest()[:8] for each in sentences_of(text)
-    )
+def digests_of(text: str, command: str = "") -> frozenset[str]:
+    """Return 8 hex digits of each sentence; numbers do not count, since they go up from turn to turn.
+
+    command: the digests of sentences without its words are added: of what is said about any thing
+    """
+    sentences = sentences_of(text)
+    sentences += filter(None, (without_words(each, command) for each in sentences))
+    return frozenset(md5(_NUMBER.sub("#", each).encode(), usedforsecurity=False).hexdigest()[:8] for each in sentences)
+
+
+def without_words(sentence: str, command: str) -> str:
+    """Return the sentence with a mark instead of the words that a command has after its verb.
+
+    Returns "" if the sentence has none of them, or fewer than two other words.
+    """
+    own = "|".join(map(re.escape, _WORD.findall(command)[1:]))
+    marked = re.sub(rf"\b(?:{own})\b(?:\s+(?:{own})\b)*", "*", sentence, flags=re.IGNORECASE) if own else sentence
+    return marked if marked != sentence and len(_WORD.findall(marked)) >= LEAST_OTHER_WORDS else ""
 
 
 class _PlayedStep(NamedTuple):

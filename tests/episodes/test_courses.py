@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from orchestration.history import Branch
 from session.events import Event, TurnPlayed
 from session.files.run_folders import find_run
-from session.values import GameObject
+from session.values import GameObject, Location
 from tests.episodes.test_routes_run import CELLAR, LOFT, MILL, ROPE, ROPED, WAY, YARD, best_route, play_mill, typed
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
@@ -63,7 +63,7 @@ def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path:
     run = play_mill(tmp_path, model, episodes=1)
     assert [turn.action for turn in run.turns] == ["up", "wait", "wait"]
     assert course_in(model.calls[1].prompt.user) == (
-        "Your course was interrupted after `up` by something new: A loft, and a rope. "
+        'Your course was interrupted after `up` by something new: "A loft, and a rope." '
         "Not played: 2. take rope, 3. down."
     )
     assert course_in(model.calls[2].prompt.user) == ""
@@ -71,13 +71,20 @@ def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path:
 
 KEY = GameObject(31, "brass key")
 STOPPED = {
-    "a new sentence": (replace(ROPED, text="Taken. It hums."), "something new: It hums."),
+    "a new sentence": (replace(ROPED, text="Taken. It hums."), 'something new: "It hums."'),
+    "a sentence that goes on": (replace(ROPED, text="It fits:\nthe rope. So."), 'new: "It fits: the rope." Not'),
     "a death": (replace(ROPED, died=True), "you died"),
     "a question": (replace(ROPED, text="Taken.", awaits_key=True), "the story asks something"),
     "a thing that the command does not name": (replace(ROPED, inventory=(ROPE, KEY)), "now you carry: brass key"),
     "no turn of the story": (replace(LOFT, text="Taken."), "it took no turn of the story"),
     "nothing at all": (replace(LOFT, text="Taken.", moves=2, state_hash="5c5c"), "it changed nothing at all"),
 }
+
+
+def test_a_new_place_that_stops_them_is_named_as_one(tmp_path: Path) -> None:
+    attic = replace(LOFT, text="Attic\nDust.", location=Location(99, "Attic"))
+    _, prompts = second_episode(tmp_path, {"action": "up", "then": ["wait"]}, script={**MILL, "up": attic})
+    assert "was interrupted after `up` by a new place: Attic. Not played: 2. wait." in course_in(prompts[1])
 
 
 @pytest.mark.parametrize("case", STOPPED)
@@ -177,7 +184,7 @@ def test_a_route_that_is_followed_to_its_end_counts_even_if_what_follows_it_stop
     run = play_mill(tmp_path, model, MILL, creaks, max_turns_per_episode=5)
     assert sources(run)[:4] == [*((command, "route") for command in WAY), ("wait", "then")]
     assert best_route(tmp_path)["worked"] == 1
-    assert "The wheel creaks. Not played: 5. down." in course_in(model.calls[-1].prompt.user)
+    assert '"The wheel creaks." Not played: 5. down.' in course_in(model.calls[-1].prompt.user)
 
 
 def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them_each(tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ _HANDLING = re.compile(
     r"|(?:get|take)\b(?! (?:in|out|on|off|up|down|to|across|over|under|through|into|onto|aboard|inside|outside|back)\b)"
 )
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
-_SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
+_SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)(?=\b|wards?\b)")
+_WARDS = re.compile(r"\b((?:north|south)?(?:east|west)|north|south|up|down|in|out)wards?\b")
 _WORD = re.compile(r"[a-z]+")
 _WAY = (
     r"\b(?:(?:stair(?:case|way)?|ladder|flight|passage(?:way)?|path|trapdoor|trail|tunnel|ramp|slope|shaft|chute|hole|opening"
@@ -52,8 +53,7 @@ _WAY = (
 )
 """Words for ways and for going along them, singular and plural."""
 _UP_OR_DOWN = re.compile(
-    _WAY
-    + r"\b(?: (?!(?:the|an?|his|your)\b)[a-z'-]+){0,2}? (up|down)(?:wards?)?\b(?: (?:and|or) (up|down)(?:wards?)?\b)?"
+    _WAY + r"\b(?: (?!(?:the|an?|his|your)\b)[a-z'-]+){0,2}? (up|down)\b(?: (?:and|or) (up|down)\b)?"
     r"(?! (?:the middle|one|your|his|her|my)\b)"
 )
 _IN_OR_OUT = re.compile(_WAY + r"(?: (?:back|further|straight))? (in|out)(?:side)?(?= (?:to|into|onto|is|was)\b|$)")
@@ -147,11 +147,11 @@ class MovementAnalyzer:
         """Return the exits in a model's words ("a path to the north-east"); words that name no direction give none."""
         exits: list[str] = []
         for phrase in phrases:
-            whole = self.exit_of(phrase)
+            whole = self.exit_of(_plain(phrase))
             if self.is_direction(whole):
                 exits.append(whole)
             else:
-                words = _WORD.findall(_SPLIT_BEARING.sub(r"\1\2", phrase.lower()))
+                words = _WORD.findall(_plain(phrase))
                 exits += [word for word in words if word in _BEARINGS and self.is_direction(word)]
         return tuple(dict.fromkeys(exits))
 
@@ -161,7 +161,7 @@ class MovementAnalyzer:
 
         Positions of objects are left out, such as "west of the house" and "the north side".
         """
-        words = _WORD.findall(_PLACING.sub(" ", _SPLIT_BEARING.sub(r"\1\2", text.lower())))
+        words = _WORD.findall(_PLACING.sub(" ", _plain(text)))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))
 
     def ways_named(self, text: str) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class MovementAnalyzer:
         the compass follows in the same clause, that is the exit.
         """
         found: list[str] = []
-        for clause in _CLAUSE_END.split(" ".join(_SPLIT_BEARING.sub(r"\1\2", text.lower()).split())):
+        for clause in _CLAUSE_END.split(" ".join(_plain(text).split())):
             for match in (*_UP_OR_DOWN.finditer(clause), *_IN_OR_OUT.finditer(clause)):
                 if not any(word in _COMPASS for word in _WORD.findall(clause[match.end() :])):
                     found += [word for word in match.groups() if word and self.is_direction(word)]
@@ -183,6 +183,11 @@ class MovementAnalyzer:
         if not known:
             return word in _DIRECTIONS or word in _FULL_WORDS
         return word in known or word[:6] in known or word[:9] in known
+
+
+def _plain(text: str) -> str:
+    """Return the text in lower case with each direction as one plain word: ``northeast`` for "North-eastwards"."""
+    return _WARDS.sub(r"\1", _SPLIT_BEARING.sub(r"\1\2", text.lower()))
 
 
 def repeated(command: str, previous_command: str) -> str:

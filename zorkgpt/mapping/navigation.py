@@ -47,11 +47,15 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     aims = {room for room in named if room in graph.rooms and room != here}
     places = [room for room in _nearest_first(graph, paths) if room in aims]
     lines += _first_of(
-        "Named in the plan, objectives or notes (moves)", _there(graph, paths, places), len(places), None
+        "Named in the plan, objectives or notes (moves)",
+        (f"{_label(graph, room)} ({_distance(paths, room)})" for room in places),
+        len(places),
+        None,
     )
-    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown | aims]
+    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
+    farther.sort(key=lambda room: room not in aims)
     lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
-    known = frontier | shown | aims
+    known = frontier | shown | (aims - barred)
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
     lines += _first_of("Other rooms (moves)", _there(graph, paths, others), len(others), FARTHEST_SHOWN)
@@ -59,11 +63,22 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
-    """Return a line of the untried and the refused exits of all rooms, nearest to that one first; "" without any."""
-    paths, frontier = paths_from(graph, here), _frontier(graph)
-    rooms = [room for room in _nearest_first(graph, paths) if room in frontier or graph.barred_exits(room)]
-    there = _there(graph, paths, rooms)
-    return "".join(_first_of("Untried exits (moves from the start)", there, len(rooms), FARTHEST_FROM_START))
+    """Return a line of the untried exits of all rooms, and one of the refused ones, nearest to that room first.
+
+    Either line is left out if there are none.
+    """
+    paths = paths_from(graph, here)
+    untried = {room: exits for room in _nearest_first(graph, paths) if (exits := _untried_exits(graph, room))}
+    refused = {
+        room: exits
+        for room in _nearest_first(graph, paths)
+        if (exits := _refused_exits(graph, room, graph.barred_exits(room)))
+    }
+    lines: list[str] = []
+    for title, found in (("Untried exits", untried), ("Exits that led nowhere", refused)):
+        there = (f"{_label(graph, room)}: {exits} ({_distance(paths, room)})" for room, exits in found.items())
+        lines += _first_of(f"{title} (moves from the start)", there, len(found), FARTHEST_FROM_START)
+    return "\n".join(lines)
 
 
 def _frontier(graph: MapGraph) -> set[int]:
@@ -82,13 +97,13 @@ def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> 
     for room in rooms:
         untried, refused = _untried_exits(graph, room), _refused_exits(graph, room, graph.barred_exits(room))
         exits = ", ".join(filter(None, (untried, f"led nowhere: {refused}" if refused else "")))
-        moves = _moves(paths[room]) if room in paths else "no way known"
-        yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({moves})"
+        yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({_distance(paths, room)})"
 
 
-def _moves(path: Path) -> str:
+def _distance(paths: Mapping[int, Path], room: int) -> str:
     """Return the number of moves, with a mark if some of them are ways back that were never tried."""
-    return f"{path.moves}{'' if path.is_walked else ', back?'}"
+    path = paths.get(room)
+    return "no way known" if path is None else f"{path.moves}{'' if path.is_walked else ', back?'}"
 
 
 def _label(graph: MapGraph, room: int) -> str:

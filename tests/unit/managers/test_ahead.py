@@ -205,7 +205,7 @@ def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
     assert shown is not None
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
-    assert shown.text.endswith(f"({20 - whole} more memories left out)")
+    assert shown.text.endswith(f"({20 - whole} more memories left out, of L31 Blue Vats)")
     assert len(shown.shows) == whole
 
 

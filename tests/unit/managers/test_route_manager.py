@@ -329,6 +329,24 @@ def test_a_walk_that_begins_with_a_presumed_way_says_so_first(tmp_path: Path) ->
     assert courses.set_out(Proposal("wait", go_to=21), hall) == ""
 
 
+def test_a_sentence_that_was_printed_about_another_thing_that_a_command_named_is_known(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    courses = courses_of(manager)
+    play(manager, YARD, replace(YARD, text="You open the wardrobe."), "open wardrobe")
+    courses.learn(manager.game_state.turns[-1])
+
+    def is_stopped_by(text: str) -> bool:
+        end = Proposal("open oak door", then=("wait", "wait"))
+        after = replace(YARD, text=text, state_hash="5c5c", moves=9)
+        record = TurnRecord(1, 2, YARD, (end,), (Verdict(accepted=True),), after)
+        courses.learn(record)
+        return courses.next_proposal is None
+
+    assert not is_stopped_by("You open the oak door.")
+    assert is_stopped_by("You open the oak door with a crack.")
+    assert is_stopped_by("Oak door.")
+
+
 DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")
 
 
@@ -338,7 +356,7 @@ def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(
     assert manager.next_proposal is None
     assert manager.has_stopped
     assert told(manager, DIMS) == (
-        "Route 1 was interrupted after `down` by something new: The lantern dims a little. "
+        'Route 1 was interrupted after `down` by something new: "The lantern dims a little." '
         "Not played: 3. down, 4. down."
     )
     assert manager.set_out(Proposal("wait", follow=1), DIMS) == ""

@@ -51,6 +51,7 @@ def test_directions_are_those_of_the_story(known: tuple[str, ...], exits: dict[s
         (["a path to the north-east", "south west"], ("northeast", "southwest")),
         (["doors east and west"], ("east", "west")),
         (["stairs leading up"], ("up",)),
+        (["northwards", "a lane south-eastward", "steps upwards"], ("north", "southeast", "up")),
         (["the window's ledge", "a door", "come in", "across the land", ""], ()),
     ],
 )
@@ -59,6 +60,13 @@ def test_exits_are_the_directions_in_a_models_words_and_nothing_is_invented(
 ) -> None:
     assert MovementAnalyzer().exits_named(phrases) == exits
     assert MovementAnalyzer(SHIP_WORDS).exits_named(["a hatch aft", "wind from the north"]) == ("aft",)
+
+
+def test_words_such_as_northward_name_their_direction_in_prose() -> None:
+    text = "Northward the saltings begin; a lane runs south-eastwards, and stairs wind downwards."
+    assert MovementAnalyzer().bearings_named(text) == ("north", "southeast")
+    assert MovementAnalyzer(VERSION_3_WORDS).bearings_named("Westward is the sea.") == ("west",)
+    assert MovementAnalyzer().ways_named(text) == ("down",)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path
+from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -158,6 +158,23 @@ def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
             "L7 Shed: up (no way known)"
         )
     ]
+
+
+def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_with_their_distance_only() -> None:
+    graph = tower()
+    graph.add_connection(PATH, "east", ROOF)
+    graph.add_exits(ROOF, ["north"])
+    graph.record_failure(ROOF, "north", prune_after=3)
+    graph.record_refusal(ROOF, "north", "Too steep.")
+    graph.add_exits(PATH, ["south"])
+    untried, refused = untried_from(graph, STUDY).splitlines()
+    assert untried.startswith("Untried exits (moves from the start): ")
+    assert "Roof" not in untried
+    assert refused == "Exits that led nowhere (moves from the start): L29 Roof: north (Too steep.) (3)"
+    lines = dict(line.split(" (moves): ") for line in local_view(graph, STUDY, 1, {ROOF, PATH}).splitlines()[1:])
+    assert lines["Named in the plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
+    assert lines["Farther untried"].startswith("L60 Path: south (2); ")
+    assert lines["Other rooms"] == "L29 Roof: led nowhere: north (Too steep.) (3)"
 
 
 def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
