@@ -278,8 +278,10 @@ class SimpleMemoryManager(BaseManager):
             self._keep_arrival(record, location)
         has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped
-        if not is_as_known and self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
-            visit.news.append(outcome)
+        if not is_as_known:
+            visit.stay.append(outcome)
+            if self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
+                visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
         if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
             if visit.is_asked_about and not any(
@@ -366,9 +368,11 @@ class SimpleMemoryManager(BaseManager):
     def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
         """Return the question about the pending news of the current visit."""
         del outlooks
-        news = tuple(self._visit.news)
+        news, stay = tuple(self._visit.news), tuple(self._visit.stay)
         self._visit.news.clear()
-        return self._questions_about(news)
+        if news:
+            self._visit.stay.clear()
+        return self._questions_about(news, stay)
 
     def reset_episode(self) -> None:
         """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
@@ -452,8 +456,12 @@ class SimpleMemoryManager(BaseManager):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
         return is_news(outcome, memories)
 
-    def _questions_about(self, outcomes: tuple[ActionOutcome, ...]) -> Sequence[Question]:
+    def _questions_about(
+        self, outcomes: tuple[ActionOutcome, ...], stay: Sequence[ActionOutcome] = ()
+    ) -> Sequence[Question]:
         """Return the question what to remember of these outcomes.
+
+        A large model is also shown what else happened during the ``stay``, and the first turn at a new location.
 
         A small model only chooses among the turns, if none of them scored or killed. No model is called about a single
         command that the parser did not understand.
@@ -476,10 +484,20 @@ class SimpleMemoryManager(BaseManager):
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names
         is_new = not self._was_visited_before(here)
-        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new)
         schema: type[VisitSynthesis | BriefMemory] = VisitSynthesis
-        budget, take = self.config.prompt_budgets.memory, partial(self._take, visit)
-        if not is_for_a_small_model(budget, "memory", self.tokens):
+        budget = self.config.prompt_budgets.memory
+        is_small = is_for_a_small_model(budget, "memory", self.tokens)
+        if not is_small:
+            beside = {
+                each.key: each
+                for each in reversed(stay)
+                if self._ledger.belongs_to_news(each) or (is_new and each.first_visit)
+            }
+            told = {each.record.turn: each for each in (*beside.values(), *outcomes)}
+            outcomes = tuple(told[turn] for turn in sorted(told))
+        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new)
+        take = partial(self._take, visit)
+        if not is_small:
             window = self.config.get_memory_history_window()
             prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
         else:

@@ -291,6 +291,15 @@ class NewsLedger(SharedStore):
             return True
         return outcome.is_significant and self._is_new(outcome, known)
 
+    def belongs_to_news(self, outcome: ActionOutcome) -> bool:
+        """Return whether the outcome is shown beside the news of its visit: it was not considered before.
+
+        Plain moves are on the map, and points, deaths and blows are news by themselves or known.
+        """
+        record = outcome.record
+        is_known = record.moved or record.score_change or record.after.died or record.is_in_fight or outcome.is_idle
+        return not is_known and outcome.key not in self._made
+
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
     ) -> None:

@@ -67,6 +67,7 @@ class VisitTracker:
 
     location_id: the location at which the last turn began
     news: of the current visit, oldest first, all of one location
+    stay: all turns of the visit that were not asked about, without those on a route
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
     laid_down: names of the objects that the player put down, by location id
@@ -75,6 +76,7 @@ class VisitTracker:
 
     location_id: int | None = None
     news: list[ActionOutcome] = field(default_factory=list)
+    stay: list[ActionOutcome] = field(default_factory=list)
     tried: set[tuple[str, bool]] = field(default_factory=set)
     visited: set[int] = field(default_factory=set)
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -86,6 +88,7 @@ class VisitTracker:
         self.visited.add(location_id)
         if location_id != self.location_id:
             self.tried.clear()
+            self.stay.clear()
             self.is_asked_about = False
         self.location_id = location_id
         return is_first

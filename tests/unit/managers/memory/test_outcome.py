@@ -417,4 +417,4 @@ class TestOneQuestionAVisit:
         play.turn("drop jar", "Dropped.", inventory=())
         play.turn("up", "Loft", location=LOFT)
         (kept,) = play.manager.memory_cache[VATS.num]
-        assert kept.turns == "4-5"
+        assert kept.turns == "3-5"

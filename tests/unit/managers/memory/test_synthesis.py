@@ -85,6 +85,36 @@ class TestFirstVisits:
             assert ("visit status: FIRST VISIT" in prompt) == (episode == 1)
             assert ("likely CORE" in prompt) == (episode == 1)
 
+    @pytest.mark.parametrize("first", ["qwertz", "wait", "west"])
+    def test_a_first_visit_is_one_though_its_first_turn_was_no_news(self, tmp_path: Path, first: str) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        steam = "Steam hangs over the vats."
+        play.turn("east", f"Blue Vats\n{steam}", location=VATS)
+        play.turn(first, "A dog growls.")
+        play.turn("take beam", "You can't.")
+        play.turn("up", "Loft", location=LOFT)
+        prompt = asked(play)
+        assert "visit status: FIRST VISIT" in prompt
+        assert steam in prompt.split("WHAT IS NEW HERE:")[1]
+
+    def test_what_else_happened_in_the_stay_is_shown_once(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("climb beam", "It is slippery.")
+        play.turn("take beam", "You can't.")
+        play.turn("north", "A dog growls.")
+        play.turn("climb beam", "It is slippery.")
+        play.turn("wait")
+        play.turn("up", "Loft", location=LOFT)
+        assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
+            "Turn 3: climb beam (the player stayed)",
+            "Turn 4: take beam (the player stayed)",
+            "Turn 5: north (the player stayed)",
+        ]
+        play.turn("down", "Blue Vats", location=VATS)
+        play.turn("climb beam", "It is slippery.")
+        play.turn("kick beam", "You can't.")
+        assert asked(play, "WHAT IS NEW HERE:") == "Turn 11: kick beam (the player stayed)"
+
     def test_a_room_that_was_reached_in_the_last_turn_keeps_its_arrival(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.turn("wait")
@@ -177,13 +207,13 @@ class TestPrompt:
 
     def test_the_window_of_turns_before_the_news_is_as_configured(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2})
-        for number in range(4):
-            play.turn(f"wait {number}")
+        for _ in range(4):
+            play.turn("wait")
         play.turn("take beam", "You can't.")
         assert asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING") == (
-            "Turn 6 [Blue Vats]: wait 3\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
+            "Turn 6 [Blue Vats]: wait\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
         )
-        assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait 3\nTurn 7: because of take beam"
+        assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait\nTurn 7: because of take beam"
         (call,) = play.llm.calls
         assert (call.role, call.schema, call.prompt.system) == ("memory", VisitSynthesis, fill_prompt("memory"))
 
