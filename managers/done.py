@@ -17,17 +17,16 @@ SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()) -> list[TurnRecord]:
     """Return the latest turn of each command that a text names and that did something in this game, oldest first.
 
-    A command of one word must be in quotation marks, since texts have such words anyway.
+    Commands of one word do not count: most are moves, which are made from many places.
 
     places: the ids of the locations that the text is about; none for any location
     """
     words, found = text_key(text), dict[str, TurnRecord]()
     for turn in turns:
         command, place = plain_command(turn.action), turn.before.location
-        if command not in words or (places and (place is None or place.num not in places)):
+        if " " not in command or command not in words or (places and (place is None or place.num not in places)):
             continue
-        pattern = rf"\b{re.escape(command)}\b" if " " in command else rf"[`'\"]{re.escape(command)}[`'\"]"
-        if turn.did_something and not turn.after.died and re.search(pattern, words):
+        if turn.did_something and not turn.after.died and re.search(rf"\b{re.escape(command)}\b", words):
             found.pop(command, None)
             found[command] = turn
     return list(found.values())

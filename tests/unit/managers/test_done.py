@@ -41,6 +41,7 @@ def play(tmp_path: Path) -> EpisodePlay:
         (memory("dip banner runs off", category="FAILURE"), 31, None),
         (memory("take banner and be killed", category="DANGER"), 31, None),
         (memory("The loft is dry"), 31, None),
+        (memory("Go `east` to the vats"), 11, None),
         (memory("The banner was dyed", episode=2), 31, 3),
     ],
 )
