@@ -77,11 +77,13 @@ class Ahead(BaseManager):
         return PromptSection(KNOWN_POINTS, self.text(observation), 4, Place.MAP)
 
     def text(self, observation: Observation) -> str:
-        """Return the turns left, the known points, nearest first, and what of the plan is done, for the agent."""
+        """Return the turns left, the known points in the order of the best game, and what of the plan is done."""
         state = self.game_state
         left = self.config.max_turns_per_episode - state.turn_count
         scored = [turn for turn in state.turns if (turn.score_change or 0) > 0]
-        known = {self._key(points): points for points in self._earlier}
+        known: dict[object, _Points] = {}
+        for points in self._earlier:  # in the order of the best game, then of the next
+            known.setdefault(self._key(points), points)
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:
@@ -93,7 +95,7 @@ class Ahead(BaseManager):
             paths = paths_from(self._map.game_map, observation.location.num)
         near: list[str] = []
         far: list[str] = []
-        for points in sorted(known.values(), key=lambda each: self._by_distance(each, paths)):
+        for points in known.values():
             path = None if points.place is None else paths.get(points.place)
             (near if path is None or path.moves < left else far).append(self._told(points, path))
         lines = [f"{counted(left, 'turn')} left."]
@@ -115,10 +117,6 @@ class Ahead(BaseManager):
         if self.movements.is_direction(exit_) and exit_ in exits:
             return exits[exit_], points.change
         return points.place, exit_
-
-    def _by_distance(self, points: _Points, paths: Mapping[int, Path]) -> tuple[bool, int, int, str]:
-        path = None if points.place is None else paths.get(points.place)
-        return path is None, path.moves if path else 0, -points.change, points.command
 
     def _told(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"

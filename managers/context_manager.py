@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from typing_extensions import Unpack, override
@@ -16,6 +16,7 @@ from managers.prompting import (
     LONGEST_ACTION,
     SHORTEST_REPEATED,
     as_many_as_fit,
+    carried_labels,
     fit_sections,
     prologue,
     told_once,
@@ -44,8 +45,6 @@ LONGEST_REASONING = 480  # characters
 STANDS_BELOW = "(See Present.)"
 NOT_LISTED = ("not_described", "scenery")
 """Attributes of objects that the story describes within the description of a room, if at all."""
-MARKED = ("worn", "lit")
-"""Attributes that are shown with the name of a carried object."""
 
 _WORD = re.compile(r"\w+")
 
@@ -162,7 +161,6 @@ class ContextManager(BaseManager):
         super().__init__(logger, config, game_state, **shared)
         numbers = self.attribute_names
         self._not_listed = frozenset(numbers[name] for name in NOT_LISTED if name in numbers)
-        self._marks = {numbers[name]: name for name in MARKED if name in numbers}
         self._dropped = 0
         self.reset()
 
@@ -287,8 +285,15 @@ class ContextManager(BaseManager):
         return _Past(tuple(section for section in sections if section.text), answers)
 
     def _latest_reason(self) -> str:
-        """Return the reason behind the latest command, with its turn."""
-        entries = self._entries(self.game_state.action_reasoning_history[-1:])
+        """Return the latest reason that the agent wrote, with its turn. Commands of a course have none of their own."""
+        history = self.game_state.action_reasoning_history
+        unasked = {
+            turn.turn
+            for turn in self.game_state.turns
+            if turn.is_unasked and turn.verdicts[-1].source != "only" and not turn.proposals[-1].wants_way
+        }
+        written = (each for each in reversed(history) if not (isinstance(each, dict) and each.get("turn") in unasked))
+        entries = self._entries([*islice(written, 1)])
         if not entries or not entries[0].get("reasoning") or not self.config.agent.show_reasoning:
             return ""
         reasoning = cut_middle(one_line(str(entries[0]["reasoning"])), LONGEST_REASONING)
@@ -378,10 +383,7 @@ class ContextManager(BaseManager):
         if here:
             facts.append(f"Here: {_listed(here)}")
         if observation.inventory is not None:
-            labels = []
-            for thing in observation.inventory:
-                marks = (f" ({mark})" for number, mark in self._marks.items() if number in thing.attributes)
-                labels.append("".join((thing.name or f"object #{thing.num}", *marks)))
+            labels = carried_labels(observation.inventory, self.attribute_names)
             facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"

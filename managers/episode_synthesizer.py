@@ -117,8 +117,12 @@ class EpisodeSynthesizer(BaseManager):
         self._turns.append(record)
 
     def known_points(self) -> list[Scored]:
-        """Return the turns of earlier episodes in which points were won; none if ``knowledge.enabled`` is false."""
+        """Return the turns of earlier episodes in which points were won, those of the best one first.
+
+        There are none if ``knowledge.enabled`` is false.
+        """
         earlier = self._earlier() if self.config.knowledge.enabled else ()
+        earlier = sorted(earlier, key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
 
     def handover(self) -> str:

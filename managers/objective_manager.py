@@ -282,7 +282,7 @@ class ObjectiveManager(BaseManager):
         game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager
         turns = max(RECENT_TURNS, self.config.objective_update_interval)
         opening = prologue(game)
-        templates, fields = ["objectives_play"], present_texts(game, self.objectives)
+        templates, fields = ["objectives_play"], present_texts(game, self.objectives, self.attribute_names)
         parts = [
             Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
             Part("notes", [[Line("- ", note)] for note in game.notes], least=WHOLE),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, carried_labels, told_once, turn_text
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory, MemoryStatus
 from session.text import cut_at, description_in, one_line, without_padding
@@ -239,20 +239,23 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 
 
-def present_texts(state: GameState, objectives: Sequence[Objective]) -> dict[str, str]:
+def present_texts(
+    state: GameState, objectives: Sequence[Objective], attribute_names: Mapping[str, int]
+) -> dict[str, str]:
     """Return the fields of ``objectives_play.md`` that are never shortened."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     if len(ended) > MAX_ENDED_SHOWN:
         lines.append(f"({len(ended) - MAX_ENDED_SHOWN} ended earlier)")
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
+    labels = carried_labels(state.latest.inventory or (), attribute_names)
     score, here = state.previous_zork_score, state.current_room_id
     return {
         "objectives": "\n".join(lines),
         "turn": str(state.turn_count),
         "score": "not known" if score is None else str(score),
         "location": "not known" if here is None else one_line(f"{state.current_room_name_for_map} (ID: {here})"),
-        "inventory": one_line(", ".join(name or "something unnamed" for name in state.current_inventory)) or "nothing",
+        "inventory": one_line(", ".join(labels)) or "nothing",
     }
 
 

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeVar
 from session.context import PromptSection, render_sections
 from session.game_state import GameState
 from session.text import TokenCounter, cut_at, cut_middle, prologue_of, shared_room, without_padding
+from session.values import GameObject
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -26,6 +27,8 @@ LEAST = 160  # characters of a text that is cut, before other items are left out
 SHORTEST = 10  # characters of a text that is worth showing at all
 SHORTEST_REPEATED = 80
 """Characters. A line of at least this length is shortened in later turns, with a reference to the first turn."""
+MARKED = ("worn", "lit")
+"""Attributes that are shown with the name of a carried object."""
 BEGINNING = 40  # characters of such a line
 CHARACTERS_PER_TOKEN = 4
 """For texts that a server caches over many turns. A changing estimate would cut them differently each time."""
@@ -177,6 +180,17 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
     Only small models have such a budget. They get a simpler prompt, or none.
     """
     return share * tokens.estimate(fill_prompt(template)) > budget
+
+
+def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, int]) -> list[str]:
+    """Return the names of carried things with their state: ``lamp (lit)``."""
+    marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
+    return [
+        "".join(
+            (thing.name or f"object #{thing.num}", *(f" ({marks[each]})" for each in marks if each in thing.attributes))
+        )
+        for thing in things
+    ]
 
 
 def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:

@@ -408,7 +408,8 @@ def route_line(
         gain = 0 if score is None or step.leads_to.score is None else step.leads_to.score - score
         if gain > max(gains, default=0):
             gains[gain] = number
-    part = ", ".join(f"+{gain} until {number}" for gain, number in list(gains.items())[-MOST_GAINS:])
+    part = ", ".join(f"+{gain} by command {number}" for gain, number in list(gains.items())[-MOST_GAINS:])
+    part += ", then no more points" if gains and max(gains) == route.gain(done) else ""
     left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = cut_at(", ".join((names or {})[each] for each in more if each in (names or {})), LONGEST_GAINS)

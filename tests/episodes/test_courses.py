@@ -58,6 +58,12 @@ def test_further_commands_of_an_answer_are_turns_without_a_call(tmp_path: Path) 
     assert figures_of(read_run(find_run(tmp_path))).metrics.calls_saved == 2
 
 
+def test_the_latest_reason_is_that_of_the_answer_which_began_the_course(tmp_path: Path) -> None:
+    answer: Answer = {"reasoning": "The rope is up there.", "action": "up", "then": ["take rope"]}
+    _, prompts = second_episode(tmp_path, answer)
+    assert "## Your latest reason\nTurn 1: The rope is up there." in prompts[1]
+
+
 def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path: Path) -> None:
     model = answering({"action": "up", "then": ["take rope", "down"]})
     run = play_mill(tmp_path, model, episodes=1)

@@ -75,7 +75,7 @@ def first_game(games: Games) -> None:
 def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_is_done(tmp_path: Path) -> None:
     games = Games(tmp_path)
     first_game(games)
-    assert games.ahead_of == ["+5 east, L11, here", "+5 fill lamp, L11, here", "+15 dip banner in vat, L31, 1 move"]
+    assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     games.turn("fill lamp", score=5)
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
@@ -94,7 +94,19 @@ def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(tm
     first_game(games)
     games.turn("up", location=LOFT)
     games.turn("west", location=VATS, score=5)
-    assert games.ahead_of == ["+15 dip banner in vat, L31, here", "+5 fill lamp, L11, 1 move, back?"]
+    assert games.ahead_of == ["+5 fill lamp, L11, 1 move, back?", "+15 dip banner in vat, L31, here"]
+
+
+def test_points_are_listed_in_the_order_in_which_the_best_game_won_them(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("wring banner", score=5)
+    games.turn("stir vat", score=10)
+    games.end(1)
+    games.turn("stir vat", score=5)
+    games.turn("fill lamp", score=10)
+    games.turn("wring banner", score=15)
+    games.end(2)
+    assert games.ahead_of == [f"+5 {command}, L11, here" for command in ("stir vat", "fill lamp", "wring banner")]
 
 
 def test_what_brought_no_points_this_time_says_so(tmp_path: Path) -> None:
@@ -111,11 +123,11 @@ def test_the_turns_left_are_told_and_which_points_they_do_not_reach(tmp_path: Pa
     games.turn("up", location=LOFT)
     games.turn("down", location=GATE)
     assert games.told.startswith("1 turn left")
-    assert games.ahead_of == ["+5 east, L11, here", "+5 fill lamp, L11, here"]
+    assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here"]
     assert re.search(r"Too far.*: \+15 dip banner in vat, L31, 1 move$", games.told, re.MULTILINE)
 
 
-def test_of_very_many_points_the_nearest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+def test_of_very_many_points_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
     games = Games(tmp_path)
     for number in range(1, MOST_POINTS + 4):
         games.turn(f"stir vat {number}", score=number)

@@ -25,6 +25,14 @@ from zorkgpt.llm.language_model import Prompt
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 
 
+def test_the_inventory_is_shown_with_the_state_of_things(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    play.manager.attribute_names = {"lit": 20}
+    play.turn("light lamp", inventory=(replace(BANNER, attributes=frozenset({20})), MORDANT), score=5)
+    play.wait_until(20)
+    assert f"{BANNER.name} (lit), {MORDANT.name}" in play.llm.calls[-1].prompt.user
+
+
 def memory(title: str = "Fixing the blue", **others: object) -> Memory:
     fields = {"category": "SUCCESS", "episode": 1, "turns": "3-5", "score_change": 5, "persistence": "permanent"}
     return Memory(title=title, text="Add the mordant,\nthen dip the banner.", **{**fields, **others})  # type: ignore[arg-type]  # fields by name

@@ -226,6 +226,11 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
             "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a",
         ),
         (route("a", Goal("thing", 4, "rope"), points=1), 0, "take rope, +1 in 1 turn, worked in 1 of 1 episode: 1. a"),
+        (
+            route("abc", Goal("room", 9, "Loft"), won=5),
+            0,
+            "to Loft, +5 in 3 turns (+5 by command 2, then no more points), worked in 1 of 1 episode: 1. a, 2. b, 3. c",
+        ),
         (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a"),
         (
             route("a", spare=route("ab").steps, followed=2, worked=1),
@@ -252,7 +257,7 @@ def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number
     known = [(route("ab", points=3), 0), (route("abc", points=3), 0), (route("x"), 0), (longest, 0)]
     took = "; then you also hold: lamp, rope"
     assert route_lines(known, {0: "lamp", 2: "rope"}, 6).lines == [
-        f"0: +5 in 4 turns (+3 until 2), worked in 1 of 1 episode: 1. a, 2. b, 3. c, 4. d{took}",
+        f"0: +5 in 4 turns (+3 by command 2), worked in 1 of 1 episode: 1. a, 2. b, 3. c, 4. d{took}",
         "0: +5 in 1 turn, worked in 1 of 1 episode: 1. x",
     ]
 
