@@ -46,7 +46,7 @@ from session.memory import (
     MemoryStatusType,
     MemorySynthesisResponse,
 )
-from session.text import counted, text_key
+from session.text import counted, is_dark, text_key
 from session.values import Location, Observation, Proposal, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -274,7 +274,9 @@ class SimpleMemoryManager(BaseManager):
             self._document = self._store.document  # a visit changes no memory
         outcome = ActionOutcome(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
-        if outcome.first_visit and self.llm_client is not None:
+        if outcome.first_visit and is_dark(record.before.text):
+            visit.unlit.add(location.num)
+        if (outcome.first_visit or location.num in visit.unlit) and self.llm_client is not None:
             self._keep_arrival(record, location)
         has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped

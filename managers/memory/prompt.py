@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, create_model
 
-from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
+from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import LONGEST_ACTION, WHOLE, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.commands import plain_command
@@ -315,8 +315,23 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
 
 
 def _elsewhere(visit: VisitNews) -> Part:
-    """Return a line for each memory of other locations that was shown in this episode, tentative ones first."""
-    shown = [(room, memory) for room, memories in visit.elsewhere.items() for memory in memories]
+    """Return a line for each memory of other locations that is about the visit, tentative ones first.
+
+    It names this location, a thing in sight, one that was taken or laid down, or one that a command names, or it is of
+    a location that the story's answers name.
+    """
+    told = " ".join(outcome.record.after.text for outcome in visit.outcomes)
+    things = {visit.outcomes[-1].location.name}
+    for record in (outcome.record for outcome in visit.outcomes):
+        seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
+        things.update(thing.name for thing in seen)
+        things.update(record.action.split()[1:])
+    shown = [
+        (room, memory)
+        for room, memories in visit.elsewhere.items()
+        for memory in memories
+        if names(f"{memory.title} {memory.text}", things) or names(told, {visit.rooms.get(room, "")})
+    ]
     shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [

@@ -71,6 +71,7 @@ class VisitTracker:
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
     laid_down: names of the objects that the player put down, by location id
+    unlit: ids of the locations that were dark at the episode's first turn there
     is_asked_about: the visit was asked about before its end; only points and deaths are news since
     """
 
@@ -80,6 +81,7 @@ class VisitTracker:
     tried: set[tuple[str, bool]] = field(default_factory=set)
     visited: set[int] = field(default_factory=set)
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    unlit: set[int] = field(default_factory=set)
     is_asked_about: bool = False
 
     def enter(self, location_id: int) -> bool:

@@ -124,6 +124,17 @@ class TestFirstVisits:
         (kept,) = play.manager.memory_cache[VATS.num]
         assert (kept.is_arrival, kept.text, kept.turns) == (True, "Steam hangs over the vats.", "2")
 
+    def test_a_room_that_was_dark_gets_its_arrival_when_it_is_first_described(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("east", "Darkness\nIt is pitch dark.", location=VATS)
+        play.turn("light lamp", "The lamp burns.\n\nBlue Vats\nSteam hangs over the vats.")
+        assert VATS.num not in play.manager.memory_cache
+        play.turn("look", "Blue Vats\nSteam hangs over the vats. A rat is here.")
+        (kept,) = play.manager.memory_cache[VATS.num]
+        assert (kept.is_arrival, kept.text) == (True, "Steam hangs over the vats.")
+        play.turn("wait")
+        assert len(play.manager.memory_cache[VATS.num]) == 1
+
     @pytest.mark.parametrize("last", [{"died": True}, {"ending": "won"}])
     def test_an_end_in_another_room_is_no_arrival(self, tmp_path: Path, last: dict[str, Any]) -> None:
         play = MemoryPlay(tmp_path, silent)
@@ -133,6 +144,14 @@ class TestFirstVisits:
 
 
 class TestOtherLocations:
+    def test_a_memory_elsewhere_is_shown_if_it_names_a_thing_of_the_visit(self, tmp_path: Path) -> None:
+        play = play_with_a_map(tmp_path)
+        for title in ("The jar leaks", "Lid is heavy", "Mind the vats", "A rat sleeps"):
+            play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
+        play.turn("open lid", "You hear a click.", world_hash="1", visible=(GameObject(72, "clay jar"),))
+        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode:")
+        assert {*re.findall(r"ACTIVE\] (.*?) \(Loc", shown)} == {"The jar leaks", "Lid is heavy", "Mind the vats"}
+
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
     def test_a_memory_may_be_about_another_location_on_the_map_where_it_is_never_core(self, tmp_path: Path) -> None:
