@@ -20,7 +20,7 @@ from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.memory import LocationMemories, MemoryStatus
+from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import counted, one_line
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.navigation import Path, paths_from
@@ -29,6 +29,7 @@ KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
 MOST_TOKENS_AHEAD = 500
 MOST_POINTS = 20
+MOST_NAMED = 20  # memories that are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,23 +168,30 @@ class MemoriesAhead(BaseManager):
         names = self._map.game_map.room_names
         seen = self.game_state.visited_locations | ({here.num} if here else set())
         rooms = dict.fromkeys(room for text in self._aims() for room in places_named(text, names))
-        lines: list[str] = []
-        keys: list[str] = []
-        places: list[str] = []
+        found: list[tuple[Memory, str, str]] = []
         for room in rooms:
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
                 if memory.status != MemoryStatus.SUPERSEDED:
-                    lines.append(f"L{room} {names[room]}: {memory.headline(memory.category)}: {one_line(memory.text)}")
-                    keys.append(key)
-                    places.append(f"L{room} {names[room]}")
-        kept = as_many_as_fit(lines, lambda kept: self.tokens.estimate("\n".join(kept)) <= MOST_TOKENS_AHEAD)
-        others = len(lines) - len(kept)
-        left = ", ".join(dict.fromkeys(places[len(kept) :]))
-        told = [f"({counted(others, 'more memory', 'more memories')} left out, of {left})"] if others else []
-        shows = tuple(keys[: len(kept)])
-        return PromptSection(MEMORIES_AHEAD, "\n".join([*kept, *told]), 5, Place.MEMORY, shows)
+                    found.append((memory, key, f"L{room} {names[room]}: "))
+        # Arrivals come last: the map and earlier games often contain them.
+        found.sort(
+            key=lambda each: (each[0].is_arrival, (each[0].score_change or 0) <= 0, each[0].category != "DANGER")
+        )
+        lines = [f"{place}{known.headline(known.category)}: {one_line(known.text)}" for known, _, place in found]
+        kept = as_many_as_fit(
+            range(len(found)),
+            lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
+            skips=True,
+        )
+        left = [f"{place}{known.title}" for each, (known, _, place) in enumerate(found) if each not in kept]
+        named = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
+        told = [f"({counted(len(left), 'more memory', 'more memories')} left out: {named})"] if left else []
+        shows = tuple(found[each][1] for each in kept)
+        return PromptSection(
+            MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *told]), 5, Place.MEMORY, shows
+        )
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -206,7 +206,30 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     assert text() == ""
 
 
-def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
+def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.map.game_map.add_room(VATS.num, VATS.name)
+    games.knowledge.planned = ("L31",)
+    scored = replace(stands("Dip banner"), score_change=5)
+    arrivals = [
+        replace(stands(f"Arrival at Blue Vats {number}", "word " * 120), persistence="core") for number in range(9)
+    ]
+    shown = MemoriesAhead(
+        structlog.get_logger(),
+        games.config,
+        games.state,
+        aims=games.aims,
+        map_manager=games.map,
+        memories=Memories({VATS.num: [*arrivals, stands("Dry"), scored]}),
+    ).section(games.now)
+    assert shown is not None
+    first, second, *_, last = shown.text.splitlines()
+    assert ["Dip banner" in first, "Dry" in second, "left out: L31 Blue Vats: Arrival at Blue Vats" in last] == [
+        True
+    ] * 3
+
+
+def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:
     games = Games(tmp_path)
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
@@ -217,7 +240,8 @@ def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
     assert shown is not None
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
-    assert shown.text.endswith(f"({20 - whole} more memories left out, of L31 Blue Vats)")
+    left = "; ".join(f"L31 Blue Vats: Rule {number}" for number in range(whole, 20))
+    assert shown.text.endswith(f"({20 - whole} more memories left out: {left})")
     assert len(shown.shows) == whole
 
 
