@@ -11,6 +11,7 @@ from session.text import text_key
 from session.values import TurnRecord
 
 _NUMBERED = re.compile(r"\b(?:L|locations? #?)(\d+)\b|[(#](\d+)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"`([^`]+)`")
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 
@@ -35,18 +36,22 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
 def memory_done(memory: Memory, location_id: int, episode: int, turns: Sequence[TurnRecord]) -> TurnRecord | None:
     """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
 
-    The result is the memory's points, if it has any, or that the command did something. Memories of failures, dangers
-    and arrivals are about nothing that is done once.
+    The result is the memory's points, if it has any, or that the command did something. Of several commands in code
+    marks each must have done something. Memories of failures, dangers and arrivals are about nothing that is done once,
+    and those of this game alone are about what was done in it anyway.
 
     episode: the present one, of which a memory's own turns count
     turns: of the episode
     """
-    if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival:
+    if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return None
     here = [turn for turn in turns if turn.before.location is not None and turn.before.location.num == location_id]
     if memory.score_change:
         same = [turn for turn in here if turn.score_change == memory.score_change]
         return next(reversed(done_in(f"{memory.title} {memory.text}", same) or same), None)
+    quoted = {plain_command(each) for each in _QUOTED.findall(f"{memory.title} {memory.text}")}
+    if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in here if turn.did_something}:
+        return None
     own = [turn for turn in here if memory.episode == episode and turn.turn in memory.span and turn.did_something]
     return next(reversed(own or done_in(f"{memory.title} {memory.text}", here)), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ def play(tmp_path: Path) -> EpisodePlay:
         (memory("take banner and be killed", category="DANGER"), 31, None),
         (memory("The loft is dry"), 31, None),
         (memory("Go `east` to the vats"), 11, None),
+        (memory("Dye", "`dip banner`, then `take banner`"), 31, 3),
+        (memory("Dye", "`take banner`, then `wring banner`"), 31, None),
+        (memory("Dye", "`take banner`, then `wring banner`", episode=2), 31, None),
+        (replace(memory("take banner", episode=2), persistence="ephemeral"), 31, None),
         (memory("The banner was dyed", episode=2), 31, 3),
     ],
 )
