@@ -25,6 +25,7 @@ from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
 
+_ANSWERS = frozenset({"yes", "no", "y"})  # `n` is also a direction
 _REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
 CriticMode = Literal["object_tree", "hybrid", "llm"]
@@ -86,8 +87,11 @@ class Critic:
         context: returns the prompt's text, the proposal included
         circle: the warning that play goes round in circles; "" if it does not
 
+        The answer to a question of the story is accepted without a call if it is yes or no.
         Accepts the proposal if the model call fails, so that ``LanguageModelError`` never stops play.
         """
+        if asks(observation.text) and plain_command(proposal.action) in _ANSWERS:
+            return Verdict(accepted=True)
         opinion = self._check.opinion(observation, proposal.action)
         if opinion and not opinion.accepted:
             return opinion

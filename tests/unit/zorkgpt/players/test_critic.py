@@ -64,6 +64,13 @@ def test_the_mode_decides_what_the_model_is_asked_about_and_a_verdict_names_who_
     assert {call.role for call in model.calls} <= {"critic"}
 
 
+@pytest.mark.parametrize(("action", "text", "calls"), [("Yes", "Are you sure?", 0), (OPEN, "Are you sure?", 1)])
+def test_the_model_is_not_asked_about_the_answer_to_a_yes_or_no_question(action: str, text: str, calls: int) -> None:
+    judging, model = critic("llm", ACCEPTS)
+    assert judge(judging, action, moment(text)).accepted
+    assert len(model.calls) == calls
+
+
 def test_the_model_refuses_and_accepts_by_its_word_however_unsure() -> None:
     judging, _ = critic("hybrid", REFUSES, ACCEPTS)
     assert judge(judging, OPEN) == Verdict(accepted=False, reason="Look first.", source="llm", confidence=0.05)
