@@ -266,7 +266,8 @@ class CourseManager(BaseManager):
             return "you did not move"
         if not passes_time(command) and not record.did_something:
             if before.moves is not None and before.moves == after.moves:
-                return "it took no turn of the story"
+                most = counted(self.config.max_turns_per_episode, "turn")
+                return f"it took no turn of the story, but one of the {most} of the episode"
             if before.state_hash == after.state_hash != "":
                 return "it changed nothing at all"
         changed = {"now you carry": record.gained, "you no longer carry": record.lost}

@@ -82,7 +82,10 @@ STOPPED = {
     "a death": (replace(ROPED, died=True), "you died"),
     "a question": (replace(ROPED, text="Taken.", awaits_key=True), "the story asks something"),
     "a thing that the command does not name": (replace(ROPED, inventory=(ROPE, KEY)), "now you carry: brass key"),
-    "no turn of the story": (replace(LOFT, text="Taken."), "it took no turn of the story"),
+    "no turn of the story": (
+        replace(LOFT, text="Taken."),
+        "it took no turn of the story, but one of the 3 turns of the episode",
+    ),
     "nothing at all": (replace(LOFT, text="Taken.", moves=2, state_hash="5c5c"), "it changed nothing at all"),
 }
 
