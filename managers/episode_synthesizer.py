@@ -60,7 +60,7 @@ class EpisodeSynthesizer(BaseManager):
     knowledge_manager: keeps the lessons and provides the model
     routes: checks the commands of the plan; ``None`` if it cannot be followed
     state_manager: shows how an episode ended
-    achieve: is called with the numbers of the objectives that the last turn achieved
+    achieve: is called with the numbers of the open objectives that were achieved in the episode
 
     Raises ``StoreError`` if the file cannot be read.
     """

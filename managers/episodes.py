@@ -358,7 +358,7 @@ class EpisodeAnswer(BaseModel):
         description=f"the exact opening of the next game, at most {MOST_COMMANDS} commands; null: as they are",
     )
     achieved: list[int] = Field(
-        default_factory=list, description="numbers of the objectives that the last turn achieved"
+        default_factory=list, description="numbers of the open objectives that were achieved in the episode"
     )
     deaths: list[DeathLesson] = Field(default_factory=list)
     insights: list[ProposedInsight] = Field(default_factory=list)

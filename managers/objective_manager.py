@@ -16,6 +16,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
 from managers.map_manager import MapManager
 from managers.objectives import (
+    AT_LAST,
     RECENT_TURNS,
     SHORTEST_TEXT,
     STALE,
@@ -127,10 +128,12 @@ class ObjectiveManager(BaseManager):
         )
 
     def achieve_at_last(self, numbers: Iterable[int]) -> None:
-        """Complete the objectives of these numbers, which the last turn of the episode achieved."""
-        turn, numbers = self.game_state.turn_count, list(numbers)
-        if numbers:
-            self._take(ObjectivesAnswer(completed=[CompletedObjective(id=number, turn=turn) for number in numbers]))
+        """Complete the open objectives of these numbers, which were achieved in the episode, in turns not named."""
+        before = self.objectives
+        refused = list(filter(None, [self._end(number, "completed", AT_LAST) for number in numbers]))
+        completed = [each.text for each in self.objectives if each not in before]
+        self._counts["refused"] += len(refused)
+        self.log_info("objectives updated", found=[], completed=completed, dropped=[], refused=refused)
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.

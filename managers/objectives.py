@@ -24,6 +24,8 @@ from zorkgpt.llm.language_model import at_most
 LONGEST_EVIDENCE = 200  # characters
 STALE = "no progress"
 OF_PLAYER = "the player's own"
+GIVEN_UP = "given up by the player"
+AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
@@ -186,6 +188,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
         changed=[
             ChangedObjective(id=note.done, rest=note.rest) for note in notes if note.done is not None and note.rest
         ],
+        dropped=[DroppedObjective(id=number, reason=GIVEN_UP) for note in notes for number in note.dropped],
         objectives=[FoundObjective(text=text, evidence=OF_PLAYER) for text in new],
     )
 

@@ -128,6 +128,7 @@ class ObjectiveNote:
     done: the number of an objective that the latest text shows to be achieved
     rest: what is left to do of that objective, if only a part of it is achieved
     also_done, also_new: further objectives that are achieved or new
+    dropped: numbers of objectives to give up
     """
 
     done: int | None = None
@@ -135,6 +136,7 @@ class ObjectiveNote:
     rest: str = ""
     also_done: tuple[int, ...] = ()
     also_new: tuple[str, ...] = ()
+    dropped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _as_list(value: object) -> object:
 
 
 class ObjectiveAnswer(BaseModel):
-    """Objectives that are achieved, whole or in part, or new."""
+    """Objectives that are achieved, whole or in part, given up, or new."""
 
     done: Annotated[list[int], BeforeValidator(_as_list)] = Field(
         default_factory=list, description="numbers of the objectives that are achieved"
@@ -102,6 +102,9 @@ class ObjectiveAnswer(BaseModel):
         None,
         description="what is left to do of the objective in done, if only a part of it is achieved, "
         f"at most {LONGEST_OBJECTIVE} characters; else null",
+    )
+    drop: Annotated[list[int], BeforeValidator(_as_list)] = Field(
+        default_factory=list, description="numbers of the objectives to give up, which are not achieved"
     )
     new: Annotated[list[Annotated[str, at_most(LONGEST_OBJECTIVE)]], BeforeValidator(_as_list)] = Field(
         default_factory=list,
@@ -117,6 +120,7 @@ class ObjectiveAnswer(BaseModel):
             (self.rest or "").strip(),
             tuple(self.done[1:]),
             tuple(new[1:]),
+            tuple(self.drop),
         )
         return None if note == ObjectiveNote() else note
 
@@ -152,7 +156,7 @@ class ModelPlayer:
     """Requests the next command from a model.
 
     reads: the answer also contains a reading of the latest text
-    notes_objectives: the answer may mark an objective as achieved or set a new one
+    notes_objectives: the answer may mark an objective as achieved, give one up or set a new one
     keeps_notes: the answer may contain a line to keep in view
     plans_ahead: the answer may contain further commands, unless the agent chooses from a list
     travels: the answer may contain a route to follow or a location to walk to
@@ -240,7 +244,10 @@ def _answer_schema(agent: ModelPlayer, valid_actions: tuple[str, ...] | None, *,
     if agent.plans_ahead and valid_actions is None:
         fields["then"] = (_Commands, Field([], description=_FURTHER))
     if agent.notes_objectives:
-        fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
+        fields["objective"] = (
+            _Objective,
+            Field(None, description="an objective achieved, given up or new, mostly null"),
+        )
     if agent.keeps_notes:
         fields["note"] = (_Note, Field(None, description="a line to keep in view, mostly null"))
     if travels:

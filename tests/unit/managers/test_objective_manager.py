@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from managers.objectives import Evidence, Objective
+from managers.objectives import AT_LAST, GIVEN_UP, Evidence, Objective
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.memory import Memory
@@ -128,14 +128,23 @@ def test_several_objectives_are_taken_at_once_and_of_one_only_the_rest_stays(tmp
     assert "Fill it again" not in play.texts
 
 
-def test_what_the_last_turn_achieved_counts(tmp_path: Path) -> None:
+def test_an_objective_that_the_player_gives_up_is_dropped_and_not_completed(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [found("Fill the lamp", "Dye the banner")])
+    play.wait_until(20)
+    play.turn("wait", objective=ObjectiveNote(dropped=(2, 7)))
+    assert [(each.status, each.ending) for each in play.manager.objectives] == [("active", ""), ("dropped", GIVEN_UP)]
+    assert play.metrics["refused"] == 1
+
+
+def test_what_was_achieved_in_the_episode_counts_at_its_end(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [found("Fill the lamp", "Dye the banner")])
     play.wait_until(20)
     assert "Objective 2 not achieved" in play.manager.outlook()
     play.turn("dip banner", "It turns blue.")
+    play.turn()
     play.manager.achieve_at_last([2, 9])
     (_, dyed) = play.manager.objectives
-    assert (dyed.status, dyed.ending) == ("completed", "turn 21")
+    assert (dyed.status, dyed.ending) == ("completed", AT_LAST)
 
 
 @pytest.mark.parametrize(("command", "asked"), [("dip banner in vat", 0), ("stir vat", 1)])

@@ -87,6 +87,7 @@ def test_a_reading_that_is_left_out_or_wrong_costs_nothing(reading: dict[str, ob
         ({"done": None, "new": " Dye the banner "}, ObjectiveNote(new="Dye the banner")),
         ({"done": "3", "new": None}, ObjectiveNote(done=3)),
         ({"done": [2, 4], "new": ["Dye it", " ", "Dry it "]}, ObjectiveNote(2, "Dye it", "", (4,), ("Dry it",))),
+        ({"drop": [3, 4]}, ObjectiveNote(dropped=(3, 4))),
         ({"done": [2], "rest": " Dry it "}, ObjectiveNote(2, rest="Dry it")),
         (None, None),
         ({"done": None, "new": None}, None),
