@@ -65,10 +65,13 @@ class Transcripts:
         return tuple(sorted((game for game in games if game.turns), key=lambda game: game.episode))
 
     def shown_before(self, episode: int) -> tuple[Game, ...]:
-        """Return the best game of earlier episodes, then the latest one if it is another; none if there are none."""
+        """Return the best game of earlier episodes, then the latest one; if the latest is the best, the best before it.
+
+        A game before the best one may have texts that its player did not ask for again. None if there are none.
+        """
         earlier = [game for game in self.games if game.episode < episode]
-        best = max((game for game in earlier if game.score is not None), key=_rank, default=None)
-        return tuple(dict.fromkeys(game for game in (best, *earlier[-1:]) if game is not None))
+        ranked = sorted((game for game in earlier if game.score is not None), key=_rank, reverse=True)
+        return tuple(dict.fromkeys((*ranked[:1], *earlier[-1:], *ranked[1:], *reversed(earlier))))[:2]
 
     def with_game(self, game: Game) -> Transcripts:
         """Return the file with the game, and without those that are neither the best nor the latest then."""
@@ -102,7 +105,7 @@ def parse_transcripts(text: str) -> Transcripts:
 def games_text(games: Sequence[Game], characters: int) -> str:
     """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
 
-    games: the best, then the latest; turns of this one that the best one has as well become a reference to it
+    games: the best, then another; turns of this one that the best one has as well become a reference to it
     """
     texts: list[str] = []
     for number, game in enumerate(games):
@@ -110,7 +113,9 @@ def games_text(games: Sequence[Game], characters: int) -> str:
         text = GameText(game.opening if not texts else f"As in episode {games[0].episode}.", room)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)
-        kind = "" if len(games) == 1 else ", the latest" if texts else ", the best"
+        kind = "" if len(games) == 1 else ", the best" if not texts else ", the latest"
+        if texts and game.episode < games[0].episode:
+            kind = ", an earlier one"
         points = "" if game.score is None else f", {counted(game.score, 'point')}"
         texts.append(f"Episode {game.episode}{kind}{points}:\n\n{text.text()}")
     return "\n\n".join(texts)

@@ -20,7 +20,7 @@ from zorkgpt import api
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
-PAUSED = ("--episodes", "2", "--max-turns", "2", "--max-tokens", "35", "--quiet", "--workdir")
+PAUSED = ("--episodes", "2", "--max-turns", "2", "--max-tokens", "25", "--quiet", "--workdir")
 
 
 @pytest.fixture(scope="module")

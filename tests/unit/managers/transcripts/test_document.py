@@ -80,12 +80,13 @@ def test_only_the_best_and_the_latest_game_are_kept() -> None:
 @pytest.mark.parametrize(
     ("games", "shown"),
     [
-        ([game(1, 5), game(2, 5)], [2]),
-        ([game(1, None), game(2, None)], [2]),
+        ([game(1, 5), game(2, 5)], [2, 1]),
+        ([game(1, 5), game(2, 9), game(3, 12)], [3, 2]),
+        ([game(1, None), game(2, None)], [2, 1]),
         ([game(1, None), game(2, -5), game(3, None)], [2, 3]),
         ([game(2, 5), game(1, 9)], [1, 2]),
     ],
-    ids=["as good later", "no score", "an unknown score is not none", "a run in parallel"],
+    ids=["as good later", "better and better", "no score", "an unknown score is not none", "a run in parallel"],
 )
 def test_the_best_game_comes_first_and_an_unknown_score_is_no_best_one(games: list[Game], shown: list[int]) -> None:
     assert [each.episode for each in file_of(*games).shown_before(9)] == shown
