@@ -177,8 +177,8 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
         first = session.situation
         assert first is not None
         assert (first.turn, first.turns_left, first.map.untried) == (1, 5, {32: ("north",)})
-        session.act("north", reasoning="There is a house.", note="Mind the otter")
-        second = session.act("north")
+        session.act("north", note="Mind the otter")
+        second = session.act("north", reasoning="There is a house.")
         assert second is not None
         assert second.map.exits[32] == {"north": 35}
         assert second.map.way(46, 32) == ("south", "south")

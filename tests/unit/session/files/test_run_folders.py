@@ -218,6 +218,7 @@ FILES = {
     "routes.json": '{"version": 1}\n',
     "memory_news.txt": "news\n",
     "episode_summaries.jsonl": '{"episode": 1}\n',
+    "transcripts.md": "# Transcripts\n",
 }
 
 
