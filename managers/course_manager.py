@@ -71,7 +71,6 @@ class CourseManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._held: set[int] = set()
-        self._presumed: tuple[int, int] | None = None  # a location and an aim, between which a way is only presumed
         self.has_stopped = False
 
     @property
@@ -151,8 +150,8 @@ class CourseManager(BaseManager):
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.
 
-        It stops before a way back that was never walked, and says so. If it begins with one, it begins only if the
-        player asks for it again at the same place.
+        It stops before a way back that was never walked, and says so. It begins with one, which the map marks, so it
+        goes on if the player asks for it again.
         """
         here = observation.location
         if here is None or to_id is None or self._map is None:
@@ -163,10 +162,10 @@ class CourseManager(BaseManager):
         if found is None:
             return f"no way from here to location {to_id} is known"
         names, steps, left = self._map.game_map.room_names, [], ""
-        walked, is_again = self._map.game_map.connections, self._presumed == (here.num, to_id)
+        walked = self._map.game_map.connections
         legs = [(command, *ends) for command, ends in zip(found.commands, pairwise(found.location_ids), strict=True)]
         for number, (command, before, room) in enumerate(legs):
-            if command not in walked.get(before, {}) and not (is_again and number == 0):
+            if command not in walked.get(before, {}) and number > 0:
                 further = ", ".join(each for each, _, _ in legs[number:])
                 left = (
                     f"`{command}` from L{before} to L{room} was never walked, only its opposite was. Not played: "
@@ -176,10 +175,6 @@ class CourseManager(BaseManager):
             name, known = names.get(room, ""), self.game_state.room_description(room)
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
-        if not steps:
-            self._presumed = (here.num, to_id)
-            return left
-        self._presumed = (legs[len(steps)][1], to_id) if left else None
         return Course(f"The way to {names.get(to_id, to_id)}", tuple(steps), known=len(steps), left=left)
 
     @override

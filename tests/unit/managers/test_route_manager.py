@@ -320,13 +320,13 @@ def test_a_walk_stops_before_a_way_that_was_only_presumed_and_tries_it_if_asked_
     assert courses.next_proposal.action == "south"
 
 
-def test_a_walk_that_begins_with_a_presumed_way_says_so_first(tmp_path: Path) -> None:
+def test_a_walk_begins_with_a_presumed_way_since_the_map_marks_it(tmp_path: Path) -> None:
     hall = Observation("", Location(22, "Hall"), (), ())
     walker = with_map(tmp_path, GameState(), (21, "north", 22))
     courses = courses_of(walker)
-    assert "was never walked" in courses.set_out(Proposal("wait", go_to=21), hall)
-    assert courses.next_proposal is None
     assert courses.set_out(Proposal("wait", go_to=21), hall) == ""
+    assert courses.next_proposal is not None
+    assert courses.next_proposal.action == "south"
 
 
 def test_a_sentence_that_was_printed_about_another_thing_that_a_command_named_is_known(tmp_path: Path) -> None:
