@@ -28,6 +28,7 @@ GIVEN_UP = "given up by the player"
 AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
+DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
@@ -205,7 +206,8 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
     Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn with a room's
-    description contains it; the others refer to that turn.
+    description contains it; the others refer to that turn. What a text with a description says besides, and no
+    earlier turn of these said, is a response like others.
 
     known: turns on a route, which have no reasoning of their own
     """
@@ -226,6 +228,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
         if len(line) >= SHORTEST_REPEATED and room.turn > first
     }
     items = []
+    said: set[str] = set()
     for turn, (action, response) in enumerate(state.action_history[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
         lines = [Line(turn_text(turn, cut_at(one_line(action), LONGEST_ACTION), where=where))]
@@ -233,11 +236,18 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-        told = one_line(told_once(without_padding(response).splitlines(), others))
-        if told:
-            place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
-            is_room = description_in(response, place) is not None
-            lines.append(Line("  Response: ", told, matters=not is_room or turn == last))
+        told = without_padding(response).splitlines()
+        place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
+        described = without_padding(description_in(response, place) or "").splitlines()[:DESCRIPTION_LINES]
+        besides = told
+        if described and turn != last:
+            besides = [line for line in told if line not in said and line not in described]
+        room = [line for line in told if line not in besides]
+        said.update(told)
+        for head, part in (("  Response: ", besides), ("  Room: ", room)):
+            text = one_line(told_once(part, others))
+            if text:
+                lines.append(Line(head, text, matters=part is besides))
         items.append(lines)
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 

