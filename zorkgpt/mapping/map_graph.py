@@ -214,6 +214,7 @@ class MapGraph(BaseModel):
     connection_verifications: how often the edge was confirmed
     exit_failure_counts: how often an exit led nowhere since it last worked
     exit_refusals: the story's answer when an exit last led nowhere; removed when it works
+    first_refusals: the story's answer when an exit last led nowhere before it worked for the first time
     exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
@@ -229,6 +230,7 @@ class MapGraph(BaseModel):
     connection_verifications: dict[EdgeKey, NonNegativeInt] = {}
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
     exit_refusals: ByEdge = {}
+    first_refusals: ByEdge = {}
     exit_deaths: ByEdge = {}
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
@@ -431,6 +433,8 @@ class MapGraph(BaseModel):
                 if not self._sources[before]:
                     del self._sources[before]
             self._sources.setdefault(to_id, set()).add(from_id)
+        if before is None and edge in self.exit_refusals:
+            self.first_refusals[edge] = self.exit_refusals[edge]
         for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
             failures.pop(edge, None)
         if before is None:
@@ -481,6 +485,7 @@ class MapGraph(BaseModel):
     def absorb(self, other: MapGraph) -> None:
         """Add the entries of ``other`` that this map lacks; entries of this map are kept."""
         self.named_exits = {**other.named_exits, **self.named_exits}
+        self.first_refusals = {**other.first_refusals, **self.first_refusals}
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             if room.id in other.misread_exits:

@@ -131,7 +131,9 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
         told = []
         for edge in (Edge(room, command) for command in commands):
-            doubt, refusal = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
+            first, refusal = graph.first_refusals.get(edge), graph.last_refusal(edge)
+            doubts = ["unsure"] if graph.confidence(edge) < SURE else []
+            doubt = "; ".join([*doubts, *([f"blocked at first: {first}"] if first else [])])
             told.append(_told(edge.exit, doubt if refusal is None else f"last time: {refusal or 'refused'}"))
         yield f"{' / '.join(told)} -> {names[to_id]}"
     for exit_, to_id in graph.ways_back(room).items():

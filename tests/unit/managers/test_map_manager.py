@@ -194,7 +194,10 @@ class TestWhatThePromptSaysOfExits:
             "L49 Hall (here): led nowhere: south (You can't, since the oak door is in the way.)"
         )
         manager.learn(turn(refused, "south", at(60, "Path")))
-        assert manager.local_view() == ("L49 Hall (here): south -> L60\nL60 Path: north -> L49 (back?)")
+        assert manager.local_view() == (
+            "L49 Hall (here): south (blocked at first: You can't, since the oak door is in the way.) -> L60\n"
+            "L60 Path: north -> L49 (back?)"
+        )
         words = (
             "The graveyard is surrounded on all sides by an iron-barred fence. The only exit is the gate to the east."
         )

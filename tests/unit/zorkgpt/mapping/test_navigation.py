@@ -27,6 +27,18 @@ def reachable(graph: MapGraph, from_id: int) -> set[int]:
     return found
 
 
+def test_a_way_that_was_refused_before_it_worked_says_so_in_later_games_too() -> None:
+    before, other = MapGraph(), MapGraph()
+    before.add_room(51, "Church")
+    before.record_refusal(51, "north", "The dog blocks your path.")
+    before.add_connection(51, "north", 68)
+    before.record_refusal(51, "north", "The gate is shut.")
+    before.add_connection(51, "north", 68)
+    other.absorb(MapGraph.from_dict(before.to_dict()))
+    for graph in (before, other):
+        assert "north (blocked at first: The dog blocks your path.) -> L68" in local_view(graph, 51, 1)
+
+
 def walked(path: Path | None) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
     return None if path is None else (path.commands, path.location_ids)
 
