@@ -80,7 +80,8 @@ class CourseManager(BaseManager):
         if course is None:
             return None
         aim = f", {course.aim}" if course.aim else ""
-        reason = f"On {course.name[0].lower()}{course.name[1:]}{aim}: command {course.done + 1} of {len(course.steps)}."
+        number, last = (course.skipped + each for each in (course.done + 1, len(course.steps)))
+        reason = f"On {course.name[0].lower()}{course.name[1:]}{aim}: command {number} of {last}."
         return Proposal(course.steps[course.done].command, reason)
 
     @property
@@ -117,7 +118,8 @@ class CourseManager(BaseManager):
     @staticmethod
     def _stopped(course: Course, number: int, told: str) -> str:
         """Return how a course ended after so many commands, with those that were not played."""
-        left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], number + 1))
+        first = course.skipped + number + 1
+        left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], first))
         return f"{course.name} {told}{f' Not played: {left}.' if left else ''}"
 
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
@@ -125,14 +127,17 @@ class CourseManager(BaseManager):
         return tuple(RouteStep(command, Waypoint()) for command in commands)
 
     def _rest_of_plan(self, until: int | None = None) -> Course | str:
-        """Return the plan's commands that were not played yet, in this order, or why they cannot be followed."""
+        """Return the plan's commands that were not played yet, in this order, or why they cannot be followed.
+
+        until: number of the last one, as the plan numbers its commands
+        """
         commands = self._planned()
         done = done_of(commands, self.game_state.turns)
         if done == len(commands):
             return "all commands of the plan are played" if commands else "the plan has no commands"
-        if until is not None and until < 1:
-            return "`until` is the number of a command, from 1"
-        steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:][:until])
+        if until is not None and until <= done:
+            return f"`until` is the number of a command of the plan, from {done + 1}"
+        steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:until])
         here, place = self.game_state.latest.location, self._place_in_plan(commands[:done])
         if place is not None and here is not None and place != here.num:
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"

@@ -78,6 +78,19 @@ def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Pat
     assert "`follow` 0 goes on with the plan: its command 11, " in course_in(prompts[TURNS + 1])
 
 
+def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if role == "agent" and "its command 11" in prompt.user:
+            return {"action": "wait", "follow": 0, "until": 12}
+        return Planner()(role, prompt, schema)
+
+    run, prompts = play(own_story, tmp_path, reply)
+    eleventh, twelfth = run.turns[TURNS + 10 : TURNS + 12]
+    assert [turn.action for turn in (eleventh, twelfth)] == list(PLANNED[10:12])
+    assert twelfth.proposals[-1].reasoning == "On the plan: command 12 of 12."
+    assert "`follow` 0 goes on with the plan: its command 13, " in course_in(prompts[TURNS + 2])
+
+
 def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story: Path, tmp_path: Path) -> None:
     play(own_story, tmp_path)
     kept = [line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line]
