@@ -1,7 +1,7 @@
 """Creates the pictures and the report for README.md and docs from a real run: ``make pictures``.
 
 The embedded model plays the packaged story. All paths are relative to the project's folder, so that the files contain
-nothing of this computer.
+nothing of this computer. The report in docs/example is of a run with answers entered by hand, which ``--again`` keeps.
 """
 
 from __future__ import annotations
