@@ -25,7 +25,8 @@ COMMANDS = ("north", f"say {HOSTILE}", "look")
 def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
     del schema
     if role == "agent":
-        return {"reasoning": LONG, "action": COMMANDS[prompt.user.count("Action:") % len(COMMANDS)]}
+        turn = int(prompt.user.partition("## Turn\n")[2].split()[0])
+        return {"reasoning": LONG, "action": COMMANDS[(turn - 1) % len(COMMANDS)]}
     if role == "memory":
         remembered = {"category": "NOTE", "memory_title": HOSTILE, "memory_text": HOSTILE, "persistence": "permanent"}
         return {"memories": [{"should_remember": True, "turn": 1, **remembered}]}

@@ -67,7 +67,7 @@ def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
     "change",
     [
         lambda lines: [*lines[:2], lines[2].replace(b"wait", b"dive"), *lines[3:]],
-        lambda lines: [*lines[:2], lines[2][:-3] + b'0"}', *lines[3:]],
+        lambda lines: [*lines[:2], lines[2][:-3] + (b'1"}' if lines[2].endswith(b'0"}') else b'0"}'), *lines[3:]],
         lambda lines: [*lines[:2], *lines[3:]],
         lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
         lambda lines: [*lines[:4], lines[4].replace(b"run_ended", b"run_Ended")],
