@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/smoke.sh [VERSION ...]: on each of these Pythons, by default 3.10 to 3.13, that the machine has, installs
-# ZorkGPT as requirements.lock has it, and plays, resumes, replays and reports a run of three turns. Two at a time.
+# ZorkGPT as requirements.lock has it, and plays, resumes, replays and reports a run of six turns. Two at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -28,9 +28,9 @@ smoke() {
     "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/wheel/*.whl
     cd "$work"
     "$zorkgpt" doctor --workdir "$name-run"
-    "$zorkgpt" run --max-turns 3 --max-tokens 10 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
+    "$zorkgpt" run --max-turns 6 --max-tokens 10 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
     "$zorkgpt" resume --max-tokens 1000000 --workdir "$name-run"
-    "$zorkgpt" replay --workdir "$name-run" | grep "is repeated exactly: 3 turns"
+    "$zorkgpt" replay --workdir "$name-run" | grep "is repeated exactly: 6 turns"
     "$zorkgpt" report --to "$name.html" --workdir "$name-run"
     grep -q "</html>" "$name.html"
     printf 'look\nnorth\n' | "$zorkgpt" play --workdir "$name-person" >/dev/null
@@ -56,5 +56,5 @@ done
 export root work
 export -f smoke
 # The output of each comes as a whole, and the first failure ends all.
-printf '%s\n' "${interpreters[@]}" | xargs -P 2 -L 1 bash -c 'smoke "$0" "$1" >"$work/$0.log" 2>&1
+printf '%s\n' "${interpreters[@]}" | xargs -P 2 -L 1 bash -c '(smoke "$0" "$1" >"$work/$0.log" 2>&1)
     status=$?; cat "$work/$0.log"; exit $status'

@@ -135,7 +135,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         shutil.copy(own_story, folder / name)
     for name in ("way.txt", "commands.txt"):
         (folder / name).write_text("north\nlook\n")
-    shutil.copy(ROOT / "zorkgpt" / "prompts" / "agent.md", folder / "my-agent.md")
+    for name in ("my-agent.md", "mine.md"):
+        shutil.copy(ROOT / "zorkgpt" / "prompts" / "agent.md", folder / name)
     shutil.copytree(ROOT / "zorkgpt" / "prompts", folder / "my-prompts", ignore=shutil.ignore_patterns("*.py*", "__*"))
     workdir = folder / "game_files"
 
@@ -228,7 +229,7 @@ def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Pat
 
 def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
     """Return the command with a run, a server and files that are here, and shortened."""
-    asks_for_memory = words[-1] == "memory"
+    asks_for_memory = "--role" in words and "memory" in words
     of_two = asks_for_memory or any(re.fullmatch(r"\d:\d+", word) for word in words)
     run = prepared.killed if words[0] == "resume" else prepared.two if of_two else prepared.one
     instead = {
@@ -246,7 +247,7 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
         elif re.fullmatch(r"\d{8}-\d{6}-\w{4}", word):
             chosen.append(run)
         elif words[0] == "routes" and word.isdigit():
-            chosen.append("1")
+            chosen.append("2")
         else:
             chosen.append(SHORTENED.get(before, instead.get(word, word)))
     return chosen

@@ -46,7 +46,6 @@ async def answer(messages, _tools, _choice, config):
         await anyio.sleep_forever()
     choices = config.response_schema.json_schema.properties["action"].enum
     action = "north" if "north" in choices else choices[0]
-    assert choices == ["north"] or number > 2  # the only way from the opening
     assert number != 2 or "cannot be used" in messages[-1].text
     text = "I go north." if number == 1 else json.dumps({"reasoning": "", "action": action})
     output = ModelOutput.from_content("mocked", text)
