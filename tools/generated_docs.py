@@ -31,7 +31,7 @@ _HEAD = """# Commands
 
 The output of `zorkgpt COMMAND --help`, as written by `make docs`. [The other pages](../README.md) explain the commands.
 """
-_MEASURED = ("model calls", "prompt tokens")
+_MEASURED = ("model calls", "billed tokens")
 """The figures of a turn that the page on models takes from the one on performance."""
 _ABLATE = re.compile(r"^(?:\$ )?zorkgpt (ablate (?:.*\\\n)*.*)$", re.MULTILINE)
 _DRY_RUN = re.compile(r"^STORY  .*?(?=^```$)", re.MULTILINE | re.DOTALL)
