@@ -219,7 +219,7 @@ def test_no_tool_and_no_resource_reads_the_story_file_or_the_journal(tmp_path: P
         async with client_in(tmp_path, "--game", str(own_story), "--max-turns", "500") as client:
             await called(client, "situation")
             (journal,) = (tmp_path / "work").rglob("journal.jsonl")
-            paths = [str(own_story), str(journal), "../work/story.json", f"file://{journal}", "zorkgpt://journal"]
+            paths = [str(own_story), str(journal), "../story.json", f"file://{journal}", "zorkgpt://journal"]
             for tool in (await client.list_tools()).tools:
                 for path in paths:
                     texts = {name: path if "number" not in str(kind) else 1 for name, kind in properties(tool).items()}
