@@ -286,12 +286,11 @@ class ContextManager(BaseManager):
 
     def _latest_reason(self) -> str:
         """Return the latest reason that the agent wrote, with its turn. Commands of a course have none of their own."""
-        history = self.game_state.action_reasoning_history
-        unasked = {
-            turn.turn
-            for turn in self.game_state.turns
-            if turn.is_unasked and turn.verdicts[-1].source != "only" and not turn.proposals[-1].wants_way
-        }
+        history, unasked = self.game_state.action_reasoning_history, set[int]()
+        for turn in reversed(self.game_state.turns):
+            if not turn.is_unasked or turn.verdicts[-1].source == "only" or turn.proposals[-1].wants_way:
+                break
+            unasked.add(turn.turn)
         written = (each for each in reversed(history) if not (isinstance(each, dict) and each.get("turn") in unasked))
         entries = self._entries([*islice(written, 1)])
         if not entries or not entries[0].get("reasoning") or not self.config.agent.show_reasoning:

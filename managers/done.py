@@ -22,18 +22,18 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
 
     places: the ids of the locations that the text is about; none for any location
     """
-    words, found = text_key(text), dict[str, TurnRecord]()
+    words, latest = text_key(text), dict[str, TurnRecord]()
     for turn in turns:
         command, place = plain_command(turn.action), turn.before.location
         if " " not in command or command not in words or (places and (place is None or place.num not in places)):
             continue
-        if turn.did_something and not turn.after.died and re.search(rf"\b{re.escape(command)}\b", words):
-            found.pop(command, None)
-            found[command] = turn
-    return list(found.values())
+        if turn.did_something and not turn.after.died:
+            latest.pop(command, None)
+            latest[command] = turn
+    return [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
 
 
-def memory_done(memory: Memory, location_id: int, episode: int, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+def memory_done(memory: Memory, episode: int, here: Sequence[TurnRecord]) -> TurnRecord | None:
     """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
 
     The result is the memory's points, if it has any, or that the command did something. Of several commands in code
@@ -41,18 +41,18 @@ def memory_done(memory: Memory, location_id: int, episode: int, turns: Sequence[
     and those of this game alone are about what was done in it anyway.
 
     episode: the present one, of which a memory's own turns count
-    turns: of the episode
+    here: the turns of the episode that began at the memory's location
     """
     if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return None
-    here = [turn for turn in turns if turn.before.location is not None and turn.before.location.num == location_id]
     if memory.score_change:
         same = [turn for turn in here if turn.score_change == memory.score_change]
         return next(reversed(done_in(f"{memory.title} {memory.text}", same) or same), None)
     quoted = {plain_command(each) for each in _QUOTED.findall(f"{memory.title} {memory.text}")}
     if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in here if turn.did_something}:
         return None
-    own = [turn for turn in here if memory.episode == episode and turn.turn in memory.span and turn.did_something]
+    span = memory.span if memory.episode == episode else range(0)
+    own = [turn for turn in here if turn.turn in span and turn.did_something]
     return next(reversed(own or done_in(f"{memory.title} {memory.text}", here)), None)
 
 
