@@ -81,7 +81,7 @@ class Ahead(BaseManager):
         """Return the turns left, the known points in the order of the best game, and what of the plan is done."""
         state = self.game_state
         left = self.config.max_turns_per_episode - state.turn_count
-        scored = [turn for turn in state.turns if (turn.score_change or 0) > 0]
+        scored = [turn for turn in state.scored if (turn.score_change or 0) > 0]
         known: dict[object, _Points] = {}
         for points in self._earlier:  # in the order of the best game, then of the next
             known.setdefault(self._key(points), points)
@@ -133,7 +133,7 @@ class Ahead(BaseManager):
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names = {} if self._map is None else self._map.game_map.room_names
         for number, line in enumerate(self._plan(), start=1):
-            turns = done_in(line, self.game_state.turns, places_named(line, names))
+            turns = done_in(line, self.game_state.tries.done, places_named(line, names))
             if turns:
                 told = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
                 yield f"Line {number} of the plan: {told}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from session.commands import plain_command
+from session.game_state import GameState
 from session.memory import Memory
 from session.text import text_key
 from session.values import TurnRecord
@@ -20,6 +21,7 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
 
     Commands of one word do not count: most are moves, which are made from many places.
 
+    turns: those of which a command may be named, such as ``Tries.done``
     places: the ids of the locations that the text is about; none for any location
     """
     words, latest = text_key(text), dict[str, TurnRecord]()
@@ -33,27 +35,32 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
     return [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
 
 
-def memory_done(memory: Memory, episode: int, here: Sequence[TurnRecord]) -> TurnRecord | None:
+def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecord | None:
     """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
 
     The result is the memory's points, if it has any, or that the command did something. Of several commands in code
     marks each must have done something. Memories of failures, dangers and arrivals are about nothing that is done once,
     and those of this game alone are about what was done in it anyway.
-
-    episode: the present one, of which a memory's own turns count
-    here: the turns of the episode that began at the memory's location
     """
     if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return None
+    text = f"{memory.title} {memory.text}"
     if memory.score_change:
-        same = [turn for turn in here if turn.score_change == memory.score_change]
-        return next(reversed(done_in(f"{memory.title} {memory.text}", same) or same), None)
-    quoted = {plain_command(each) for each in _QUOTED.findall(f"{memory.title} {memory.text}")}
-    if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in here if turn.did_something}:
+        same = [turn for turn in state.scored if turn.score_change == memory.score_change]
+        same = [turn for turn in same if _began_at(turn, location_id)]
+        return next(reversed(done_in(text, same) or same), None)
+    done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
+    quoted = {plain_command(each) for each in _QUOTED.findall(text)}
+    if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:
         return None
-    span = memory.span if memory.episode == episode else range(0)
-    own = [turn for turn in here if turn.turn in span and turn.did_something]
-    return next(reversed(own or done_in(f"{memory.title} {memory.text}", here)), None)
+    span = memory.span if memory.episode == state.episode else ()
+    turns = state.turns if span else ()
+    own = [turn for turn in turns if turn.turn in span and turn.did_something and _began_at(turn, location_id)]
+    return next(reversed(own or done_in(text, done)), None)
+
+
+def _began_at(turn: TurnRecord, location_id: int) -> bool:
+    return turn.before.location is not None and turn.before.location.num == location_id
 
 
 def places_named(text: str, names: Mapping[int, str]) -> list[int]:

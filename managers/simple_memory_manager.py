@@ -201,15 +201,10 @@ class SimpleMemoryManager(BaseManager):
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
         told = [each for each, memory in enumerate(memories) if not (memory.is_arrival and is_described)]
-        began_here = [
-            turn
-            for turn in (self.game_state.turns if memories else ())
-            if turn.before.location is not None and turn.before.location.num == location_id
-        ]
         done = {
             number: turn
             for number, each in enumerate(told)
-            if (turn := memory_done(memories[each], self.game_state.episode, began_here)) is not None
+            if (turn := memory_done(memories[each], location_id, self.game_state)) is not None
         }
         text, shown = location_text(
             [memories[each] for each in told],

@@ -22,15 +22,20 @@ class Tries:
     def __init__(self) -> None:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
+        self._done: dict[tuple[int | None, str], TurnRecord] = {}
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
         if turn.after.refusal is not None:
             return
         here, command = turn.before.location, plain_command(turn.action)
-        at_location = self._turns[None if here is None else here.num]
+        key = (None if here is None else here.num, command)
+        at_location = self._turns[key[0]]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
+        if turn.did_something and not turn.after.died:
+            self._done.pop(key, None)
+            self._done[key] = turn
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
@@ -41,6 +46,11 @@ class Tries:
     def latest_first(self, location_id: int | None) -> Iterator[tuple[str, Sequence[TurnRecord]]]:
         """Return each command that was typed at the location, the latest first, with its turns, oldest first."""
         return reversed(self._turns[location_id].items())
+
+    @property
+    def done(self) -> Sequence[TurnRecord]:
+        """The latest turn of each command at each location that did something and killed nobody, oldest first."""
+        return tuple(self._done.values())
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""
@@ -134,6 +144,7 @@ class GameState:
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept for compatibility; memories are in ``Memories.md``
+    scored: the turns in which the score changed, oldest first
     tries: its turns by location and command
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     room_descriptions: the last full description of each room, by its id
@@ -152,6 +163,7 @@ class GameState:
     action_history: list[PlayedAction] = field(default_factory=list)
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
+    scored: list[TurnRecord] = field(default_factory=list)
     tries: Tries = field(default_factory=Tries)
     notes: list[str] = field(default_factory=list)
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
@@ -219,6 +231,8 @@ class GameState:
         self.turn_count, self.latest = turn.turn, turn.after
         self.turns.append(turn)
         self.tries.add(turn)
+        if turn.score_change:
+            self.scored.append(turn)
         for note in turn.notes:
             text = one_line(note.text)
             replaced = (

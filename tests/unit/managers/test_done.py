@@ -53,8 +53,7 @@ def play(tmp_path: Path) -> EpisodePlay:
 def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
     play: EpisodePlay, known: Memory, place: int, turn: int | None
 ) -> None:
-    here = [turn for turn in play.state.turns if turn.before.location and turn.before.location.num == place]
-    done = memory_done(known, 2, here)
+    done = memory_done(known, place, play.state)
     assert (done and done.turn) == turn
 
 
