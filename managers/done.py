@@ -53,9 +53,9 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     quoted = {plain_command(each) for each in _QUOTED.findall(text)}
     if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:
         return None
-    span = memory.span if memory.episode == state.episode else ()
-    turns = state.turns if span else ()
-    own = [turn for turn in turns if turn.turn in span and turn.did_something and _began_at(turn, location_id)]
+    span = memory.span if memory.episode == state.episode else range(0)
+    turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
+    own = [turn for turn in turns if turn.did_something and _began_at(turn, location_id)]
     return next(reversed(own or done_in(text, done)), None)
 
 

@@ -145,6 +145,7 @@ class GameState:
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept for compatibility; memories are in ``Memories.md``
     scored: the turns in which the score changed, oldest first
+    visited_locations: the ids of the locations in which at least one turn began
     tries: its turns by location and command
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     room_descriptions: the last full description of each room, by its id
@@ -164,6 +165,7 @@ class GameState:
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
     scored: list[TurnRecord] = field(default_factory=list)
+    visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
     notes: list[str] = field(default_factory=list)
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
@@ -204,11 +206,6 @@ class GameState:
         return self.latest.ending is not None
 
     @property
-    def visited_locations(self) -> set[int]:
-        """The ids of the locations in which at least one turn began."""
-        return {turn.before.location.num for turn in self.turns if turn.before.location}
-
-    @property
     def last_room_description(self) -> str:
         """The text of the last description of a room."""
         known = self.room_descriptions.get(self.last_room_description_location_id or 0)
@@ -233,6 +230,8 @@ class GameState:
         self.tries.add(turn)
         if turn.score_change:
             self.scored.append(turn)
+        if turn.before.location is not None:
+            self.visited_locations.add(turn.before.location.num)
         for note in turn.notes:
             text = one_line(note.text)
             replaced = (
