@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 from session.commands import plain_command
 from session.game_state import GameState
@@ -68,16 +69,23 @@ def places_named(text: str, names: Mapping[int, str]) -> list[int]:
 
     names: of all known locations by id
     """
-    numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & names.keys()
+    return list(_places_named(text, tuple(names.items())))
+
+
+@lru_cache(maxsize=256)  # the same lines are looked at each turn, and a map seldom grows
+def _places_named(text: str, names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
+    numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & {room for room, _ in names}
     words = f" {text_key(text)} "
     if numbers:
-        return sorted(numbers)
+        return tuple(sorted(numbers))
     rooms: dict[str, list[int]] = {}
-    for room, name in names.items():
+    for room, name in names:
         if len(name) >= SHORTEST_NAME:
             rooms.setdefault(text_key(name), []).append(room)
-    return sorted(
-        found[0]
-        for name, found in rooms.items()
-        if len(found) == 1 and name in words and re.search(rf"\b{re.escape(name)}\b", words)
+    return tuple(
+        sorted(
+            found[0]
+            for name, found in rooms.items()
+            if len(found) == 1 and name in words and re.search(rf"\b{re.escape(name)}\b", words)
+        )
     )
