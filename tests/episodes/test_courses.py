@@ -19,7 +19,7 @@ from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.report.figures import figures_of
@@ -225,11 +225,8 @@ def test_they_belong_to_the_full_answer_and_not_to_a_choice_from_a_list(tmp_path
 
 TURNS = 16
 OPTIONS: dict[str, Any] = {
+    **AGENT_ALONE,
     "max_turns_per_episode": TURNS,
-    "critic": {"mode": "object_tree"},
-    "objectives": {"enabled": False},
-    "simple_memory": {"enabled": False},
-    "knowledge": {"enabled": False},
 }
 
 

@@ -14,7 +14,7 @@ from session.files.run_folders import find_run
 from session.values import TurnRecord
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
-from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
 from zorkgpt.cli.screen import plain_lines
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.scripted_llm import ScriptedLLM
@@ -23,11 +23,8 @@ from zorkgpt.report.played_run import read_run
 
 TURNS = 8
 OPTIONS: dict[str, Any] = {
+    **AGENT_ALONE,
     "max_turns_per_episode": TURNS,
-    "critic": {"mode": "object_tree"},
-    "objectives": {"enabled": False},
-    "simple_memory": {"enabled": False},
-    "knowledge": {"enabled": False},
     "assist": "fresh-actions",
 }
 

@@ -31,7 +31,7 @@ from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script, ScriptedGame
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
@@ -39,11 +39,8 @@ from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 11
 OPTIONS: dict[str, Any] = {
+    **AGENT_ALONE,
     "max_turns_per_episode": TURNS,
-    "critic": {"mode": "object_tree"},
-    "objectives": {"enabled": False},
-    "simple_memory": {"enabled": False},
-    "knowledge": {"enabled": False},
 }
 
 
