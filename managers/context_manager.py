@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from typing_extensions import Unpack, override
 
@@ -38,7 +38,6 @@ HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
 GAME = "This game so far"
 PREVIOUS, SINCE = "Previous Reasoning and Actions", "Since you came here"
-NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
@@ -67,8 +66,7 @@ class HistoryTurn(NamedTuple):
 
 
 def told_turns(
-    entries: Sequence[Mapping[str, Any]],
-    played: Sequence[tuple[str, str]],
+    played: Sequence[TurnRecord],
     characters: int,
     most: int,
     *,
@@ -76,7 +74,7 @@ def told_turns(
     precedes_present: bool = False,
     is_transcript: bool = False,
 ) -> Iterator[HistoryTurn]:
-    """Yield each entry of the reasoning history as text, in the order of play: reasoning, command and response.
+    """Yield each turn as text, in the order of play: reasoning, command and response.
 
     The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server
     can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/records/specification.md,
@@ -88,34 +86,28 @@ def told_turns(
     precedes_present: the present follows and contains the whole latest response if the latest turn cannot
     is_transcript: include only commands and responses, in the story's own format
     """
-    unreasoned = 0 if reasoned is None else len(entries) - reasoned
+    unreasoned = 0 if reasoned is None else len(played) - reasoned
     left, reserve = characters, characters // (2 * most)
     told_in: dict[str, int] = {}
-    for place, entry in enumerate(entries):
-        command, turn = entry.get("action"), entry.get("turn", "?")
-        is_played = isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == command
-        if is_played:
-            answer = played[turn - 1][1]
-        else:  # the latest response to the same command
-            answer = next((response for done, response in reversed(played) if done == command), NO_RESPONSE)
-        answer = without_padding(answer)
+    for place, record in enumerate(played):
+        turn, answer = record.turn, without_padding(record.after.text)
         shown = told_once(answer.splitlines(), told_in)
         room = max(left - reserve * (most - place - 1), reserve)
         is_whole = len(shown) <= room
         if not is_whole:
-            stands_below = precedes_present and place == len(entries) - 1
+            stands_below = precedes_present and place == len(played) - 1
             shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
-        elif is_played:
+        else:
             told_in |= {line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED} | told_in
         left -= len(shown)
-        action = cut_at(str(command or NO_ACTION), LONGEST_ACTION)
-        reasoning = cut_middle(str(entry.get("reasoning") or "") or NO_REASONING, LONGEST_REASONING)
+        action = cut_at(record.action, LONGEST_ACTION)
+        reasoning = cut_middle(record.reasoning or NO_REASONING, LONGEST_REASONING)
         if is_transcript:
             text = f"> {action}\n{shown}"
         elif place < unreasoned:
             text = turn_text(turn, action, shown)
         else:
-            text = f"Turn {turn}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {shown}"
+            text = f"Turn {turn}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {shown or NO_RESPONSE}"
         yield HistoryTurn(text, answer if is_whole else None)
 
 
@@ -182,11 +174,11 @@ class ContextManager(BaseManager):
         return {
             "type": "context_manager",
             "state": {"tokens_per_character": round(self.tokens.tokens_per_character, 3)},
-            "metrics": {"turns": len(self.game_state.action_history), "sections_dropped": self._dropped},
+            "metrics": {"turns": len(self.game_state.turns), "sections_dropped": self._dropped},
         }
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """Add the reasoning for a turn's command to the history."""
+        """Record a turn of which only the command and the reasoning behind it are known, for other programs."""
         self.game_state.add_reasoning(turn, reasoning, action)
 
     def get_agent_context(
@@ -205,7 +197,7 @@ class ContextManager(BaseManager):
         system: the instructions, which count towards the budget
         """
         window = self.config.agent.history_window
-        slid = len(self.game_state.action_reasoning_history) // window * window
+        slid = len(self.game_state.turns) // window * window
         budget = _PromptBudget(self.config.prompt_budgets.agent, system, self.config.prompt_budgets.game_so_far)
         turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
         notes = "\n".join(f"{number}. {note}" for number, note in enumerate(self.game_state.notes, start=1))
@@ -236,7 +228,7 @@ class ContextManager(BaseManager):
 
         learned: the sections of the managers; the critic gets those that belong after the history
         """
-        first = max(0, len(self.game_state.action_reasoning_history) - REASONED)
+        first = max(0, len(self.game_state.turns) - REASONED)
         budget = _PromptBudget(self.config.prompt_budgets.critic, system)
         others = (
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
@@ -251,22 +243,12 @@ class ContextManager(BaseManager):
         return self.tokens.cut(observation.text, max(room, 1))
 
     def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
-        """Return the last ``num_turns`` turns with reasoning, command and response, or "" before the first turn.
-
-        An entry of the history that is not a dict is logged and left out.
-        """
-        entries = self._entries(self.game_state.action_reasoning_history)
-        latest = entries[max(0, len(entries) - max(0, num_turns)) :]
+        """Return the last ``num_turns`` turns with reasoning, command and response, or "" before the first turn."""
+        turns = self.game_state.turns
+        latest = turns[max(0, len(turns) - max(0, num_turns)) :]
         room = _PromptBudget(self.config.prompt_budgets.agent).share(HISTORY_SHARE)
-        told = told_turns(latest, self.game_state.action_history, room, most=max(1, len(latest)))
+        told = told_turns(latest, room, most=max(1, len(latest)))
         return "\n\n".join(turn.text for turn in told)
-
-    def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
-        entries = [entry for entry in history if isinstance(entry, dict)]
-        for entry in history:
-            if not isinstance(entry, dict):
-                self.log_warning("an entry of the reasoning history is not a dict", found=type(entry).__name__)
-        return entries
 
     def _whole_past(self, budget: _PromptBudget) -> _Past:
         """Return the game so far. The turns since the player came to this room follow the map, as in a window."""
@@ -280,23 +262,17 @@ class ContextManager(BaseManager):
             PromptSection(GAME, self._game.text(arrival), 1, Place.HISTORY),
             PromptSection(f"Since turn {arrival}", self._game.text_since(arrival), 1, Place.SINCE),
         )
-        latest = without_padding(state.action_history[-1].response) if state.action_history else ""
+        latest = without_padding(state.turns[-1].after.text) if state.turns else ""
         answers = (self._game.text(), latest)[: 1 + self._game.contains_whole(latest)]
         return _Past(tuple(section for section in sections if section.text), answers)
 
     def _latest_reason(self) -> str:
         """Return the latest reason that the agent wrote, with its turn. Commands of a course have none of their own."""
-        history, unasked = self.game_state.action_reasoning_history, set[int]()
-        for turn in reversed(self.game_state.turns):
+        for turn in reversed(self.game_state.turns if self.config.agent.show_reasoning else ()):
             if not turn.is_unasked or turn.verdicts[-1].source == "only" or turn.proposals[-1].wants_way:
-                break
-            unasked.add(turn.turn)
-        written = (each for each in reversed(history) if not (isinstance(each, dict) and each.get("turn") in unasked))
-        entries = self._entries([*islice(written, 1)])
-        if not entries or not entries[0].get("reasoning") or not self.config.agent.show_reasoning:
-            return ""
-        reasoning = cut_middle(one_line(str(entries[0]["reasoning"])), LONGEST_REASONING)
-        return f"Turn {entries[0].get('turn', '?')}: {reasoning}"
+                reasoning = cut_middle(one_line(turn.reasoning), LONGEST_REASONING)
+                return f"Turn {turn.turn}: {reasoning}" if turn.reasoning else ""
+        return ""
 
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
@@ -310,14 +286,13 @@ class ContextManager(BaseManager):
 
         priority: of the last block
         """
-        history, is_transcript = self.game_state.action_reasoning_history, not self.config.agent.show_reasoning
-        halves = self._entries(history[first:middle]), self._entries(history[middle:])
+        played, is_transcript = self.game_state.turns, not self.config.agent.show_reasoning
+        halves = played[first:middle], played[middle:]
         blocks = list(filter(None, halves))
         for dropped in range(len(blocks) + 1):
-            shown = [entry for block in blocks[dropped:] for entry in block]
+            shown = [turn for block in blocks[dropped:] for turn in block]
             turns = told_turns(
                 shown,
-                self.game_state.action_history,
                 budget.share(HISTORY_SHARE),
                 most,
                 reasoned=len(halves[1]) + REASONED,
@@ -326,10 +301,10 @@ class ContextManager(BaseManager):
             )
             texts: dict[Place, list[str]] = {Place.HISTORY: [], Place.SINCE: []}
             answers = []
-            for entry, turn in zip(shown, turns, strict=True):
-                is_earlier = entry.get("turn", 0) <= self.game_state.arrival_turn
-                texts[Place.HISTORY if is_earlier else Place.SINCE].append(turn.text)
-                answers += [] if turn.answer is None else [turn.answer]
+            for turn, told in zip(shown, turns, strict=True):
+                is_earlier = turn.turn <= self.game_state.arrival_turn
+                texts[Place.HISTORY if is_earlier else Place.SINCE].append(told.text)
+                answers += [] if told.answer is None else [told.answer]
             last = priority if len(blocks) - dropped == 1 else 8
             sections = [
                 PromptSection(title, ("\n" if is_transcript else "\n\n").join(texts[place]), last, place)
@@ -419,8 +394,8 @@ class ContextManager(BaseManager):
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
             self._arrival, self._printed, self._named = state.arrival_turn, [], set()
-        played = state.action_history[max(state.arrival_turn - 1, 0) + len(self._printed) :]
-        self._printed += [_words(response) for _, response in played]
+        played = state.turns[max(state.arrival_turn - 1, 0) + len(self._printed) :]
+        self._printed += [_words(turn.after.text) for turn in played]
         described = state.room_description(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
         names = []

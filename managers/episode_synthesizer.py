@@ -274,9 +274,9 @@ class EpisodeSynthesizer(BaseManager):
     def _latest_turns(self) -> list[str]:
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
-        for turn, played in list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]:
-            told = one_line(played.response)
-            lines.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
+        for turn in state.turns[-LATEST_SHOWN:]:
+            told, where = one_line(turn.after.text), f" [{state.turn_location(turn.turn)}]"
+            lines.append(turn_text(turn.turn, f"{turn.action}: {told}", where=where))
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:

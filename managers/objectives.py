@@ -218,8 +218,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     for turn, by_place in by_turn.items():
         told_at = (("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place)
         facts[turn] = "; ".join(told_at)
-    reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
-    last = len(state.action_history)
+    last = len(state.turns)
     first = max(0, last - turns)
     rooms = {
         line: room.turn
@@ -229,16 +228,16 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     }
     items = []
     said: set[str] = set()
-    for turn, (action, response) in enumerate(state.action_history[first:], start=first + 1):
+    for turn, record in enumerate(state.turns[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
-        lines = [Line(turn_text(turn, cut_at(one_line(action), LONGEST_ACTION), where=where))]
-        why = "" if turn in known else one_line(str(reasons.get(turn) or ""))
+        lines = [Line(turn_text(turn, cut_at(one_line(record.action), LONGEST_ACTION), where=where))]
+        why = "" if turn in known else one_line(record.reasoning)
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-        told = without_padding(response).splitlines()
+        told = without_padding(record.after.text).splitlines()
         place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
-        described = without_padding(description_in(response, place) or "").splitlines()[:DESCRIPTION_LINES]
+        described = without_padding(description_in(record.after.text, place) or "").splitlines()[:DESCRIPTION_LINES]
         besides = told
         if described and turn != last:
             besides = [line for line in told if line not in said and line not in described]

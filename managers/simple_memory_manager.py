@@ -307,8 +307,8 @@ class SimpleMemoryManager(BaseManager):
         if location_id is None:
             self.log_warning("an action without a location teaches nothing", location=location_name, action=action)
             return
-        history = self.game_state.action_history
-        is_recorded = bool(history) and tuple(history[-1]) == (action, response)
+        recorded = self.game_state.turns[-1:]
+        is_recorded = [(each.action, each.after.text) for each in recorded] == [(action, response)]
         turn = self.game_state.turn_count + (0 if is_recorded else 1)
         require_location_id(location_id)
         location = Location(location_id, location_name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from session.commands import plain_command
 from session.text import RoomDescription, description_in, one_line
-from session.values import Location, Observation, Seed, TurnRecord
+from session.values import Location, Observation, Proposal, Seed, TurnRecord
 
 
 class Tries:
@@ -141,9 +141,7 @@ class GameState:
     turns: the turns recorded so far
     latest: the observation after the last of them, or the opening
     opening, opening_location: the story's text before the first turn, and the player's location then
-    action_history: every command with its response, oldest first
-    action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
-    memory_log_history: always empty, kept for compatibility; memories are in ``Memories.md``
+    recorded_at: when each of ``turns`` was recorded (ISO 8601)
     scored: the turns in which the score changed, oldest first
     visited_locations: the ids of the locations in which at least one turn began
     tries: its turns by location and command
@@ -161,9 +159,7 @@ class GameState:
     latest: Observation = NOTHING_SEEN
     opening: str = ""
     opening_location: Location | None = None
-    action_history: list[PlayedAction] = field(default_factory=list)
-    action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
-    memory_log_history: list[str] = field(default_factory=list)
+    recorded_at: list[str] = field(default_factory=list)
     scored: list[TurnRecord] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
@@ -174,6 +170,24 @@ class GameState:
 
     def __post_init__(self) -> None:
         self.episode_id = self.episode_id or str(self.episode)
+
+    @property
+    def action_history(self) -> list[PlayedAction]:
+        """Every command with its response, oldest first."""
+        return [PlayedAction(turn.action, turn.after.text) for turn in self.turns]
+
+    @property
+    def action_reasoning_history(self) -> list[dict[str, Any]]:
+        """Dicts of turn, reasoning, action, and timestamp (ISO 8601), oldest first."""
+        return [
+            {"turn": turn.turn, "reasoning": turn.reasoning, "action": turn.action, "timestamp": at}
+            for turn, at in zip(self.turns, self.recorded_at, strict=True)
+        ]
+
+    @property
+    def memory_log_history(self) -> list[str]:
+        """Always empty, kept for compatibility; memories are in ``Memories.md``."""
+        return []
 
     @property
     def current_room_id(self) -> int | None:
@@ -227,6 +241,7 @@ class GameState:
         self._believe_reading(turn)
         self.turn_count, self.latest = turn.turn, turn.after
         self.turns.append(turn)
+        self.recorded_at.append(datetime.now(timezone.utc).isoformat(timespec="seconds"))
         self.tries.add(turn)
         if turn.score_change:
             self.scored.append(turn)
@@ -239,8 +254,6 @@ class GameState:
             )
             self.notes[replaced] = [text] if text else []
             del self.notes[:-MOST_NOTES]
-        self.action_history.append(PlayedAction(turn.action, turn.after.text))
-        self.add_reasoning(turn.turn, turn.reasoning, turn.action)
         if turn.moved or turn.before.location is None:
             self.arrival_turn = turn.turn
         self._find_description(turn.after, turn.turn)
@@ -255,9 +268,9 @@ class GameState:
         return began.label if began else ""
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """Add the reasoning behind a turn's command to the history."""
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.action_reasoning_history.append({"turn": turn, "reasoning": reasoning, "action": action, "timestamp": now})
+        """Record a turn of which only the command and the reasoning behind it are known, for other programs."""
+        now = self.latest
+        self.record(TurnRecord(self.episode, turn, now, (Proposal(action, reasoning),), (), replace(now, text="")))
 
     def _find_description(self, seen: Observation, turn: int) -> None:
         """Store the description of the room if the text certainly contains it.

@@ -367,20 +367,18 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     name = first.location.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
     most = max(1, last_turn_shown - first.record.turn + window)
-    played: list[tuple[str, str]] = list(state.action_history[-most:])
+    played = state.turns[-most:]
     if last.record.turn > state.turn_count:
-        played = [*played, (last.record.action, last.record.after.text)][-most:]
-    entries = (entry for entry in state.action_reasoning_history[-most:] if isinstance(entry, dict))
-    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in entries}
+        played = [*played, last.record][-most:]
     turns, reasoning = [], []
-    for turn, (action, response) in enumerate(played, start=last_turn_shown - len(played) + 1):
-        told = without_padding(response)
+    for record in played:
+        turn, told = record.turn, without_padding(record.after.text)
         told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
-        turns.append([Line(turn_text(turn, _short(action), where=where)), Line("Response: ", told)])
-        if reasons.get(turn):
-            reasoning.append([Line(f"Turn {turn}: ", reasons[turn])])
+        turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", told)])
+        if record.reasoning:
+            reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [
         Part("arrival", arrivals, empty="", least=LEAST_TOLD),

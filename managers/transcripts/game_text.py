@@ -210,11 +210,9 @@ def story_start(state: GameState) -> str:
 
 def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
     """Yield the turns of the episode, except the first ones of that number."""
-    for number, (action, response) in enumerate(state.action_history[first:], start=first + 1):
-        record = state.turns[number - 1] if number <= len(state.turns) else None
-        there = record.after.location if record and record.moved else None
-        change = (record.score_change if record else None) or 0
-        yield PlayedTurn(number, action, response, change, there.num if there else None)
+    for turn in state.turns[first:]:
+        there = turn.after.location if turn.moved else None
+        yield PlayedTurn(turn.turn, turn.action, turn.after.text, turn.score_change or 0, there.num if there else None)
 
 
 def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:

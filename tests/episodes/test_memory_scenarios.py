@@ -113,7 +113,7 @@ class Replay(MemoryPlay):
         for number, (action, text, changes) in enumerate(self.scenario.steps):
             record = self.turn(action, text, world_hash=str(number), **changes)
             if not with_history:
-                self.state.action_history.clear()
+                self.state.turns.clear()
             before, after, place = record.before, record.after, self.scenario.place
             context: ZMachineContext = {
                 "score_delta": record.score_change,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from managers.context_manager import STANDS_BELOW, ContextManager, Rejection, told_turns
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
-from session.game_state import GameState, PlayedAction
+from session.game_state import GameState
 from session.text import RoomDescription, TokenCounter
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
@@ -53,13 +53,23 @@ WINDOW = {"agent": 4000, "history": 0}
 """Of a prompt that shows a window of turns."""
 
 
+def a_turn(turn: int, action: str, response: str, reasoning: str, here: Observation = MILL) -> TurnRecord:
+    return TurnRecord(
+        1, turn, here, (Proposal(action, reasoning),), (Verdict(accepted=True),), replace(here, text=response)
+    )
+
+
+def play(state: GameState, action: str, response: str, reasoning: str = "why not") -> None:
+    """The player stays where it is."""
+    state.record(a_turn(state.turn_count + 1, action, response, reasoning, state.latest))
+
+
 def manager(turns: int = 0, **options: Any) -> ContextManager:
     """So many turns were played; the prompt shows a window of them, unless the options say otherwise."""
     options["prompt_budgets"] = WINDOW | options.get("prompt_budgets", {})
-    state = GameState(turn_count=turns)
+    state = GameState(latest=replace(MILL, score=None))
     for turn in range(1, turns + 1):
-        state.add_reasoning(turn, f"thought {turn}", f"act {turn}")
-        state.action_history.append(PlayedAction(f"act {turn}", f"response {turn}"))
+        play(state, f"act {turn}", f"response {turn}", f"thought {turn}")
     return ContextManager(logging.getLogger("test"), GameConfiguration(**options), state)
 
 
@@ -112,13 +122,15 @@ def test_the_recent_turns_are_told_with_reasoning_action_and_response() -> None:
     assert texts == ["", "", ""]
 
 
-def test_an_entry_that_is_no_dict_takes_no_turns_place_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_turn_of_which_only_the_reasoning_is_known_is_told_without_a_response() -> None:
     context = manager(2)
-    history: list[Any] = context.game_state.action_reasoning_history
-    history.append("not a dict")
-    with caplog.at_level(logging.WARNING):
-        assert context.get_recent_reasoning_formatted(1).startswith("Turn 2:")
-    assert "not a dict" in caplog.text
+    context.add_reasoning(3, "the mill may open", "push mill")
+    assert context.get_recent_reasoning_formatted(1) == (
+        "Turn 3:\nReasoning: the mill may open\nAction: push mill\nResponse: (No response recorded)"
+    )
+    assert context.game_state.current_room_id == 12
+    context.add_reasoning(4, "", "wait")
+    assert "Turn 4:\nReasoning: (No reasoning recorded)\n" in context.get_recent_reasoning_formatted(1)
 
 
 def test_the_window_slides_in_blocks_so_that_a_prompt_begins_with_the_one_before_up_to_its_present() -> None:
@@ -144,6 +156,10 @@ def test_while_the_player_stays_a_prompt_begins_with_the_one_before_map_and_memo
     assert pasts[-1].partition("## Since you came here\n")[2].startswith("Turn 6:")
 
 
+def change_response(context: ContextManager, turn: int, text: str) -> None:
+    context.game_state.turns[turn - 1] = a_turn(turn, f"act {turn}", text, f"thought {turn}")
+
+
 def described(turns: int, text: str, turn: int, location_id: int = 12, **options: Any) -> ContextManager:
     """So many turns were played, and in one of them the story described a room."""
     context = manager(turns, **options)
@@ -167,8 +183,7 @@ def test_a_rooms_description_is_shown_with_its_turn_and_no_other_rooms() -> None
 @pytest.mark.parametrize("told_in", [1, 7, 12])
 def test_a_description_that_the_history_has_is_not_said_twice(told_in: int) -> None:
     context = described(12, "Water Mill\nA mill by a brook.", told_in)
-    played = context.game_state.action_history
-    played[told_in - 1] = PlayedAction(f"act {told_in}", "You walk on.\n\nWater Mill\nA mill by a brook.")
+    change_response(context, told_in, "You walk on.\n\nWater Mill\nA mill by a brook.")
     shown = context.get_agent_context(MILL)
     assert shown.render().count("A mill by a brook.") == 1
     assert any("A mill" in section.text for section in shown.sections if "ROOM" in section.title) == (told_in == 1)
@@ -178,7 +193,7 @@ def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
     text = "Water Mill\nA mill by a brook."
     for budget in (2000, 120, 60):
         context = described(12, text, 12, prompt_budgets={"agent": budget})
-        context.game_state.action_history[-1] = PlayedAction("act 12", text)
+        change_response(context, 12, text)
         assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
     unplayed = described(1, MILL.text, 1)
     assert unplayed.get_agent_context(MILL).render().count(MILL.text) == 1
@@ -207,12 +222,12 @@ THINGS = (
 
 
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
-    state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.")
+    state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
     assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
-    state.action_history.append(PlayedAction("search chest", "You find a secret lever and a toy, an old friend."))
-    state.action_history.append(PlayedAction("chant", "You see the shape of a man, going out."))
+    play(state, "search chest", "You find a secret lever and a toy, an old friend.")
+    play(state, "chant", "You see the shape of a man, going out.")
     assert "\nHere: oak chest, secret lever, man, toy/friend\n" in context.get_agent_context(hall).render()
     context.reset(GameState())
     assert "Here:" not in context.get_agent_context(hall).render()
@@ -328,7 +343,7 @@ def test_the_extractors_text_keeps_to_its_budget_together_with_the_instructions(
 
 def after(text: str, **options: Any) -> ContextManager:
     context = manager(2, **options)
-    context.game_state.action_history[-1] = PlayedAction("act 2", text)
+    change_response(context, 2, text)
     return context
 
 
@@ -360,10 +375,9 @@ HALL = Observation("It rains.", Location(4, "Hall"))
 
 def talkative(**state: Any) -> ContextManager:
     """Two turns were played, the first of them at length; a prompt has room for 16,000 characters."""
-    played = GameState(turn_count=2, **state)
-    played.add_reasoning(1, "r" * 9000, "a" * 9000)
-    played.add_reasoning(2, "why not", "wait")
-    played.action_history += [PlayedAction("a" * 9000, "s" * 9000), PlayedAction("wait", "It rains.")]
+    played = GameState(latest=HALL, **state)
+    play(played, "a" * 9000, "s" * 9000, "r" * 9000)
+    play(played, "wait", "It rains.")
     configuration = GameConfiguration(prompt_budgets={**WINDOW, "critic": 4000})
     return ContextManager(logging.getLogger("test"), configuration, played)
 
@@ -416,61 +430,41 @@ def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
     assert context.get_status()["metrics"] == {"turns": 2, "sections_dropped": 2}
 
 
-PLAYED = [("wait", " first\nline "), ("wait", "latest")]
 SHEET = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."
 
 
-def told(*entries: dict[str, Any], played: list[tuple[str, str]] = PLAYED, **style: Any) -> list[str]:
+def told(played: list[tuple[str, str]], **style: Any) -> list[str]:
     """The turns as text; there is much room unless ``style`` limits it."""
-    return [turn.text for turn in told_turns(entries, played, **{"characters": 9000, "most": 3, **style})]
+    turns = [a_turn(turn, *each, "why\nnot") for turn, each in enumerate(played, start=1)]
+    return [turn.text for turn in told_turns(turns, **{"characters": 9000, "most": 3, **style})]
 
 
-def entries(*actions: str) -> tuple[dict[str, Any], ...]:
-    return tuple({"turn": turn, "reasoning": "why not", "action": action} for turn, action in enumerate(actions, 1))
-
-
-@pytest.mark.parametrize(
-    ("entry", "text"),
-    [
-        (
-            {"turn": 1, "reasoning": "why\nnot", "action": "wait"},
-            "1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline",
-        ),
-        ({}, "?:\nReasoning: (No reasoning recorded)\nAction: (No action recorded)\nResponse: (No response recorded)"),
-        *(
-            (
-                {"turn": turn, "reasoning": "r", "action": "wait"},
-                f"{turn}:\nReasoning: r\nAction: wait\nResponse: latest",
-            )
-            for turn in (0, -1, 3, "1", None)
-        ),
-    ],
-)
-def test_a_response_is_found_by_its_turn_or_else_the_latest_to_the_command(entry: dict[str, Any], text: str) -> None:
-    assert told(entry) == [f"Turn {text}"]
+def test_a_turn_is_told_with_reasoning_command_and_response() -> None:
+    turns = ["Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"]
+    assert told([("wait", " first\nline ")]) == turns
 
 
 def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None:
     played = [("read", "x" * 450), ("read", "y" * 450), ("read", "z" * 450)]
-    texts = told(*entries("read", "read", "read"), played=played, characters=900)
+    texts = told(played, characters=900)
     assert ["x" * 450 in texts[0], "y" * 450 in texts[1], "z" * 450 in texts[2]] == [True, False, False]
-    latest = told(*entries("read", "read"), played=played[:2], characters=900, precedes_present=True)[-1]
+    latest = told(played[:2], characters=900, precedes_present=True)[-1]
     assert latest.endswith(f"Response: {STANDS_BELOW}")
 
 
 def test_a_turn_is_told_by_what_came_before_it_alone() -> None:
     played = [("read", "x" * 450), ("wait", "y" * 450), ("wait", SHEET), ("wait", SHEET)]
-    whole = told(*entries("read", "wait", "wait", "wait"), played=played, characters=900, most=4)
+    whole = told(played, characters=900, most=4)
     for turns in (1, 2, 3):
-        assert told(*entries(*["read", "wait", "wait"][:turns]), played=played, characters=900, most=4) == whole[:turns]
+        assert told(played[:turns], characters=900, most=4) == whole[:turns]
 
 
 def test_a_long_line_is_repeated_by_its_beginning_unless_it_was_cut_before() -> None:
     played = [("look", f"Mill\n{SHEET}"), ("wait", "It rains."), ("look", f"Mill\n{SHEET}\nIt rains.")]
-    texts = told(*entries("look", "wait", "look"), played=played)
+    texts = told(played)
     assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
     cut = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
-    assert told(*entries("look", "look"), played=cut, characters=400)[1].endswith(SHEET)
+    assert told(cut, characters=400)[1].endswith(SHEET)
 
 
 WHOLE = {"agent": 16_000, "history": 6000}
@@ -490,9 +484,8 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
 def test_the_game_so_far_keeps_the_beginning_of_the_prompt_before_while_it_grows() -> None:
     context, pasts = manager(0, prompt_budgets=WHOLE), []
     for turn in range(1, 200):
-        context.game_state.add_reasoning(turn, "why not", f"act {turn}")
-        context.game_state.action_history.append(PlayedAction(f"act {turn}", f"response {turn} " * 20))
-        context.game_state.turn_count = context.game_state.arrival_turn = turn
+        play(context.game_state, f"act {turn}", f"response {turn} " * 20)
+        context.game_state.arrival_turn = turn
         pasts.append(context.get_agent_context(MILL).sections[0].text)
     rewritten = [turn for turn, (one, other) in enumerate(pairwise(pasts), start=2) if not other.startswith(one)]
     assert 1 <= len(rewritten) <= 5
@@ -502,8 +495,7 @@ def test_turns_before_the_first_prompt_are_condensed_as_if_every_turn_had_one() 
     def text(*, every_turn: bool) -> str:
         context = manager(0, prompt_budgets={"agent": 4000, "history": 1500})
         for turn in range(1, 120):
-            context.game_state.action_history.append(PlayedAction(f"act {turn}", f"response {turn} " * 20))
-            context.game_state.turn_count = turn
+            play(context.game_state, f"act {turn}", f"response {turn} " * 20)
             if every_turn or turn == 119:
                 shown = context.get_agent_context(MILL).render()
         return shown
@@ -514,7 +506,7 @@ def test_turns_before_the_first_prompt_are_condensed_as_if_every_turn_had_one() 
 def test_what_the_game_so_far_contains_is_not_said_again() -> None:
     room = "Water Mill\nA mill by a brook."
     context = described(3, room, 1, prompt_budgets=WHOLE)
-    context.game_state.action_history[0] = PlayedAction("act 1", room)
+    change_response(context, 1, room)
     seen = replace(MILL, text="response 3")
     assert context.get_agent_context(seen).render().count("A mill by a brook.") == 1
     assert context.get_agent_context(seen).render().count("response 3") == 1
@@ -523,8 +515,8 @@ def test_what_the_game_so_far_contains_is_not_said_again() -> None:
 def test_where_the_whole_game_has_no_room_the_window_is_shown() -> None:
     context = manager(9, prompt_budgets=WHOLE)
     context.tokens = TokenCounter(1.0)
-    for turn in range(9):
-        context.game_state.action_history[turn] = PlayedAction(f"act {turn + 1}", f"response {turn + 1} " * 180)
+    for turn in range(1, 10):
+        change_response(context, turn, f"response {turn} " * 180)
     shown = context.get_agent_context(MILL, system="rule " * 200).render()
     assert context.tokens.estimate(shown) <= 16_000
     assert "response 9" in shown

@@ -15,9 +15,9 @@ from managers.context_manager import ContextManager, Rejection
 from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
-from session.game_state import GameState, PlayedAction
+from session.game_state import GameState
 from session.text import RoomDescription, TokenCounter
-from session.values import Location, Observation
+from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
 from tests.unit.zorkgpt.players.dye_works import vocabulary
@@ -115,11 +115,14 @@ def manager(budget: int, history: int = 0) -> ContextManager:
 
     history: tokens of the game so far; 0 for the window
     """
-    state = GameState(turn_count=6, opening=WORDS, arrival_turn=4)
+    state = GameState(opening=WORDS, latest=HALL)
     state.room_descriptions[4], state.last_room_description_location_id = RoomDescription(WORDS, 6), 4
     for turn in range(1, 7):
-        state.add_reasoning(turn, WORDS, f"act {turn}")
-        state.action_history.append(PlayedAction(f"act {turn}", "Done."))
+        proposal = Proposal(f"act {turn}", WORDS)
+        state.record(
+            TurnRecord(1, turn, state.latest, (proposal,), (Verdict(accepted=True),), replace(HALL, text="Done."))
+        )
+    state.arrival_turn = 4
     budgets = {"agent": budget, "critic": budget, "history": history}
     config = GameConfiguration(prompt_budgets=budgets, agent={"history_window": 4})
     return ContextManager(structlog.get_logger(), config, state)

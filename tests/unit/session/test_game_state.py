@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_a_state_begins_with_the_opening_and_a_turn_moves_the_present_and_keeps_
     assert state.action_history == [PlayedAction("in", "Shed")]
     entry = state.action_reasoning_history[0]
     assert (entry["turn"], entry["reasoning"], entry["action"]) == (1, "why in", "in")
+    assert datetime.fromisoformat(entry["timestamp"]).tzinfo == timezone.utc
     assert state.visited_locations == {4}, "a location counts once a first turn there is complete"
     state.record(record(SHED, "look", SHED, turn=2))
     assert state.visited_locations == {4, 9}

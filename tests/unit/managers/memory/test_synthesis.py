@@ -17,9 +17,8 @@ from managers.memory.prompt import LONGEST_QUOTE, NO_SIGNALS, TOLD_BELOW, existi
 from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
-from session.game_state import PlayedAction
 from session.text import TokenCounter
-from session.values import GameObject, Location
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import (
     LONG,
@@ -238,8 +237,7 @@ class TestPrompt:
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
-        play.state.turn_count = 48
-        play.state.action_history.append(PlayedAction("open hatch", "It opens."))
+        play.state.record(TurnRecord(1, 48, play.now, (Proposal("open hatch"),), (), Observation("It opens.")))
         context: ZMachineContext = {"location_changed": True}
         play.manager.record_action_outcome(31, "Blue Vats", "enter hatch", "You climb in.", context)
         assert (
