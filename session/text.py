@@ -44,7 +44,6 @@ def printable(text: str) -> str:
     )
 
 
-_LINE_START = r"(?m)(?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))"
 _HEADING = r"#{1,6}[ \t]|={3,}[ \t]*[^=\s]"
 
 
@@ -53,8 +52,10 @@ def quoted(text: str, structure: str = "") -> str:
 
     structure: a pattern of other lines that get a bar, at their beginning
     """
-    lines = f"{_HEADING}|{structure}" if structure else _HEADING
-    return re.sub(rf"{_LINE_START}(?=[ \t]*(?:{lines}))", "| ", text)
+    if not structure and "#" not in text and "===" not in text:  # as in nearly every text, and some are long
+        return text
+    told = re.compile(rf"[ \t]*(?:{_HEADING}|{structure})" if structure else rf"[ \t]*(?:{_HEADING})")
+    return "".join(f"| {line}" if told.match(line) else line for line in text.splitlines(keepends=True))
 
 
 def without_padding(text: str) -> str:

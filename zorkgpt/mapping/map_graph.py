@@ -194,14 +194,21 @@ class NoMap(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What follows from the map for a location, by its id, kept until something changes there."""
+    """What follows from the map for a location, by its id, kept until something changes there.
+
+    names: of all rooms, kept until one of them changes
+    paths: of ``navigation.paths_from``, by its arguments, kept until anything changes
+    """
 
     ways_back: dict[int, Mapping[str, int]] = field(default_factory=dict, compare=False)
     untried: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
     barred: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
     surest: dict[int, Mapping[int, Choice]] = field(default_factory=dict, compare=False)
+    names: dict[int, str] = field(default_factory=dict, compare=False)
+    paths: dict[tuple[int, bool], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
     def forget(self, *location_ids: int) -> None:
+        self.paths.clear()
         for location_id in location_ids:
             for known in (self.ways_back, self.untried, self.barred, self.surest):
                 known.pop(location_id, None)
@@ -256,6 +263,11 @@ class MapGraph(BaseModel):
     @cached_property  # Pydantic looks a private attribute up anew each time, which takes as long as what is kept there
     def _derived(self) -> _Derived:
         return _Derived()
+
+    @property
+    def kept_paths(self) -> dict[tuple[int, bool], Mapping[int, Any]]:
+        """What ``navigation.paths_from`` returned, by its arguments; empty once the map has changed."""
+        return self._derived.paths
 
     @cached_property
     def _sources(self) -> dict[int, set[int]]:
@@ -321,9 +333,12 @@ class MapGraph(BaseModel):
         return surest
 
     @property
-    def room_names(self) -> dict[int, str]:
+    def room_names(self) -> Mapping[int, str]:
         """A name to show for every room, by its id."""
-        return {room.id: room.label for room in self.rooms.values()}
+        names = self._derived.names
+        if len(names) < len(self.rooms):
+            names.update((room.id, room.label) for room in self.rooms.values())
+        return names
 
     @property
     def distinct_names(self) -> dict[int, str]:
@@ -343,6 +358,7 @@ class MapGraph(BaseModel):
         elif name and name != known.name:
             self.rooms[id] = known.model_copy(update={"name": name})
             self._derived.forget(id, *self.connections.get(id, {}).values())  # rooms of one name may be a maze
+            self._derived.names.clear()
         return known is None
 
     def add_visit(self, location_id: int, episode: int) -> None:

@@ -212,7 +212,7 @@ def shortest_path(graph: MapGraph, from_id: int, to_id: int) -> Path | None:
 
 def fewest_moves(graph: MapGraph, from_id: int) -> dict[int, int]:
     """Return the number of commands of :func:`shortest_path` to every reachable room by its id."""
-    paths = paths_from(graph, from_id) | paths_from(graph, from_id, uses_ways_back=False)
+    paths = {**paths_from(graph, from_id), **paths_from(graph, from_id, uses_ways_back=False)}
     return {room: path.moves for room, path in paths.items()}
 
 
@@ -230,7 +230,7 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     return moves
 
 
-def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Path]:
+def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Path]:
     """Return the shortest path to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
     Equally near rooms come by id. Of two paths of the same length, the first one found is kept, so that a map always
@@ -238,6 +238,9 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
     """
     if from_id not in graph.rooms:
         return {}
+    known = graph.kept_paths.get((from_id, uses_ways_back))
+    if known is not None:
+        return known
     order = count()
     fewest = {from_id: 0.0}
     waiting = [(0.0, next(order), Path(from_id))]
@@ -256,7 +259,9 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
                 is_walked = path.is_walked and command in walked
                 longer = Path(to_id, path, command, path.moves + 1, is_walked=is_walked)
                 heappush(waiting, (further, next(order), longer))
-    return dict(sorted(paths.items(), key=lambda found: (fewest[found[0]], found[0])))
+    found = dict(sorted(paths.items(), key=lambda each: (fewest[each[0]], each[0])))
+    graph.kept_paths[from_id, uses_ways_back] = found
+    return found
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:
