@@ -96,8 +96,8 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     fields: dict[str, Any] = {
         name: (field.annotation, field) for each in questions for name, field in each.schema.model_fields.items()
     }
+    fields["tasks"] = (ClassVar[Sequence[Question]], questions)
     schema = create_model(LastLessons.__name__, __base__=LastLessons, __doc__=LastLessons.__doc__, **fields)
-    schema.tasks = questions
     topics = [each.topic for each in questions if each.topic]
     prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 
 from pydantic_core import to_json
@@ -28,6 +28,7 @@ class StateManager(BaseManager):
     The keys of the statuses are the class names of the managers.
 
     run: the name of the run's folder
+    managers: returns those whose status is written
     """
 
     def __init__(
@@ -37,12 +38,13 @@ class StateManager(BaseManager):
         game_state: GameState,
         *,
         run: str = "",
+        managers: Callable[[], Iterable[BaseManager]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
         self.run = run
-        self._managers: tuple[BaseManager, ...] = ()
+        self._managers = managers
         self._failures = 0
         self._warned = False
         self._shown_at = -math.inf
@@ -56,10 +58,6 @@ class StateManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         """Mark the file as outdated after a turn on a route, because several of these are played between two writes."""
         self._is_behind = record.is_unasked
-
-    def show(self, managers: Iterable[BaseManager]) -> None:
-        """Set the managers whose status is written. This one comes last."""
-        self._managers = (*(manager for manager in managers if manager is not self), self)
 
     def show_soon(self) -> None:
         """Write the file after a turn, at most every ``SHORTEST_PAUSE`` seconds."""
@@ -78,7 +76,7 @@ class StateManager(BaseManager):
         """
         self._shown_at, self._is_behind = time.monotonic(), False
         state = self.game_state
-        here = state.current_room_id
+        here, managers = state.current_room_id, [*self._managers()]
         current = {
             "run": self.run,
             "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -88,8 +86,8 @@ class StateManager(BaseManager):
             "score": state.previous_zork_score,
             "inventory": state.current_inventory,
             "game_over": state.game_over,
-            "present": merged(manager.known() for manager in self._managers).present(here),
-            "managers": {type(manager).__name__: manager.get_status() for manager in self._managers},
+            "present": merged(manager.known() for manager in managers).present(here),
+            "managers": {type(manager).__name__: manager.get_status() for manager in managers},
         }
         try:
             write_atomically(self.path, to_json(current, indent=2), durable=False)

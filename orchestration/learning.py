@@ -100,7 +100,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     if config.objectives.enabled:
         objectives = ObjectiveManager(*run, knowledge, shown_map, memories, **shared)
     circling = CirclingDetector(*run, objectives=objectives, **shared)
-    state = StateManager(*run, run=parts.run, **shared)
+    state = StateManager(*run, run=parts.run, managers=lambda: managers, **shared)
     achieve = objectives.achieve_at_last if objectives else len
     episodes = EpisodeSynthesizer(*run, knowledge, state, routes=routes, achieve=achieve, **shared)
     ahead = Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared)
@@ -120,7 +120,6 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     }
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
     managers = tuple(manager for manager in built if manager is not None)
-    state.show(managers)
     return Learning(managers, context, map_manager, courses, knowledge, circling, state, routes, memories, objectives)
 
 

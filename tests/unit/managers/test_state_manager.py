@@ -8,6 +8,7 @@ from pathlib import Path
 import structlog
 from structlog.testing import capture_logs
 
+from managers.base_manager import BaseManager
 from managers.circling import CirclingDetector
 from managers.map_manager import MapManager
 from managers.state_manager import StateManager
@@ -20,10 +21,9 @@ def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
     state = state or GameState()
     config = GameConfiguration(zork_game_workdir=workdir)
     logger = structlog.get_logger()
-    others = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
-    manager = StateManager(logger, config, state)
-    manager.run = "20260131-184500-1a2b"
-    manager.show((*others, manager))
+    shown: list[BaseManager] = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
+    manager = StateManager(logger, config, state, run="20260131-184500-1a2b", managers=lambda: shown)
+    shown.append(manager)
     return manager
 
 

@@ -10,6 +10,7 @@ import structlog
 import typer
 from typer.testing import CliRunner, Result
 
+from managers.base_manager import BaseManager
 from managers.circling import CirclingDetector
 from managers.map_manager import MapManager
 from managers.state_manager import StateManager
@@ -35,10 +36,9 @@ def played(workdir: Path, name: str = "Blue Vats", run: str = RUN) -> None:
     workdir.mkdir()
     parts = (structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), GameState(3, turn_count=7))
     parts[-1].begin(Observation("", Location(31, name), score=5))
-    managers = [MapManager(*parts), CirclingDetector(*parts)]
-    manager = StateManager(*parts)
-    manager.run = run
-    manager.show((*managers, manager))
+    managers: list[BaseManager] = [MapManager(*parts), CirclingDetector(*parts)]
+    manager = StateManager(*parts, run=run, managers=lambda: managers)
+    managers.append(manager)
     manager.export_current_state()
 
 
