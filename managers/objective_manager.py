@@ -276,9 +276,8 @@ class ObjectiveManager(BaseManager):
         if sum(each.is_active for each in self.objectives) >= cap:
             return f"more than {cap} open: {text}"
         taken.add(text_key(text))
-        turn, here = self.game_state.turn_count, self.game_state.current_room_id
-        objective = Objective(len(self.objectives) + 1, text, turn, here, one_line(found.evidence), location_id)
-        self.objectives += (objective,)
+        number, turn = len(self.objectives) + 1, self.game_state.turn_count
+        self.objectives += (Objective(number, text, turn, one_line(found.evidence), location_id),)
         return ""
 
     def _prompt(self) -> Prompt:

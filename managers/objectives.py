@@ -59,7 +59,7 @@ class Objective:
 
     id: counts from 1 within an episode
     text: one line; contains ``Location N`` if ``location_id`` is known
-    turn, found_at: the turn in which it was set, and the player's location id then
+    turn: in which it was set
     evidence: the source, in the model's words
     location_id: of its place; ``None`` for no particular place
     ended_turn, ending: the turn in which it was completed or dropped, and the evidence or reason
@@ -68,7 +68,6 @@ class Objective:
     id: int
     text: str
     turn: int
-    found_at: int | None = None
     evidence: str = ""
     location_id: int | None = None
     status: ObjectiveStatus = "active"

@@ -90,12 +90,10 @@ class Command:
 
     words: all words in full and in lower case, the verb first
     phrases: the words of each phrase as the dictionary cuts them, without articles; no phrase is empty
-    frame: the verb and the prepositions in full, with ``None`` in the place of each phrase
     """
 
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
-    frame: tuple[str | None, ...]
 
 
 def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
@@ -104,17 +102,13 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
     if not text or _NOT_ONE_CLAUSE.search(text):
         return None
     words = tuple(text.split())
-    frame: list[str | None] = [words[0]]
-    phrases: list[tuple[str, ...]] = []
-    for full, each in zip(words[1:], map(vocabulary.cut, words[1:]), strict=True):
+    phrases: list[tuple[str, ...]] = [()]
+    for each in map(vocabulary.cut, words[1:]):
         if each in vocabulary.prepositions and each not in vocabulary.objects:
-            frame.append(full)
+            phrases.append(())
         elif each not in _ARTICLES:
-            if frame[-1] is not None:
-                frame.append(None)
-                phrases.append(())
             phrases[-1] += (each,)
-    return Command(words, tuple(phrases), tuple(frame))
+    return Command(words, tuple(filter(None, phrases)))
 
 
 def plain_command(action: str) -> str:

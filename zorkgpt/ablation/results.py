@@ -119,7 +119,7 @@ def _verdict(found: Comparison) -> str:
         f"{points} {found.pairs} pairs ({'' if found.low is None else f'{interval(found)}, '}p {number(found.p)}): "
     )
     if found.is_shown:
-        return f"{verdict}more than chance explains"
+        return f"{verdict}unlikely to be chance"
     verdict += "no difference is shown"
     if found.least_p is not None and found.least_p >= ALPHA:
         verdict += f"; with so few pairs that differ p is never below {number(found.least_p)}, so none could be"

@@ -84,7 +84,7 @@ def test_what_the_agent_says_of_objectives_holds_at_once_and_asks_no_model(tmp_p
     assert (objective.status, objective.ended_turn, objective.ending) == ("completed", 25, "turn 24")
     verdicts = (Verdict(accepted=False), ACCEPTED)  # of a command that was sent back the note counts, and only once
     play.turn("take banner", verdicts=verdicts, objective=ObjectiveNote(new="Dye the  banner"))
-    assert play.manager.objectives[2:] == (Objective(3, "Dye the banner", 26, GATE.num, "the player's own"),)
+    assert play.manager.objectives[2:] == (Objective(3, "Dye the banner", 26, "the player's own"),)
     assert play.metrics["refused"] == 0
     for note in (ObjectiveNote(done=7), ObjectiveNote(new="climb THE chute")):
         play.turn(objective=note)
@@ -115,7 +115,7 @@ def test_the_text_is_kept_whole_and_names_the_location_id_once(tmp_path: Path, t
     answer = {"objectives": [{"text": text, "location_id": 11, "evidence": "e" * 900}]}
     play = ObjectivePlay(tmp_path, [answer])
     play.wait_until(20)
-    assert play.manager.objectives == (Objective(1, shown, 20, GATE.num, "e" * 900, 11),)
+    assert play.manager.objectives == (Objective(1, shown, 20, "e" * 900, 11),)
 
 
 def test_several_objectives_are_taken_at_once_and_of_one_only_the_rest_stays(tmp_path: Path) -> None:

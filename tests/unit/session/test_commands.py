@@ -15,7 +15,6 @@ def test_prepositions_part_phrases_unless_they_name_a_thing_and_articles_are_lef
     assert command is not None
     assert command.words == ("dip", "the", "grey", "banner", "in", "a", "mordant")
     assert command.phrases == (("grey", "banner"), ("mordan",))
-    assert command.frame == ("dip", None, "in", None)
     words = vocabulary()
     command = read_command("take in basket", replace(words, objects={**words.objects, "in": (LOOM,)}))
     assert command is not None

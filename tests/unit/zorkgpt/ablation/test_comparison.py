@@ -55,7 +55,7 @@ def test_eight_pairs_that_differ_alike_show_a_difference() -> None:
     assert 7 < found.low < found.difference < found.high < 14
     assert found.p == 2 / 2**8
     assert found.is_shown
-    assert "more than chance explains" in said(found)
+    assert "unlikely to be chance" in said(found)
 
 
 def test_pairs_that_differ_to_and_fro_show_none_and_say_how_many_would() -> None:
