@@ -353,9 +353,11 @@ class ContextManager(BaseManager):
         if observation.inside is not None:
             inside = observation.inside.name or f"object #{observation.inside.num}"
             facts.append(f"You are in or on: {cut_at(inside, LONGEST_LABEL)}")
-        here = self._things_here(observation)
+        here, scenery = self._things_here(observation)
         if here:
             facts.append(f"Here: {_listed(here)}")
+        if scenery and budget.games and not self.config.assist:  # a list of commands names what matters
+            facts.append(f"Also here: {_listed(scenery)}")
         if observation.inventory is not None:
             labels = carried_labels(observation.inventory, self.attribute_names)
             facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
@@ -384,12 +386,12 @@ class ContextManager(BaseManager):
         shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
-    def _things_here(self, observation: Observation) -> list[str]:
-        """Return the names of the visible objects, without repetition; none if they are not known.
+    def _things_here(self, observation: Observation) -> tuple[list[str], list[str]]:
+        """Return the names of the visible objects and of the scenery, without repetition; none if they are not known.
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
-        such as "man", that word is listed.
+        such as "man", that word is listed. A direction names no thing.
         """
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
@@ -398,18 +400,18 @@ class ContextManager(BaseManager):
         self._printed += [_words(turn.after.text) for turn in played]
         described = state.room_description(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
-        names = []
+        names: tuple[dict[str, None], dict[str, None]] = ({}, {})
         for thing in observation.visible or ():
-            if thing.attributes & self._not_listed:
-                continue
-            last = [each for each in thing.name.split()[-1:] if not self.movements.is_direction(each.lower())]
-            wanted = [thing.name, *last]
-            printed = [name for name in wanted if self._is_printed(name, before)]
             if "/" in thing.name:
-                printed = ["/".join(word for word in thing.words if self._is_printed(word, before))]
-            named = wanted if thing.num in self._held else printed
-            names += [name for name in named if name][:1]
-        return list(dict.fromkeys(names))
+                words = [word for word in thing.words if self._is_printed(word, before)]
+                wanted = [" ".join(words), "/".join(words)]
+            else:
+                wanted = [thing.name, *thing.name.split()[-1:]]
+            wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
+            printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
+            for name in (wanted if thing.num in self._held else printed)[:1]:
+                names[bool(thing.attributes & self._not_listed)][name] = None
+        return [*names[0]], [each for each in names[1] if each not in names[0]]
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""

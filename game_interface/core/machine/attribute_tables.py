@@ -36,14 +36,25 @@ _INFORM_6_ORDER = (
     " male female neuter plural"
 )
 INFORM_6 = MappingProxyType({name: number for number, name in enumerate(_INFORM_6_ORDER.split())})
-"""The Inform 6 library, 6/11 and 6/12, in the order of its declarations (linklpa.h).
+"""The Inform 6 library, 6/5 to 6/12, in the order of its declarations (linklpa.h).
 
 Three names are those of the other table: light is ``lit``, supporter is ``surface``, visited is ``touched``.
 """
 
+_INFORM_5_ORDER = (
+    _INFORM_6_ORDER.replace(" absent", "")
+    .replace("enterable", "enterable female")
+    .removesuffix(" male female neuter plural")
+)
+INFORM_5 = MappingProxyType({name: number for number, name in enumerate(_INFORM_5_ORDER.split())})
+"""The Inform library 5/12 to 6/2. It uses one attribute for women and for things that are absent."""
+
 _ZORK_1_MD5 = "b732a93a6244ddd92a9b9a3e3a46c687"
-_INFORM_6_BANNER = re.compile(r"Inform v?6\.\d+ Library v?6[./]1[12]\b")
-_PLAYER_OF_INFORM_6 = ("animate", "concealed", "proper", "transparent")
+_BANNERS = (
+    (re.compile(r"Inform v?6\.\d+ Library v?6[./](?:[5-9]|1[0-2])\b"), INFORM_6),
+    (re.compile(r"Inform v?(?:6\.\d+|1[56]\d\d) Library (?:5/12|6/[12])\b"), INFORM_5),
+)
+_PLAYER_OF_INFORM = ("animate", "concealed", "proper", "transparent")
 PLAYERS_NAME = "(self object)"
 """The name of the object that the Inform 6 library declares for the player."""
 
@@ -51,13 +62,14 @@ PLAYERS_NAME = "(self object)"
 def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:
     """Return the numbers of ``story``'s attributes by name; empty unless they are certain.
 
-    The Inform 6 library is recognised by its banner in the ``opening`` text. The ``player`` must also have the
+    Inform's library is recognised by its banner in the ``opening`` text. The ``player`` must also have the
     attributes that the library gives it, because a story's own earlier declarations would shift all numbers.
     """
     if story.md5 == _ZORK_1_MD5:
         return ZORK_1
-    if _INFORM_6_BANNER.search(opening) and player.issuperset(INFORM_6[name] for name in _PLAYER_OF_INFORM_6):
-        return INFORM_6
+    for banner, table in _BANNERS:
+        if banner.search(opening) and player.issuperset(table[name] for name in _PLAYER_OF_INFORM):
+            return table
     return MappingProxyType({})
 
 

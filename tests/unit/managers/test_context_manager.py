@@ -225,7 +225,8 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
-    assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
+    shown = context.get_agent_context(hall).render()
+    assert "Location: Water Mill (ID: 12)\nHere: oak chest\nAlso here: mill stone\nInventory: " in shown
     play(state, "search chest", "You find a secret lever and a toy, an old friend.")
     play(state, "chant", "You see the shape of a man, going out.")
     assert "\nHere: oak chest, secret lever, man, toy/friend\n" in context.get_agent_context(hall).render()
@@ -240,6 +241,28 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
     seated = context.get_agent_context(replace(hall, inside=GameObject(6, "chair"))).render()
     assert "\nLocation: Water Mill (ID: 12)\nYou are in or on: chair\n" in seated
+
+
+def test_scenery_that_the_story_has_named_is_listed_apart_in_prompts_with_the_whole_game() -> None:
+    state = GameState(opening="There is an oak chest here, beside the mill stone. A dino drinks.")
+    rug = GameObject(39, "long rug", 12, frozenset({23}))
+    hall = replace(MILL, visible=(*THINGS, rug, GameObject(40, "oak chest", 12, frozenset({23}))))
+    for history, shown in (
+        (6000, "Here: oak chest, dino\nAlso here: mill stone\nInv"),
+        (0, "Here: oak chest, dino\nInv"),
+    ):
+        config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
+        context = ContextManager(logging.getLogger("test"), config, state, attribute_names=ATTRIBUTES)
+        assert f"\n{shown}" in context.get_agent_context(hall).render()
+
+
+def test_a_direction_names_no_thing_and_words_that_the_story_printed_together_are_one_name() -> None:
+    state = GameState(opening="North of here is a heavy wooden door. Up goes a stair.")
+    things = ("north", "up", "south/up/stair", "heavy/wooden/door", "stair/door")
+    hall = replace(MILL, visible=tuple(GameObject(50 + at, name, 12) for at, name in enumerate(things)))
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
+    shown = context.get_agent_context(hall).render()
+    assert "\nHere: up/stair, heavy wooden door, stair/door\n" in shown
 
 
 def test_what_was_named_before_the_player_came_is_not_in_sight_unless_the_room_names_it_or_it_was_carried() -> None:

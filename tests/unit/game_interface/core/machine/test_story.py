@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.attribute_tables import INFORM_6, ZORK_1, attribute_table, named_attributes
+from game_interface.core.machine.attribute_tables import INFORM_5, INFORM_6, ZORK_1, attribute_table, named_attributes
 from game_interface.core.machine.object_table import ObjectEntry, ObjectTable
 from game_interface.core.machine.story import PLAYABLE_VERSIONS, Story
 from session.errors import StoryError
@@ -332,7 +332,11 @@ def test_names_of_a_real_story_are_whole(zork1: Path) -> None:
 
 
 BANNER = "Release 1 / Serial number 261121 / Inform v6.41 Library v6.12.6 S"
-PLAYER = frozenset(INFORM_6[name] for name in ("animate", "concealed", "proper", "transparent"))
+OLD_BANNER = "Release 2 / Serial number 951204 / Inform v1502 Library 5/12"
+PLAYER, OLD_PLAYER = (
+    frozenset(table[name] for name in ("animate", "concealed", "proper", "transparent"))
+    for table in (INFORM_6, INFORM_5)
+)
 
 
 @pytest.fixture
@@ -345,10 +349,17 @@ def story(own_story: Path) -> Story:
     [
         (BANNER, PLAYER, INFORM_6),
         (BANNER.replace("v6.12.6 ", "6/11 "), PLAYER, INFORM_6),
+        (BANNER.replace("v6.12.6 ", "6/7 "), PLAYER, INFORM_6),
+        (BANNER.replace("v6.12.6 ", "6/10 "), PLAYER, INFORM_6),
+        (OLD_BANNER, OLD_PLAYER, INFORM_5),
+        (BANNER.replace("v6.12.6 ", "6/2 "), OLD_PLAYER, INFORM_5),
+        (OLD_BANNER, PLAYER, {}),
+        (OLD_BANNER.replace("5/12", "5/8"), OLD_PLAYER, {}),
+        (BANNER, OLD_PLAYER, {}),
         (BANNER, frozenset(number + 1 for number in PLAYER), {}),
         *(
             (banner, PLAYER, {})
-            for banner in ("", "Inform 7 build 6M62 (I6/v6.33 lib 6/12N)", "Inform v6.30 Library 6/7")
+            for banner in ("", "Inform 7 build 6M62 (I6/v6.33 lib 6/12N)", "Inform v6.10 Library 6/3")
         ),
     ],
 )
