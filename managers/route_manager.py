@@ -156,8 +156,8 @@ class RouteManager(BaseManager):
         found = self._from_here(observation)
         for route, done in found:
             if route.number == number:
-                ahead = self._played(route)[done:]
-                steps = ahead[:until]
+                whole = self.book.find(number) or route
+                steps = self._played(route)[done:][:until]
                 gain = route.gain(done)
                 point = route.steps[done - 1].leads_to if done else route.start
                 missing = point.carried_set.difference(thing.num for thing in observation.inventory or ())
@@ -166,10 +166,10 @@ class RouteManager(BaseManager):
                     steps,
                     known=len(steps),
                     aim=f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done),
-                    key=route.key,
+                    key=whole.key,
                     skipped=done,
                     touched=tuple(number for number in route.touched if number not in missing),
-                    is_part=steps != ahead,
+                    is_part=done + len(steps) < len(whole.steps),
                 )
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
         return f"there is no route {number} from here; those that begin here: {numbers}"
@@ -306,8 +306,8 @@ class RouteManager(BaseManager):
         """Return the routes that can be joined at the current moment, each with the number of commands already done.
 
         Their scores count from the present one. Routes with the highest expected gain per turn come first. A route
-        whose goal was reached in this game is left out, and one whose next command stopped a route here, until
-        something changes.
+        whose goal was reached in this game is left out, or ends with the last points that it still brings. One whose
+        next command stopped a route here is left out until something changes.
 
         observation: the current one; ``None`` for the opening
         """
@@ -325,8 +325,10 @@ class RouteManager(BaseManager):
                 continue
             now_route = route if observation is None else route.from_now(done, observation.score, self._won)
             is_reached = now_route.goal.kind == "score" or self._trail.has_reached(now_route.goal)
-            if not is_opening and is_reached and now_route.gain(done) <= 0:
-                continue
+            if not is_opening and is_reached:
+                if now_route.gain(done) <= 0:
+                    continue
+                now_route = now_route if self.config.routes.shuffled else now_route.to_last_point(done)
             if (self._played(route)[done].command, mark) not in self._failed:
                 found.append((now_route, done))
         self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)

@@ -292,6 +292,14 @@ class Route:
             place = point.location_id
         return replace(self, start=start, steps=tuple(steps))
 
+    def to_last_point(self, done: int) -> Self:
+        """Return the route for its points alone: it ends with the last command after ``done`` that brings some."""
+        scores = [self.score_after(at) for at in range(done, len(self.steps) + 1)]
+        gains = [at for at, (old, new) in enumerate(pairwise(scores), done + 1) if old is not None and old < (new or 0)]
+        if not gains:
+            return self
+        return replace(self, goal=Goal("score", scores[gains[-1] - done] or 0), steps=self.steps[: gains[-1]])
+
 
 @dataclass(frozen=True, slots=True)
 class Course:

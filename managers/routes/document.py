@@ -357,6 +357,7 @@ class RoutePromises:
 
     def __init__(self, book: RouteBook) -> None:
         self.book = book
+        self._commands = {route.number: route.commands for route in book.routes}
         self._routes: dict[tuple[str, ...], list[Route]] = {}
         self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
         self._best: dict[tuple[tuple[str, ...], int], float] = {}
@@ -372,8 +373,9 @@ class RoutePromises:
 
     def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
-        others = (each.promise(done) for each in self._routes[route.commands] if each.number != route.number)
-        safe = max([self._best_of_beginnings(route.commands, done), *others])
+        commands = self._commands[route.number]  # the route itself may end earlier
+        others = (each.promise(done) for each in self._routes[commands] if each.number != route.number)
+        safe = max([self._best_of_beginnings(commands, done), *others])
         return route.promise(done) + (1 - route.trust(done)) * safe
 
     def _best_of_beginnings(self, commands: tuple[str, ...], done: int) -> float:

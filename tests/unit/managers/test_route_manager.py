@@ -165,6 +165,30 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
     assert told(manager, again) == "", "all its points are won"
 
 
+@pytest.mark.parametrize("goal", [Goal("score", 25), Goal("room", 4, "Roof")], ids=["for points", "to a place"])
+def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_that_are_left(
+    tmp_path: Path, goal: Goal
+) -> None:
+    hall, loft = replace(HALL, score=5), replace(LOFT, score=15)
+    roof = Observation("A roof.", Location(4, "Roof"), (), (), score=25)
+    steps = tuple(
+        RouteStep(command, Waypoint.of(after))
+        for command, after in (("north", hall), ("up", loft), ("climb", roof), ("wait", roof), ("look", roof))
+    )
+    open_routes(tmp_path).apply(LearnedRoutes((Route(0, goal, Waypoint.of(YARD), steps, 1),), (4,)).apply_to)
+    manager = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState())
+    key = manager.book.routes[0].key
+    play(manager, YARD, loft := replace(LOFT, score=0), "fly")
+    play(manager, loft, roof := replace(roof, score=10), "climb")
+    play(manager, roof, here := replace(HALL, score=10), "fall")
+    assert told(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up"
+    courses = courses_of(manager)
+    assert courses.set_out(Proposal("wait", follow=1), here) == ""
+    lead(courses, here, replace(LOFT, score=20))
+    assert courses.next_proposal is None
+    assert [(route.key, route.joined) for route in manager.book.routes] == [(key, {})], "it was a part"
+
+
 def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_path: Path) -> None:
     """A route that cuts a cord was shown as proven to a player without the knife."""
     knife = GameObject(30, "gutting knife", 9)
