@@ -44,15 +44,22 @@ class TranscriptManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self.games = self._store.document.shown_before(self.game_state.episode)
-        self._text = self.text(self.config.prompt_budgets.games_before)
+        self._text: str | None = None
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
+        if self._text is None:
+            budgets = self.config.prompt_budgets
+            opening = story_start(self.game_state) if budgets.game_so_far else ""
+            self._text = self.text(budgets.games_before, opening)
         return PromptSection(EARLIER_GAMES, self._text, 8, Place.GAMES)
 
-    def text(self, tokens: int) -> str:
-        """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0."""
-        return games_text(self.games, tokens * CHARACTERS_PER_TOKEN) if tokens and self.games else ""
+    def text(self, tokens: int, opening: str = "") -> str:
+        """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0.
+
+        opening: of this game, if the same prompt shows it
+        """
+        return games_text(self.games, tokens * CHARACTERS_PER_TOKEN, opening) if tokens and self.games else ""
 
     @override
     def material(self) -> str:

@@ -102,15 +102,23 @@ def parse_transcripts(text: str) -> Transcripts:
     return Transcripts(head, tuple(sections))
 
 
-def games_text(games: Sequence[Game], characters: int) -> str:
+def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str:
     """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
 
     games: the best, then another; turns of this one that the best one has as well become a reference to it
+    opening: of the game that is played now, if the same prompt shows it
     """
     texts: list[str] = []
     for number, game in enumerate(games):
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
-        text = GameText(game.opening if not texts else f"As in episode {games[0].episode}.", room)
+        start = _quoted(game.opening)
+        if start and start == _quoted(opening):
+            told = "As in this game."
+        else:
+            told = (
+                f"As in episode {games[0].episode}." if texts and start == _quoted(games[0].opening) else game.opening
+            )
+        text = GameText(told, room)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)
         kind = "" if len(games) == 1 else ", the best" if not texts else ", the latest"

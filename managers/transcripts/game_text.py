@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, prologue, told_once
+from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
 from session.game_state import GameState
-from session.text import cut_at, cut_middle, description_in, one_line, without_padding
+from session.text import cut_at, cut_middle, one_line, without_padding
 
 CONDENSED, FULL = 0.5, 0.75
 """Shares of the room: that to which a text is condensed, so that it then grows for many turns, and that above which
 texts that were new are left out for it."""
 NEWEST = 0.25
 """Share of the room that the newest turns keep when the others are condensed, and that one response may take."""
+
+_RELEASE = re.compile(
+    r"^[ \t]*(?:(?:release|revision|version) \S+ / serial number \d.*|(?:standard )?interpreter \d.*)(?:\n|\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class PlayedTurn(NamedTuple):
@@ -202,10 +208,8 @@ class GameText:
 
 
 def story_start(state: GameState) -> str:
-    """Return the story's text before the first turn, without the banner."""
-    first_room = state.opening_location.name if state.opening_location else ""
-    room = description_in(state.opening, first_room) if first_room else None
-    return "\n\n".join(filter(None, (prologue(state), without_padding(room or ""))))
+    """Return the story's text before the first turn, without the lines about its release."""
+    return without_padding(_RELEASE.sub("", state.opening))
 
 
 def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:

@@ -36,8 +36,24 @@ def test_a_game_is_kept_at_its_end_and_shown_in_the_next_one(tmp_path: Path) -> 
     assert shown(first) == ""
     first.finish("turn_limit")
     assert "## Episode 1: 5 points, 2 turns" in (tmp_path / TRANSCRIPTS_FILE).read_text()
-    text = "Start:\nGate\nLooms clatter.\n\nTurn 1: pull 1 (+5)\nDone 1.\n\nTurn 2: pull 2 (-5)\nDone 2."
-    assert shown(played(tmp_path, 2)) == f"Episode 1, 5 points:\n\n{text}"
+    turns = "Turn 1: pull 1 (+5)\nDone 1.\n\nTurn 2: pull 2 (-5)\nDone 2."
+    assert shown(played(tmp_path, 2)) == f"Episode 1, 5 points:\n\nStart:\nAs in this game.\n\n{turns}"
+
+
+def test_an_opening_is_shown_once_and_that_of_an_earlier_game_if_this_game_shows_another_or_none(
+    tmp_path: Path,
+) -> None:
+    first = played(tmp_path, 1, 5)
+    first.game_state.opening = "Gate\nLooms clatter.  \nRelease 3 / Serial number 990101 / Inform v6.15\n"
+    first.finish("turn_limit")
+    assert "Start:\nAs in this game.\n" in shown(played(tmp_path, 2))
+    assert "Start:\nGate\nLooms clatter.\n" in shown(played(tmp_path, 2, prompt_budgets={"history": 0}))
+    another = played(tmp_path, 2, 9)
+    another.game_state.opening = "Gate\nLooms are still."
+    assert "Start:\nGate\nLooms clatter.\n" in shown(another)
+    another.finish("turn_limit")
+    third = played(tmp_path, 3, prompt_budgets={"history": 0})
+    assert shown(third).index("Looms are still.") < shown(third).index("Looms clatter.")
 
 
 def test_an_episode_without_a_turn_is_not_kept(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.transcripts.game_text import GameText, PlayedTurn
+from managers.transcripts.game_text import GameText, PlayedTurn, story_start
+from session.game_state import GameState
 
 LOG = "To whoever comes after: at the red rag go west, at the white rag north, at the blue rag east, and mind the mud."
 HALL = (
@@ -31,6 +32,21 @@ def played(turns: int) -> list[tuple[str, str]]:
         else ("north", "You can't go that way.")
         for turn in range(1, turns + 1)
     ]
+
+
+def test_the_start_is_the_whole_opening_without_the_lines_about_the_release() -> None:
+    opening = (
+        "The sea went out.\n\nTHE HOUSE\nAn errand. (Type HELP if this is your first story.)\n"
+        "Release 1 / Serial number 260901 / Inform v6.41 Library v6.12.6 S\nStandard interpreter 1.0\n\n"
+        "Release the otter by serial number 5.\n\nCauseway\nMud."
+    )
+    assert story_start(GameState(opening=opening)) == (
+        "The sea went out.\n\nTHE HOUSE\nAn errand. (Type HELP if this is your first story.)\n\n"
+        "Release the otter by serial number 5.\n\nCauseway\nMud."
+    )
+    assert (
+        story_start(GameState(opening="Copyright (c) 1981\nRevision 88 / Serial number 840726")) == "Copyright (c) 1981"
+    )
 
 
 def test_every_turn_is_shown_with_its_points_and_the_location_to_which_it_led() -> None:
