@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,9 +14,10 @@ from managers.known import Known
 from managers.map_manager import MapManager
 from managers.plan import done_of
 from managers.route_manager import RouteManager
-from managers.routes.document import last_command
+from managers.routes.document import Effect, last_command
 from managers.routes.trail import digests_of, without_words
-from session.commands import commands_of, is_move, passes_time, plain_command
+from managers.transcripts.document import Game
+from session.commands import commands_of, is_move, only_informs, passes_time, plain_command
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -28,7 +29,7 @@ from zorkgpt.mapping.navigation import shortest_path
 MOST_THEN = 12
 """Further commands of one answer."""
 LONGEST_NEWS = 160  # characters
-OWN = "Your course"
+OWN, OF_PLAN = "Your course", "The plan"
 PLAN = 0
 """The number by which the plan's commands are followed, as routes are by theirs."""
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
@@ -44,6 +45,7 @@ class CourseManager(BaseManager):
     model. Each turn is compared with what is expected of its command.
 
     planned: returns the commands of the plan
+    games: returns earlier games
     has_stopped: whether a command with a known result was not followed by the next one in the last turn
     """
 
@@ -56,12 +58,14 @@ class CourseManager(BaseManager):
         routes: RouteManager | None = None,
         planned: Callable[[], Sequence[str]] = tuple,
         game_map: MapManager | None = None,
+        games: Callable[[], Iterable[Game]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._routes = routes
         self._map = game_map
         self._planned = planned
+        self._games = games
         self.reset()
 
     @override
@@ -71,6 +75,7 @@ class CourseManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._held: set[int] = set()
+        self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
         self.has_stopped = False
 
     @property
@@ -105,7 +110,8 @@ class CourseManager(BaseManager):
         if left and further:
             left += f" Nor was played: {', '.join(step.command for step in further)}."
         steps, most = course.steps + (() if left else further), len(course.steps) + MOST_THEN
-        self._course, self._news = replace(course, steps=steps, most=most, left=left), ""
+        course = replace(course, steps=steps, most=most, left=left, stop_at=proposal.stop_at)
+        self._course, self._news = course, ""
         return ""
 
     def stop(self, reason: str) -> None:
@@ -141,7 +147,7 @@ class CourseManager(BaseManager):
         here, place = self.game_state.latest.location, self._place_in_plan(commands[:done])
         if place is not None and here is not None and place != here.num:
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
-        return Course("The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
+        return Course(OF_PLAN, steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
     def _place_in_plan(self, played: Sequence[str]) -> int | None:
         """Return where the first commands of the plan lead, as far as that is known."""
@@ -186,6 +192,8 @@ class CourseManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         proposal, verdict = record.proposals[-1], record.verdicts[-1]
         self._held.update(thing.num for thing in record.before.inventory or ())
+        if record.before.location is not None:
+            self._visited.add(record.before.location.num)
         course = self._course
         if course is not None and not (
             verdict.accepted
@@ -195,7 +203,7 @@ class CourseManager(BaseManager):
             course = None
         if proposal.then and not proposal.wants_way and verdict.accepted:
             first = RouteStep(record.action, Waypoint())
-            course = Course(OWN, (first, *self._further(proposal)), most=1 + MOST_THEN)
+            course = Course(OWN, (first, *self._further(proposal)), most=1 + MOST_THEN, stop_at=proposal.stop_at)
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
@@ -205,13 +213,16 @@ class CourseManager(BaseManager):
         """Take the next step of a course, or end the course."""
         step, number = course.steps[course.done], course.done + 1
         is_known, is_last = number <= course.known, number == len(course.steps)
-        problem = step.leads_to.deviation(record.before, record.after, course.touched, self._held)
-        if not course.key or not is_known:  # a route was played through its questions
-            problem = problem or ("the story asks something" if _asks(record.after) else "")
-        problem = problem or ("" if is_known else self._failure(record))
+        known_gains = {num for each in self._known_effects(record) for num in each.gained} if record.gained else set()
+        held = self._held | known_gains.intersection(thing.num for thing in record.gained)
+        problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
+        if not problem and (not course.key or not is_known):  # a route was played through its questions
+            asks_anew = asks(record.after.text) and not self._was_so(record, course)
+            problem = "the story asks something" if asks_anew or record.after.awaits_key else ""
+        problem = problem or ("" if is_known else self._failure(record, course))
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
-        news = "" if problem or is_last else self._new_sentence(record, is_known=is_known)
+        news = "" if problem or is_last else self._news_in(record, course, is_known=is_known)
         if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
@@ -230,6 +241,48 @@ class CourseManager(BaseManager):
             if course.left:
                 told = f"up to `{step.command}`"
             self._news = f"{course.name} was followed {told}, in {played}. {course.left}".rstrip()
+
+    def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
+        """Return whether the command had the same text and effect here in an earlier game, and is not the last one.
+
+        goes_on: only if that game went on with the next command of the course
+        """
+        following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
+        start, text = self.game_state.opening_location, digests_of(record.after.text)
+        ends = tuple(each.num if each else None for each in (record.before.location, record.after.location))
+        effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
+        gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
+        if effects and (ends[1], gained, lost) not in effects:
+            return False
+        for game in self._games():
+            there = start.num if start else None
+            for turn, later in pairwise(game.turns):
+                here, there = there, turn.to_id or there
+                is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
+                went_on = not goes_on or plain_command(later.action) == following
+                if is_same and went_on and following and digests_of(turn.response) == text:
+                    return True
+        return False
+
+    def _known_effects(self, record: TurnRecord) -> list[Effect]:
+        """Return what the command did here in earlier games, as far as it is kept."""
+        here = record.before.location
+        if self._routes is None or here is None:
+            return []
+        return list(self._routes.effects_of(plain_command(record.action), here.num))
+
+    def _news_in(self, record: TurnRecord, course: Course, *, is_known: bool) -> str:
+        """Return what ends a course though its command did not fail.
+
+        One that stops at failures only goes on over new sentences if the command changed something or only informs.
+        """
+        place, command = record.after.location, plain_command(record.action)
+        if course.stop_at == "failure" and place is not None:
+            if not is_known and place.num not in self._visited:
+                return f"a new place: {place.name}."
+            if record.did_something or only_informs(command):
+                return ""
+        return self._new_sentence(record, is_known=is_known)
 
     def _new_sentence(self, record: TurnRecord, *, is_known: bool) -> str:
         """Return what is said of the first sentence that no turn of any game has had; "" if there is none.
@@ -253,37 +306,49 @@ class CourseManager(BaseManager):
             return f'something new: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
         return ""
 
-    def _failure(self, record: TurnRecord) -> str:
-        """Return why a command whose result was not known cannot be followed by the next one; "" if it can."""
+    def _failure(self, record: TurnRecord, course: Course) -> str:
+        """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
+
+        What happened so in an earlier game is expected. What failed in it must have been followed by the same command
+        there, unless the command is part of the plan, which was made with the failure in view.
+        """
         before, after, command = record.before, record.after, plain_command(record.action)
         if after.location is not None and description_in(after.text, after.location.name) is None:
             known = self.game_state.room_description(after.location.num)
             has_heading = known is not None and description_in(known.text, after.location.name) is not None
-            if is_dark(after.text) or (record.moved and has_heading):
+            is_undescribed = is_dark(after.text) or (record.moved and has_heading)
+            if is_undescribed and not self._was_so(record, course, goes_on=False):
                 return f"the story does not describe {after.location.label}, as in the dark"
+        problem = ""
         goes = self.movements.is_direction(command) or is_move(command, self.vocabulary)
         if goes and not record.moved and not record.did_something:
-            return "you did not move"
-        if not passes_time(command) and not record.did_something:
+            problem = "you did not move"
+        elif not passes_time(command) and not record.did_something:
             if before.moves is not None and before.moves == after.moves:
                 most = counted(self.config.max_turns_per_episode, "turn")
-                return f"it took no turn of the story, but one of the {most} of the episode"
-            if before.state_hash == after.state_hash != "":
-                return "it changed nothing at all"
-        changed = {"now you carry": record.gained, "you no longer carry": record.lost}
-        unnamed = {told: self._unnamed(things, command) for told, things in changed.items()}
+                problem = f"it took no turn of the story, but one of the {most} of the episode"
+            elif before.state_hash == after.state_hash != "":
+                problem = "it changed nothing at all"
+        if problem and not self._was_so(record, course, goes_on=course.name != OF_PLAN):
+            return problem
+        earlier = self._known_effects(record) if record.gained or record.lost else []
+        unnamed = {
+            "now you carry": self._unnamed(record.gained, command, {num for each in earlier for num in each.gained}),
+            "you no longer carry": self._unnamed(record.lost, command, {num for each in earlier for num in each.lost}),
+        }
         return "; ".join(
             f"{told}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
             for told, things in unnamed.items()
             if things
         )
 
-    def _unnamed(self, things: Iterable[GameObject], command: str) -> list[GameObject]:
-        """Return the things that a command does not name."""
+    def _unnamed(self, things: Iterable[GameObject], command: str, expected: Collection[int]) -> list[GameObject]:
+        """Return the things that a command does not name and that are not expected."""
         words = re.findall(r"[\w'-]+", command)
         named = {number for word in words for number in self.vocabulary.objects.get(self.vocabulary.cut(word), ())}
         if not _ANYTHING.isdisjoint(words):
             return []
+        named |= {*expected}
         return [thing for thing in things if thing.num not in named and not {*thing.words} & {*words}]
 
     @override
@@ -314,7 +379,3 @@ class CourseManager(BaseManager):
             return Known()
         aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
         return Known(under_way=f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}")
-
-
-def _asks(observation: Observation) -> bool:
-    return observation.awaits_key or asks(observation.text)

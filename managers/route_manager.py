@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from typing_extensions import Unpack, override
@@ -16,6 +17,7 @@ from managers.known import ROUTES_SHOWN, Known, RouteFromHere, route_key
 from managers.map_manager import MapManager
 from managers.plan import Played, Walked, pairs_of
 from managers.routes.document import (
+    Effect,
     FollowedRoute,
     LearnedRoutes,
     RouteBook,
@@ -240,6 +242,18 @@ class RouteManager(BaseManager):
             for place, exits in self._map.game_map.connections.items():
                 leads_to |= {(place, exit_): to for exit_, to in exits.items()}
         return Walked(leads_to, pairs_of(games), points)
+
+    def effects_of(self, command: str, location_id: int | None) -> Iterator[Effect]:
+        """Yield what a plain command did at a location in earlier games."""
+        for action, effect in self.book.effects.get(location_id or 0, {}).items():
+            if plain_command(action) == command:
+                yield effect
+        for route in self.book.routes:
+            points = (route.start, *(step.leads_to for step in route.steps))
+            for step, (before, after) in zip(route.steps, pairwise(points), strict=True):
+                if (before.location_id, plain_command(step.command)) == (location_id, command):
+                    one, other = before.carried_set, after.carried_set
+                    yield Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

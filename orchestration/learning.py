@@ -89,7 +89,10 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()
 
-    courses = CourseManager(*run, routes=routes, planned=planned, game_map=map_manager, **shared)
+    transcripts = TranscriptManager(*run, **shared)
+    courses = CourseManager(
+        *run, routes=routes, planned=planned, game_map=map_manager, games=lambda: transcripts.games, **shared
+    )
     memories = objectives = None
     if config.simple_memory.enabled:
         synthesis = parts.model if config.simple_memory.synthesis else None
@@ -107,6 +110,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
+        TranscriptManager: transcripts,
         CourseManager: courses,
         RouteManager: routes,
         SimpleMemoryManager: memories,

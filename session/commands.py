@@ -75,6 +75,7 @@ _WORD = re.compile(r"[a-z0-9'-]+")
 _WAITING = frozenset({"wait", "z"})
 _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
 _LOOKING_AT = frozenset({"examine", "x"})
+_PERCEIVING = frozenset({"look", "l", "read", "search", "inspect", "consult", "listen", "smell", "taste", "feel"})
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
@@ -129,6 +130,11 @@ def is_routine(command: str) -> bool:
 def passes_time(command: str) -> bool:
     """Return whether a plain command only waits or looks at something, so that it causes no events."""
     return is_routine(command) or command.split(" ", 1)[0] in _WAITING | _LOOKING_AT
+
+
+def only_informs(command: str) -> bool:
+    """Return whether a plain command waits, perceives or speaks, so that its result may be the story's text alone."""
+    return passes_time(command) or is_speech(command) or command.split(" ", 1)[0] in _PERCEIVING
 
 
 def is_speech(command: str) -> bool:

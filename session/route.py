@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from session.commands import plain_command
 from session.text import description_in
-from session.values import GameObject, Observation
+from session.values import GameObject, Observation, StopAt
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
@@ -316,6 +316,7 @@ class Course:
     touched: the objects that must be at their recorded places
     is_part: the agent chose to follow the route only up to a command before its end
     left: what is not played without the player's word, as a sentence
+    stop_at: what ends it, as in ``Proposal``
     """
 
     name: str
@@ -329,6 +330,7 @@ class Course:
     touched: tuple[int, ...] = ()
     is_part: bool = False
     left: str = ""
+    stop_at: StopAt = "news"
 
 
 def key_of(commands: Iterable[str]) -> str:

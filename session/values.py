@@ -151,6 +151,9 @@ class AgentNote:
     number: int | None = None
 
 
+StopAt = Literal["news", "failure"]
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A command that the agent wants to play, with its reasoning and its reading of the text before it.
@@ -159,6 +162,7 @@ class Proposal:
         first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
     then: further commands, to be played after the action or the way until something unexpected happens
+    stop_at: whether a new sentence of the story is unexpected, or only a failure
     """
 
     action: str
@@ -169,6 +173,7 @@ class Proposal:
     go_to: int | None = None
     until: int | None = None
     then: tuple[str, ...] = ()
+    stop_at: StopAt = "news"
     note: AgentNote | None = None
 
     @property

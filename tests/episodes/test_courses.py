@@ -16,6 +16,7 @@ from session.files.run_folders import find_run
 from session.values import GameObject, Location
 from tests.episodes.test_routes_run import CELLAR, LOFT, MILL, ROPE, ROPED, WAY, YARD, best_route, play_mill, typed
 from tests.fixtures.prompted_run import fork_of
+from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -211,16 +212,159 @@ def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them
 
 
 def test_they_belong_to_the_full_answer_and_not_to_a_choice_from_a_list(tmp_path: Path) -> None:
-    for name, options, expected in (
+    for profile, options, expected in (
         ("full", {}, True),
         ("list", {"assist": "valid-actions"}, False),
         ("brief", {"agent": {"reasoning_length": 80}}, False),
     ):
         answer: Answer = {"action": "wait", "reasoning": "I wait here for now."}
         model = answering(answer, answer, answer)
-        play_mill(tmp_path / name, model, episodes=1, **options)
+        play_mill(tmp_path / profile, model, episodes=1, **options)
         call = model.calls[0]
-        assert ("then" in call.schema.model_fields, "`then`" in call.prompt.system) == (expected, expected)
+        for name in ("then", "stop_at"):
+            assert (name in call.schema.model_fields, f"`{name}`" in call.prompt.system) == (expected, expected)
+
+
+HOOKED = replace(YARD, text="A rope hangs from a hook.", moves=2, state_hash="a")
+TAKEN = replace(YARD, text="It comes off the hook.", inventory=(ROPE,), moves=3, state_hash="b")
+ROUTINE: Script = {
+    "": YARD,
+    "examine hook": HOOKED,
+    "take rope": TAKEN,
+    "read rope": replace(TAKEN, text="Its label says: MADE BY HAND.", moves=4, state_hash="c"),
+    "ask miller": replace(TAKEN, text="The miller shrugs.", moves=5, state_hash="d"),
+}
+AFTER_TAKING = {
+    "a new place": (
+        replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4),
+        "interrupted after `up` by a new place: Loft.",
+    ),
+    "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you did not move"),
+    "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
+    "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the story asks something"),
+    "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story asks something"),
+    "a thing that the command does not name": (
+        replace(TAKEN, text="It creaks.", inventory=(KEY,)),
+        "now you carry: brass key",
+    ),
+}
+
+
+def routine(*then: str) -> Answer:
+    return {"action": "examine hook", "then": then, "stop_at": "failure"}
+
+
+def test_a_course_that_stops_at_failures_goes_on_over_new_sentences_and_all_texts_are_shown(tmp_path: Path) -> None:
+    looks = [f"examine board {number}" for number in range(9)]
+    told = "and the writing on it is long, so that its reader has to come back more than once."
+    boards = {look: replace(TAKEN, text=f"Board {look[-1]} is {look[-1] * 9}, {told}", moves=9) for look in looks}
+    model = answering(routine(*list(ROUTINE)[2:], *looks))
+    options = {"episodes": 1, "max_turns_per_episode": 15}
+    run = play_mill(tmp_path, model, {**ROUTINE, **boards}, **options)
+    assert [source for _, source in sources(run, 1)[1:13]] == ["then"] * 12
+    assert len(model.calls) == 3
+    shown = model.calls[1].prompt.user
+    assert all(turn.after.text in shown for turn in run.turns[:13])
+    assert run.turns[0].proposals[-1].stop_at == "failure"
+    model = answering({**routine(*list(ROUTINE)[2:]), "stop_at": "something else"})
+    assert sources(play_mill(tmp_path / "news", model, ROUTINE, episodes=1), 1)[1][0] == "wait"
+
+
+@pytest.mark.parametrize("case", AFTER_TAKING)
+def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: str) -> None:
+    after, reason = AFTER_TAKING[case]
+    model = answering(routine("take rope", "up", "down"))
+    run = play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
+    assert [action for action, _ in sources(run, 1)][:3] == ["examine hook", "take rope", "up"]
+    assert reason in course_in(model.calls[1].prompt.user)
+    assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
+
+
+def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that_did_nothing(tmp_path: Path) -> None:
+    fixed = {**ROUTINE, "pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")}
+    model = answering(routine("pull hook", "take rope"))
+    play_mill(tmp_path, model, fixed, episodes=1)
+    assert '`pull hook` by something new: "It is fixed to the wall." Not' in course_in(model.calls[1].prompt.user)
+
+
+def test_a_route_and_a_walk_may_stop_at_failures_only(tmp_path: Path) -> None:
+    creaks = {**MILL, "take rope": replace(ROPED, text="Taken. It hums.")}
+    ways: tuple[Answer, ...] = (
+        {"follow": 2, "until": 2, "then": ["down"]},
+        {"go_to": 12, "then": ["take rope", "down"]},
+    )
+    for number, way in enumerate(ways):
+        answer = {"action": "wait", "stop_at": "failure", **way}
+        run, prompts = second_episode(tmp_path / str(number), answer, script=creaks)
+        assert [action for action, _ in sources(run)] == [*WAY]
+        assert len(prompts) == 1
+
+
+def test_what_a_command_brought_here_in_an_earlier_game_is_expected(tmp_path: Path) -> None:
+    opened = replace(LOFT, text="Open.", inventory=(KEY,), moves=2)
+    script = {**MILL, "open basket": opened, "down": replace(CELLAR, inventory=(KEY,))}
+    model = answering(*typed("up", "open basket", "down"), {"action": "up", "then": ["open basket", "down"]})
+    assert len(sources(play_mill(tmp_path, model, script))) == 3
+    assert len(model.calls) == 4
+    lost = {**script, "open basket": replace(opened, inventory=())}
+    model = answering(*typed("up", "open basket", "down"), {"action": "up", "then": ["open basket", "down"]})
+    play_mill(tmp_path / "first", model, lost, script)
+    assert "now you carry: brass key" in course_in(model.calls[4].prompt.user)
+
+
+def test_a_route_goes_on_if_a_command_brings_what_it_brought_here_in_another_game(tmp_path: Path) -> None:
+    keyed = {**MILL, "take rope": replace(ROPED, inventory=(ROPE, KEY)), "down": replace(CELLAR, inventory=(ROPE, KEY))}
+    for number, (second, is_expected) in enumerate(((keyed, True), (MILL, False))):
+        answers = iter(typed(*WAY, *WAY))
+
+        def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel], left: Any = answers) -> Answer:
+            routes = re.findall(r"^(\d+): \+5 ", prompt.user, re.MULTILINE)
+            return next(left, {"action": "wait", "follow": min(map(int, routes), default=None)})
+
+        model = ScriptedLLM(reply)
+        play_mill(tmp_path / str(number), model, MILL, second, keyed, episodes=3)
+        reports = [course_in(call.prompt.user) for call in model.calls[7:]]
+        assert ("this is new here: brass key" not in "".join(reports)) == is_expected
+
+
+def test_a_dark_place_that_the_command_led_to_in_an_earlier_game_is_expected(tmp_path: Path) -> None:
+    dark = {**MILL, "down": replace(CELLAR, text="It is pitch black.", score=0), "wait": replace(CELLAR, score=0)}
+    course: Answer = {"action": "up", "then": ["take rope", "down", "up"]}
+    for first, is_expected in ((dark, True), ({**dark, "take rope": replace(ROPED, text="It is pitch black.")}, False)):
+        way = [*WAY, "wait"] if is_expected else ["up", "take rope", "wait", "wait"]
+        model = answering(*typed(*way), course)
+        run = play_mill(tmp_path / str(is_expected), model, first, dark, max_turns_per_episode=4)
+        assert (sources(run)[3] == ("up", "then")) == is_expected
+
+
+@pytest.mark.parametrize(("answered", "is_expected"), [("yes", True), ("no", False)])
+def test_a_question_that_was_answered_so_in_an_earlier_game_is_expected(
+    tmp_path: Path,
+    answered: str,
+    is_expected: bool,
+) -> None:
+    asks = replace(YARD, text="Do you want the rope?", moves=1)
+    script = {
+        "": YARD,
+        "ask miller": asks,
+        "yes": replace(TAKEN, text="Here."),
+        "no": replace(YARD, text="Fine.", moves=2),
+    }
+    model = answering(*typed("ask miller", answered, "wait"), {"action": "ask miller", "then": ["yes", "wait"]})
+    run = play_mill(tmp_path, model, script)
+    assert (sources(run)[1] == ("yes", "then")) == is_expected
+
+
+@pytest.mark.parametrize(("went_on", "is_expected"), [("take rope", True), ("wait", False)])
+def test_a_failure_after_which_an_earlier_game_went_on_alike_is_expected(
+    tmp_path: Path,
+    went_on: str,
+    is_expected: bool,
+) -> None:
+    script = {**ROUTINE, "up": replace(YARD, text="It is too high.", moves=1)}
+    model = answering(*typed("up", went_on, "take rope"), {"action": "up", "then": ["take rope"]})
+    run = play_mill(tmp_path, model, script)
+    assert (sources(run)[1] == ("take rope", "then")) == is_expected
 
 
 TURNS = 16
@@ -279,3 +423,44 @@ def test_a_fork_within_a_course_goes_on_along_it(own_story: Path, tmp_path: Path
     fork = fork_of(own_story, tmp_path, Branch(2, 4), waits)
     second = [turn for turn in fork.played.turns if turn.episode == 2]
     assert [turn.verdicts[-1].source for turn in second[4:6]] == ["then"] * 2
+
+
+def past_news(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Answer:
+    return {**by_the_book(role, prompt, schema), "stop_at": "failure"}
+
+
+def test_a_first_episode_that_stops_at_failures_is_called_at_new_places(own_story: Path, tmp_path: Path) -> None:
+    model = ScriptedLLM(past_news)
+    run = play_run(own_story, model, tmp_path / "whole", **OPTIONS)
+    assert [turn.action for turn in run.turns] == list(WALKTHROUGH[:TURNS])
+    places = {turn.after.location for turn in run.turns if turn.moved}
+    assert len(model.calls) <= len(places) + 1
+    reports = [course_in(call.prompt.user).partition(" Not played")[0] for call in model.calls[1:]]
+    assert all(" by a new place: " in report for report in reports)
+
+    def kill(event: Event) -> None:
+        if (
+            isinstance(event, TurnPlayed)
+            and event.record.verdicts[-1].source == "then"
+            and event.record.turn > TURNS / 2
+        ):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_run(own_story, ScriptedLLM(past_news), tmp_path / "killed", show=kill, **OPTIONS)
+    resume_run(own_story, ScriptedLLM(past_news), tmp_path / "killed")
+    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
+    assert verify_run(own_story, tmp_path / "killed").difference is None
+
+
+def test_a_journal_of_a_version_without_a_choice_of_what_stops_a_course_is_replayed(
+    own_story: Path, tmp_path: Path
+) -> None:
+    def without_choice(entry: dict[str, Any]) -> dict[str, Any]:
+        for proposal in entry["event"].get("record", {}).get("proposals", ()):
+            assert proposal.pop("stop_at") == "news"
+        return entry
+
+    play(own_story, tmp_path, episodes=1)
+    rewrite(find_run(tmp_path), without_choice)
+    assert verify_run(own_story, tmp_path).difference is None

@@ -110,6 +110,21 @@ def test_no_commands_are_followed_if_the_plan_has_none(own_story: Path, tmp_path
     assert "`follow` 0" not in "".join(prompts)
 
 
+def test_a_command_that_failed_with_the_same_words_when_the_plan_was_made_does_not_stop_it(
+    own_story: Path, tmp_path: Path
+) -> None:
+    played = ("down", "look", *WALKTHROUGH)
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if role == "agent" and "`follow` 0" not in prompt.user:
+            return {"action": played[turn_of(prompt) - 1]}
+        return Planner(("down", *WALKTHROUGH[:3]))(role, prompt, schema)
+
+    run, prompts = play(own_story, tmp_path, reply)
+    assert [turn.action for turn in run.turns[TURNS : TURNS + 4]] == ["down", *WALKTHROUGH[:3]]
+    assert course_in(prompts[TURNS + 1]).startswith("The plan was followed to its end, in 4 commands.")
+
+
 @pytest.mark.parametrize("turn", [1, 5, 10, 11])
 def test_a_run_that_is_killed_on_the_plan_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, turn: int

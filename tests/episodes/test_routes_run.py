@@ -339,11 +339,12 @@ def words() -> Vocabulary:
     """Return the vocabulary of the mill."""
     known = vocabulary()
     ways = frozenset({"up", "down"})
+    verbs = known.verbs | {"look", "examin", "read", "pull", "open", "yes", "no"}
     return replace(
         known,
-        words=known.words | ways | {"rope", "look"},
-        nouns=known.nouns | {"rope"},
-        verbs=known.verbs | {"look"},
+        words=known.words | ways | verbs | {"rope", "hook", "miller", "board"},
+        nouns=known.nouns | {"rope", "hook", "miller", "board"},
+        verbs=verbs,
         directions=ways,
         objects={"rope": (ROPE.num,)},
         mentions={"rope": (ROPE.num,)},

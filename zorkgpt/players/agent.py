@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from session.game_state import LONGEST_NOTE, LONGEST_OBJECTIVE
-from session.values import AgentNote, ObjectiveNote, Proposal, Reading
+from session.values import AgentNote, ObjectiveNote, Proposal, Reading, StopAt
 from zorkgpt.llm.language_model import AS_REPAIRED, AS_WRITTEN, TOO_LONG, LanguageModel, Prompt, at_most
 from zorkgpt.players.player import TurnContext
 from zorkgpt.prompts.loader import fill_prompt
@@ -143,7 +143,9 @@ _Objective = Annotated[ObjectiveAnswer | None, _or_else(lambda: None)]
 _Note = Annotated[NoteAnswer | None, _or_else(lambda: None)]
 _Commands = Annotated[list[Annotated[str, BeforeValidator(partial(_as_command, choices=()))]], _or_else(list)]
 _Number = Annotated[int | None, _or_else(lambda: None)]
+_StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
+_UNTIL = "failure: play a course on over new sentences, for routine commands; news: stop at each"
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "until": "Number of the last command of that route to play, null for all of them",
@@ -217,6 +219,7 @@ class ModelPlayer:
             go_to=getattr(answer, "go_to", None),
             until=getattr(answer, "until", None),
             then=tuple(getattr(answer, "then", ())),
+            stop_at=getattr(answer, "stop_at", "news"),
             note=None if note is None else note.note(),
         )
 
@@ -243,6 +246,7 @@ def _answer_schema(agent: ModelPlayer, valid_actions: tuple[str, ...] | None, *,
     fields["action"] = (action, Field(description="The one command to type"))
     if agent.plans_ahead and valid_actions is None:
         fields["then"] = (_Commands, Field([], description=_FURTHER))
+        fields["stop_at"] = (_StopAt, Field("news", description=_UNTIL))
     if agent.notes_objectives:
         fields["objective"] = (
             _Objective,
