@@ -16,7 +16,7 @@ Exceptions of other libraries are converted at the call, with ``raise ... from``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from session.values import TokenUsage
 
 if TYPE_CHECKING:  # --help prints errors, and need not wait for Pydantic
     from pydantic import ValidationError
+    from typing_extensions import Self
 
 
 class ZorkGPTError(Exception):
@@ -60,6 +61,11 @@ class LanguageModelError(ZorkGPTError):
     usage = TokenUsage()
     requests = 0
     unusable: tuple[str, ...] = ()
+
+    def after(self, model: str, usage: TokenUsage, requests: int, unusable: Iterable[str]) -> Self:
+        """Return the error with what was sent and answered before it."""
+        self.model, self.usage, self.requests, self.unusable = model, usage, requests, tuple(unusable)
+        return self
 
 
 class LanguageModelUnavailable(LanguageModelError):

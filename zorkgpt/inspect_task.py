@@ -156,8 +156,7 @@ class InspectModel:
         try:
             found = Retries(role, self._configuration.llm, partial(_on_loop, sleep), time.monotonic).ask(request)
         except ResponseInvalid as error:
-            error.model, error.usage = exchange.model, exchange.usage
-            error.requests, error.unusable = exchange.requests, tuple(exchange.unusable)
+            error.after(exchange.model, exchange.usage, exchange.requests, exchange.unusable)
             raise
         except LimitExceededError as error:
             self.limit = error

@@ -150,8 +150,7 @@ class JerichoGame(Game):
         self._interpreter.restore(state.snapshot)
         self._command_places = state.command_places
         self._question = state.question
-        self._observer.reader.learned = state.learned
-        self._observer.location = state.observation.location
+        self._observer.return_to(state.learned, state.observation.location)
         self.observation = state.observation
         return state.observation
 

@@ -12,6 +12,7 @@ from zlib import crc32
 from game_interface.core.machine.attribute_tables import PLAYERS_NAME, attribute_table, numbers_of
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import LearnedStatus
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import names_of_things
 from game_interface.core.status.status_reader import LearningReader, ProfileReader
@@ -88,8 +89,11 @@ class Observer:
 
     def begin(self) -> None:
         """Forget what was learned and seen in play, because the story restarts."""
-        self.reader.learned = self._learned_at_opening
-        self.location = None
+        self.return_to(self._learned_at_opening, None)
+
+    def return_to(self, learned: LearnedStatus, location: Location | None) -> None:
+        """Continue from a saved state."""
+        self.reader.learned, self.location = learned, location
 
     def observe(self, text: str) -> Observation:
         """Return the observation after a step that printed ``text``, without judging the story's end."""

@@ -212,10 +212,8 @@ class RunModel:
         self._recording.emit(recorded)
         usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
         if isinstance(recorded, ModelFailed):
-            failure = (ResponseInvalid if recorded.failure == "invalid" else LanguageModelUnavailable)(recorded.error)
-            failure.model, failure.usage = recorded.model, usage
-            failure.requests, failure.unusable = recorded.requests, recorded.unusable
-            raise failure
+            failure = ResponseInvalid if recorded.failure == "invalid" else LanguageModelUnavailable
+            raise failure(recorded.error).after(recorded.model, usage, recorded.requests, recorded.unusable)
         return Completion(
             value=schema.model_validate(recorded.answer),
             reasoning=recorded.reasoning,

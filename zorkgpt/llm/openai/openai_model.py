@@ -171,8 +171,7 @@ class OpenAIModel:
             if exchange is None:
                 raise _explained(error, role, model, spent) from error.__cause__
             explained = _explained(error, role, model, f"{counted(exchange.requests, 'request')} in {spent}")
-            explained.model, explained.usage = exchange.model, exchange.usage
-            explained.requests, explained.unusable = exchange.requests, tuple(exchange.unusable)
+            explained.after(exchange.model, exchange.usage, exchange.requests, exchange.unusable)
             raise explained from error.__cause__
 
 

@@ -124,7 +124,7 @@ class TestRecordedAnswers:
         self, journal: Journal, kind: type[LanguageModelError]
     ) -> None:
         error = kind("no use")
-        error.model, error.usage, error.requests, error.unusable = "a model", TokenUsage(50, 7, 20), 3, ("?", "{}")
+        error.after("a model", TokenUsage(50, 7, 20), 3, ("?", "{}"))
         live = door(journal, ScriptedLLM([error]))
         with pytest.raises(kind):
             live.ask("memory")
