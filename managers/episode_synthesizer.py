@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -51,6 +52,7 @@ WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the 
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 FEWEST_MERGED = 2  # insights that one without turns of its own has to join
 
+_GUESS = re.compile(r"\bguess", re.IGNORECASE)
 _HEADINGS = {text_key(heading): heading for heading in INSIGHTS}
 
 
@@ -96,9 +98,17 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        plan = "".join(f"\n- {line}" for line in self._plan)
+        seen, guessed = (
+            "".join(f"\n- {line}" for line in self._plan if bool(_GUESS.search(line)) == is_guess)
+            for is_guess in (False, True)
+        )
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
-        told = [self.handover(), f"Plan for this episode:{plan}" if plan else "", commands]
+        told = [
+            self.handover(),
+            f"Plan for this episode:{seen}" if seen else "",
+            commands,
+            f"Of the plan, guesses, which no game has shown:{guessed}" if guessed else "",
+        ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
 

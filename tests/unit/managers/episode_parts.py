@@ -26,12 +26,16 @@ class Knowledge(KnowledgeManager):
     insight_lines: dict[str, tuple[KnowledgeLine, ...]] = field(default_factory=dict)
     shown: str = ""
     planned: tuple[str, ...] = ()
+    commands: str = ""
 
     def plan(self) -> tuple[str, ...]:
         return self.planned
 
     def commands_line(self) -> str:
-        return ""
+        return self.commands
+
+    def replace_commands(self, line: str) -> None:
+        self.commands = line
 
     def planned_commands(self) -> tuple[str, ...]:
         return ()
