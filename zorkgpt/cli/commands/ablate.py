@@ -53,7 +53,7 @@ def ablate(
     ] = None,
     max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
-    game: common_options.StoryToPlay = None,
+    story: common_options.StoryToPlay = None,
     games: Annotated[
         list[Path] | None, typer.Option(help="Story files to play instead: every arm plays each.", metavar="FILE...")
     ] = None,
@@ -97,7 +97,7 @@ def ablate(
     chosen = _protocol(protocol, {"--episodes": episodes, "--max-turns": max_turns, "--assist": assist})
     options = {
         "max_turns_per_episode": max_turns or chosen.turns,
-        "game.file": game,
+        "game.file": story,
         "game.seed": seed,
         "agent_model": model,
         "llm.base_url": base_url,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def mcp(
-    game: common_options.StoryToPlay = None,
+    story: common_options.StoryToPlay = None,
     workdir: common_options.Workdir = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a new run.")] = 1,
     max_turns: common_options.MaxTurns = None,
@@ -49,21 +49,21 @@ def mcp(
     given = {"llm.base_url": base_url, "assist": assist}
     options = {name: value for name, value in common_options.with_settings(given, set_).items() if value is not None}
     chosen = {
-        "game.file": game,
+        "game.file": story,
         "zork_game_workdir": workdir,
         "max_turns_per_episode": max_turns,
         "game.seed": seed,
         "agent_model": model,
     }
     configuration = common_options.resolve({**chosen, **options}).configuration
-    story = Story.load(choose_story(configuration).path)
+    sha256 = Story.load(choose_story(configuration).path).sha256
 
     def open_session(run: Path | None, player: str, show: Callable[[Event], None]) -> Session:
         if run is not None:
             return session(run.absolute(), workdir=workdir, show=show, player=player)
         return session(
             model=model,
-            game=game,
+            game=story,
             episodes=episodes,
             max_turns=max_turns,
             seed=configuration.game.seed,
@@ -88,6 +88,6 @@ def mcp(
     if listener is not None:  # its server handles the others
         signal.signal(signal.SIGHUP, lambda _signal, _frame: signal.raise_signal(signal.SIGTERM))
     try:
-        serve(open_session, configuration, story.sha256, listener, token)
+        serve(open_session, configuration, sha256, listener, token)
     except KeyboardInterrupt:
         os._exit(EXIT_STATUS["interrupted"])  # a thread still waits for standard input

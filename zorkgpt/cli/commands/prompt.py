@@ -42,7 +42,7 @@ def prompt(
         list[str] | None,
         typer.Option("--set", help="With --ask: rebuild the prompts with this option.", metavar="OPTION=VALUE"),
     ] = None,
-    game: common_options.OfStory = None,
+    story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print the exact prompts and answers of a run or a turn. Exit status 1 if this version builds other prompts.
@@ -60,9 +60,9 @@ def prompt(
     changes = common_options.with_settings({name: value for name, value in given.items() if value is not None}, set_)
     if not ask and (changes or times > 1):
         raise ConfigurationError("--model, --base-url, --set and --times need --ask")
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **changes}
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **changes}
     now = common_options.resolve(options).configuration
-    folder = common_options.chosen_run(now.zork_game_workdir, run, game)
+    folder = common_options.chosen_run(now.zork_game_workdir, run, story)
     first, last = _span(read_manifest(folder), turn, turns)
 
     def is_wanted(call: RepeatedCall) -> bool:

@@ -49,7 +49,7 @@ def replay(
     ] = None,
     model: Annotated[str | None, typer.Option(help="Of the fork: the agent's model from there on.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Of the fork: URL of its models' server.")] = None,
-    game: common_options.OfStory = None,
+    story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
@@ -69,14 +69,14 @@ def replay(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     _require_fitting(fork_at, expect_score, without_memory, *of_fork.values())
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **of_fork}
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **of_fork}
     now = common_options.resolve(options).configuration
     script = Path("/dev/stdin" if run == "-" else run or "")
     if from_actions and script.exists() and not script.is_dir():  # a pipe as well
         _play_script(script, now, expect_score)
         return
     try:
-        folder = common_options.chosen_run(now.zork_game_workdir, run, game)
+        folder = common_options.chosen_run(now.zork_game_workdir, run, story)
     except StoreError as error:
         if from_actions and run is not None:
             raise StoreError(f"{error}; nor is there a file {run}") from error
@@ -85,7 +85,7 @@ def replay(
     if fork_at is not None:
         episode, turn = common_options.read_turn(manifest, fork_at, "--fork-at ")
         branch = Branch(episode, turn, tuple(without_memory or ()))
-        _fork(folder, now, branch, model, game, quiet=quiet, as_json=as_json)
+        _fork(folder, now, branch, model, story, quiet=quiet, as_json=as_json)
         return
     _verify(folder, now, expect_score, from_actions=from_actions)
 

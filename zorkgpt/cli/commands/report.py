@@ -49,7 +49,7 @@ def report(
         bool, typer.Option("--with-runs", help="Of an ablation: write a page for each of its runs, too.")
     ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="For --watch; 0: any that is free.")] = 0,
-    game: common_options.OfStory = None,
+    story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write a page for the browser that shows runs turn by turn. It needs no network."""
@@ -58,13 +58,13 @@ def report(
 
     if port and not watch:
         raise ConfigurationError("--port is the port of --watch: add --watch")
-    now = common_options.configuration_in(workdir, game)
+    now = common_options.configuration_in(workdir, story)
     if all_runs:
         if runs or port or with_runs:
             raise ConfigurationError(
                 "--all: name the folder with --workdir, and leave out RUNS, --port and --with-runs"
             )
-        _publish(now, game, out, watch=watch)
+        _publish(now, story, out, watch=watch)
         return
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
         if len(runs) > 1 or watch:
@@ -73,7 +73,7 @@ def report(
         return
 
     def chosen() -> list[Path]:
-        return [common_options.chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
+        return [common_options.chosen_run(now.zork_game_workdir, run, story) for run in runs or (None,)]
 
     if watch:
         _serve(chosen, now, port, follows_latest=not runs)

@@ -22,7 +22,7 @@ def resume(
         ),
     ] = None,
     workdir: common_options.Workdir = None,
-    game: common_options.OfStory = None,
+    story: common_options.OfStory = None,
     model: Annotated[
         str | None, typer.Option(help="Model that plays from here on.", metavar="M", autocompletion=models)
     ] = None,
@@ -53,11 +53,11 @@ def resume(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     changes = common_options.with_settings({name: value for name, value in given.items() if value is not None}, set_)
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **changes}
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **changes}
     now = common_options.resolve(options).configuration
-    folder = _resumable_run(now.zork_game_workdir, run, game)
+    folder = _resumable_run(now.zork_game_workdir, run, story)
     configuration = continued(folder, now, list(changes), player=None if model is None else "model")
-    again = [("--game", game), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
+    again = [("--game", story), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
     again += [("--set", each) for each in set_ or ()]
     with (
         watching(configuration, delay=delay, quiet=quiet, as_json=as_json, step=step, repeated=again) as watch,
@@ -74,9 +74,9 @@ def resume(
             player, chosen = watch.parts.player, watch.parts.model
             served = (chosen.name, chosen.server) if chosen else ("", "")
             name = who_plays(player.name if player else "", *served)
-            story = watch.parts.game.facts.name
+            name_of_story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
-            print_line(f"Resuming run {folder.name} of {story}{position}: {name} plays")
+            print_line(f"Resuming run {folder.name} of {name_of_story}{position}: {name} plays")
         status = watch.play(resumed)
     raise typer.Exit(status)
 

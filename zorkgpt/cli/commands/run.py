@@ -18,7 +18,7 @@ def run(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play, one after the other.")] = 1,
     max_turns: common_options.MaxTurns = None,
     max_stuck: common_options.MaxStuck = None,
-    game: common_options.StoryToPlay = None,
+    story: common_options.StoryToPlay = None,
     seed: Annotated[
         str | None,
         typer.Option(
@@ -53,7 +53,7 @@ def run(
     options = {
         "max_turns_per_episode": max_turns,
         "max_turns_without_progress": max_stuck,
-        "game.file": game,
+        "game.file": story,
         "game.seed": seed,
         "zork_game_workdir": workdir,
         "agent_model": model,
@@ -80,7 +80,7 @@ def run(
 
 
 def play(
-    game: common_options.StoryToPlay = None,
+    story: common_options.StoryToPlay = None,
     seed: Annotated[str | None, typer.Option(help="Seed of the story's chance, 1 or more.", metavar="N")] = None,
     max_turns: common_options.MaxTurns = None,
     workdir: common_options.Workdir = None,
@@ -97,7 +97,7 @@ def play(
 
     options = {
         "max_turns_per_episode": max_turns or PERSONS_TURNS,
-        "game.file": game,
+        "game.file": story,
         "game.seed": seed,
         "zork_game_workdir": workdir,
         "agent_model": model,

@@ -121,7 +121,7 @@ def list_models() -> None:
 
 
 def doctor(
-    game: common_options.StoryToPlay = None,
+    story: common_options.StoryToPlay = None,
     workdir: common_options.Workdir = None,
     model: common_options.Model = None,
     base_url: common_options.BaseUrl = None,
@@ -130,7 +130,7 @@ def doctor(
     from zorkgpt.health import examine
     from zorkgpt.llm.embedded.model_store import ModelStore
 
-    overrides = {"game.file": game, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
+    overrides = {"game.file": story, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
     fit = True
     for finding in examine(common_options.resolve(overrides), Path.cwd(), ModelStore()):
         mark = "✓" if finding.well else "✗"

@@ -31,7 +31,7 @@ POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and until it che
 def watch(
     run: common_options.RunOrLatest = None,
     as_json: common_options.EventsAsJson = False,
-    game: common_options.OfStory = None,
+    story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
@@ -43,7 +43,7 @@ def watch(
     from zorkgpt.llm.budget import Spending
     from zorkgpt.report.run_summary import summarise
 
-    folder, now = common_options.run_and_configuration(workdir, run, game)
+    folder, now = common_options.run_and_configuration(workdir, run, story)
     manifest = read_manifest(folder)
     is_live = summarise(folder).state == "playing"
     if not as_json:
