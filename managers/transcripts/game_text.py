@@ -73,7 +73,8 @@ class GameText:
     Of the older turns, only the lines then stay that no earlier turn has printed. Turns without such a line become
     commands. If this is not enough, further texts are left out in this order, of the oldest turns first:
 
-    - the texts of arrivals, since the description of a room is shown again in the room
+    - the texts of arrivals, since the description of a room is shown again in the room; those of the newest turns stay,
+      since they may belong to a course that went on from there
     - all texts
     - the commands
 
@@ -195,7 +196,8 @@ class GameText:
         if self._fits(cuts, enough):
             return
         for name in ("placeless", "bare", "left_out"):
-            choices = [_deepened(cuts, name, number) for number in range(getattr(cuts, name), count)]
+            last = cuts.condensed if name == "placeless" else count - 1
+            choices = [_deepened(cuts, name, number) for number in range(getattr(cuts, name), last + 1)]
             cuts = choices[min(bisect_left(choices, True, key=lambda each: self._fits(each, room)), len(choices) - 1)]
             if self._fits(cuts, enough):
                 return

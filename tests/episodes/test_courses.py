@@ -287,6 +287,13 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     assert '`pull hook` by something new: "It is fixed to the wall." Not' in course_in(model.calls[1].prompt.user)
 
 
+def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
+    nowhere = {command: replace(seen, location=None) for command, seen in ROUTINE.items()}
+    model = answering(routine("take rope"))
+    play_mill(tmp_path, model, nowhere, episodes=1)
+    assert 'something new: "A rope hangs from a hook."' in course_in(model.calls[1].prompt.user)
+
+
 def test_a_route_and_a_walk_may_stop_at_failures_only(tmp_path: Path) -> None:
     creaks = {**MILL, "take rope": replace(ROPED, text="Taken. It hums.")}
     ways: tuple[Answer, ...] = (

@@ -142,3 +142,12 @@ def test_a_single_response_takes_a_quarter_of_the_room_at_most(characters: int) 
 )
 def test_the_text_fits_whatever_is_played(turns: list[tuple[str, str]], characters: int) -> None:
     assert len(text_of(*turns, characters=characters).text()) <= characters
+
+
+def test_the_texts_of_a_whole_course_are_shown_after_it_even_if_older_turns_are_condensed() -> None:
+    game = GameText("Causeway\nMud.", 24_000)
+    for number in range(1, 200):
+        place = number % 9 if number % 3 == 0 else None
+        game.add(PlayedTurn(number, f"read page {number}", f"Page {number}. {f'It says {number}. ' * 20}", to_id=place))
+        shown = game.text()
+        assert all(turn.response in shown for turn in game.turns[-13:])
