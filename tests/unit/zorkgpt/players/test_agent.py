@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,3 +190,14 @@ def test_a_marked_command_may_be_one_of_the_valid_actions() -> None:
     for written, action in (("> north", "north"), ("`x`", "`x`")):
         text = json.dumps({"reasoning": "", "action": written})
         assert read_answer(split_reasoning(text), schema).model_dump()["action"] == action
+
+
+@pytest.mark.parametrize("valid", [None, ("up", "down")])
+def test_the_player_of_the_page_on_extending_adds_its_instruction(valid: tuple[str, ...] | None) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "development" / "extending.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(next(code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "ModelPlayer" in code), names)
+    model = ScriptedLLM([{"reasoning": "why", "action": "up"}])
+    assert names["CautiousPlayer"](model, travels=True).propose(seen(valid)).action == "up"
+    plain = ModelPlayer(model, travels=True).system_prompt(assisted=valid is not None)
+    assert model.calls[0].prompt.system == f"{plain}\n\nPrefer what can be undone."
