@@ -6,8 +6,8 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.prompting import CHARACTERS_PER_TOKEN
-from managers.transcripts.document import Game, Transcripts, games_text, parse_transcripts
-from managers.transcripts.game_text import played_turns, story_start
+from managers.transcripts.document import Transcripts, game_of, games_text, parse_transcripts
+from managers.transcripts.game_text import story_start
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
@@ -70,10 +70,8 @@ class TranscriptManager(BaseManager):
     @override
     def finish(self, end: EpisodeEnd) -> None:
         """Keep the game if it has a turn. Raises ``StoreError``."""
-        state = self.game_state
-        scores = [turn.after.score for turn in state.turns if turn.after.score is not None]
-        if state.turns:
-            game = Game(state.episode, max(scores, default=None), story_start(state), tuple(played_turns(state)))
+        game = game_of(self.game_state)
+        if game.turns:
             self._store.apply(lambda transcripts: transcripts.with_game(game))
 
     @override

@@ -13,6 +13,7 @@ from managers.ahead import Ahead, MemoriesAhead
 from managers.base_manager import BaseManager, ManagerParts
 from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
+from managers.controls import Reflection, SimilarTurns
 from managers.course_manager import CourseManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
@@ -39,6 +40,8 @@ MANAGERS: list[type[BaseManager]] = [
     ContextManager,
     MapManager,
     TranscriptManager,
+    Reflection,
+    SimilarTurns,
     CourseManager,
     RouteManager,
     SimpleMemoryManager,

@@ -380,6 +380,17 @@ class RouteOptions(Options):
     proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
 
 
+class ControlOptions(Options):
+    """What other systems remember of earlier games: controls, to find out what our memory is worth."""
+
+    reflection: bool = Field(
+        False, description="one lesson of about 500 tokens is shown, which the model rewrites after each episode"
+    )
+    similar_turns: NonNegativeInt = Field(
+        0, description="turns of all earlier games shown, those most similar to the present by BM25 (extra bm25)"
+    )
+
+
 BESIDE_GAMES = 4000  # tokens of the agent's prompt that whole games leave to everything else
 
 
@@ -538,6 +549,7 @@ class GameConfiguration(Options):
     circling: CirclingOptions = CirclingOptions()
     simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
     routes: RouteOptions = RouteOptions()
+    controls: ControlOptions = ControlOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
     prompts: Annotated[dict[Text, PromptFile], BeforeValidator(_in_folder)] = Field(
         {}, description="files in place of the program's own prompts, by name, or a folder of them"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from io import StringIO
 
-from managers.transcripts.game_text import GameText, PlayedTurn
+from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start
+from session.game_state import GameState
 from session.text import counted, one_line
 
 TITLE = "# Transcripts\n\nThe best and the latest game. You may edit and delete them.\n\n"
@@ -73,8 +74,11 @@ class Transcripts:
         ranked = sorted((game for game in earlier if game.score is not None), key=_rank, reverse=True)
         return tuple(dict.fromkeys((*ranked[:1], *earlier[-1:], *ranked[1:], *reversed(earlier))))[:2]
 
-    def with_game(self, game: Game) -> Transcripts:
-        """Return the file with the game, and without those that are neither the best nor the latest then."""
+    def with_game(self, game: Game, *, is_pruned: bool = True) -> Transcripts:
+        """Return the file with the game, and without those that are neither the best nor the latest then.
+
+        is_pruned: false keeps them
+        """
         text = game.render()
         if (game.episode, text) in self.sections:
             return self
@@ -83,9 +87,17 @@ class Transcripts:
         if before.strip():
             text = "\n" * (2 - len(before[-2:]) + len(before[-2:].rstrip("\n"))) + text
         file = replace(self, head=head, sections=(*others, (game.episode, text)))
+        if not is_pruned:
+            return file
         kept = {shown.episode for shown in file.shown_before(max(each.episode for each in file.games) + 1)}
         played = {each.episode for each in file.games}
         return replace(file, sections=tuple(each for each in file.sections if each[0] in kept or each[0] not in played))
+
+
+def game_of(state: GameState) -> Game:
+    """Return the game that was played in the episode."""
+    scores = [turn.after.score for turn in state.turns if turn.after.score is not None]
+    return Game(state.episode, max(scores, default=None), story_start(state), tuple(played_turns(state)))
 
 
 def parse_transcripts(text: str) -> Transcripts:

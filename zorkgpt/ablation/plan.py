@@ -25,6 +25,15 @@ from session.seeds import derived_seed
 from session.text import counted
 from session.values import ROLES
 
+NOTHING_ELSE: Mapping[str, object] = {
+    "simple_memory.enabled": False,
+    "knowledge.enabled": False,
+    "routes.enabled": False,
+    "objectives.enabled": False,
+    "map.shown": False,
+}
+"""Options of arms that have only one kind of what earlier games taught."""
+
 NAMED: Mapping[str, Mapping[str, object]] = {
     "full": {},
     "no-memory": {"simple_memory.enabled": False},
@@ -32,13 +41,9 @@ NAMED: Mapping[str, Mapping[str, object]] = {
     "no-map": {"map.shown": False},
     "no-routes": {"routes.enabled": False},
     "no-transcripts": {"prompt_budgets.earlier_games": 0},
-    "transcripts-only": {
-        "simple_memory.enabled": False,
-        "knowledge.enabled": False,
-        "routes.enabled": False,
-        "objectives.enabled": False,
-        "map.shown": False,
-    },
+    "transcripts-only": NOTHING_ELSE,
+    "reflection-only": {**NOTHING_ELSE, "prompt_budgets.earlier_games": 0, "controls.reflection": True},
+    "bm25": {**NOTHING_ELSE, "prompt_budgets.earlier_games": 0, "controls.similar_turns": 5},
     "shuffled-memory": {"simple_memory.shuffled": True},
     "shuffled-routes": {"routes.shuffled": True},
 }
@@ -60,7 +65,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "jericho-ttl-50": Protocol(pairs=3, episodes=50, turns=50, assist=("valid-actions",)),
     "jericho-ttl-110": Protocol(pairs=3, episodes=50, turns=110, assist=("valid-actions",)),
     "tales": Protocol(pairs=5, episodes=1, turns=100),
-    "own": Protocol(pairs=5, episodes=10, turns=200, arms="full,no-memory+no-knowledge+no-routes"),
+    "own": Protocol(pairs=5, episodes=10, turns=200, arms="full,transcripts-only"),
 }
 
 THE_SAME = frozenset({"game.seed", "game.file"})

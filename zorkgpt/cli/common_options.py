@@ -107,6 +107,7 @@ EXTRAS = {
     "scipy": "ablate",
     "matplotlib": "ablate",
     "distributed": "dask",
+    "bm25s": "bm25",
     "huggingface_hub": "hf",
     "mcp": "mcp",
 }

@@ -31,7 +31,11 @@ MODEL, TOKENS = ScriptedLLM(), TokenCounter()
 def parts(tmp_path: Path) -> ManagerParts:
     """In a story with a direction of its own."""
     story = replace(SCRIPTED_STORY, directions=("hubwards",))
-    config = GameConfiguration(zork_game_workdir=tmp_path, prompt_budgets={"agent": 4000, "history": 0})
+    config = GameConfiguration(
+        zork_game_workdir=tmp_path,
+        prompt_budgets={"agent": 4000, "history": 0},
+        controls={"reflection": True, "similar_turns": 5},
+    )
     return ManagerParts(structlog.get_logger(), config, GameState(), MODEL, story, vocabulary(), TOKENS)
 
 
@@ -152,7 +156,9 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "Earlier games",
         "Previous Reasoning and Actions",
         "What is known of this game",
+        "Lesson of earlier games",
         "The last episode, and the plan",
+        "Similar turns of earlier games",
         "Map",
         "Memories of places ahead",
         "ROUTES",
@@ -166,6 +172,7 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
     assert kept == ["COURSE", "Present", "Points"]
     lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned)))
     assert lost == [
+        "Similar turns of earlier games",
         "Map",
         "Memories of places ahead",
         "ROUTES",
@@ -186,12 +193,14 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
     )
     assert [section.title for section in shown.sections] == [
         "Earlier games",
+        "Lesson of earlier games",
         "The last episode, and the plan",
         "How the story began",
         "What is known of this game",
         "Objectives",
         "Previous Reasoning and Actions",
         "ROOM DESCRIPTION (turn 6):",
+        "Similar turns of earlier games",
         "Location Memory",
         "Memories of places ahead",
         "Map",
@@ -210,10 +219,12 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
     whole = manager(10_000, history=1000).get_agent_context(HALL, whole_learned)
     assert [section.title for section in whole.sections] == [
         "Earlier games",
+        "Lesson of earlier games",
         "The last episode, and the plan",
         "What is known of this game",
         "Objectives",
         "This game so far",
+        "Similar turns of earlier games",
         "Location Memory",
         "Memories of places ahead",
         "Map",

@@ -37,7 +37,9 @@ def ablate(
     arms: Annotated[
         str | None,
         typer.Option(
-            help="What is compared with the first: full, no-memory, option=value, joined by +.", show_default=ARMS
+            help="What is compared with the first: full, no-memory, no-knowledge, no-map, no-routes, no-transcripts, "
+            "transcripts-only, reflection-only, bm25, shuffled-memory, shuffled-routes, option=value, joined by +.",
+            show_default=ARMS,
         ),
     ] = None,
     pairs: Annotated[
@@ -49,7 +51,11 @@ def ablate(
         typer.Option(min=1, help="Episodes of a run; what is learned is kept within it.", show_default="3"),
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="Arms, pairs, episodes, turns and help of a protocol: tales.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Arms, pairs, episodes, turns and help of tales, own, jericho-ttl-50 or jericho-ttl-110.",
+            metavar="NAME",
+        ),
     ] = None,
     max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
@@ -108,6 +114,8 @@ def ablate(
     plan = make_plan(
         chosen.arms if arms is None else arms, options, files, pairs=pairs, episodes=episodes, player=player
     )
+    if any(each.controls.similar_turns for each in plan.arms.values()):
+        common_options.require_packages("bm25s")
     for one, two in combinations(plan.arms, 2):
         if plan.arms[one] == plan.arms[two]:
             print_error(f"{one} and {two} are the same configuration: they cannot differ.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from tests.fixtures.small_ablation import measured_run
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from zorkgpt.ablation.comparison import compare
-from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.ablation.plan import NAMED, PROTOCOLS, WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
@@ -74,6 +75,20 @@ def test_a_protocol_sets_pairs_episodes_turns_and_help(in_own_folder: Path, prot
     (row,) = (line.split() for line in shown.text.splitlines() if line.startswith("tidehouse"))
     assert row[:3] == ["tidehouse", "full", f"{turns:,}"]
     assert not (in_own_folder / "ablation").exists()
+
+
+def test_the_help_names_every_arm_and_every_protocol() -> None:
+    words = re.split(r"[\s,.:]+", re.sub(r"-\s+", "-", typed("ablate", "--help").text))
+    assert {*NAMED, *PROTOCOLS} - {*words} == set()
+
+
+def test_an_arm_whose_library_is_missing_is_refused_before_anything_is_played(
+    in_own_folder: Path, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.setattr(common_options, "find_spec", lambda name: None if name == "bm25s" else object())
+    with pytest.raises(ConfigurationError, match=r"^bm25s is not installed: `.* install .*bm25.*` installs it$"):
+        ablate.ablate(arms="full,bm25", out=in_own_folder / "out")
+    assert not (in_own_folder / "out").exists()
 
 
 def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
