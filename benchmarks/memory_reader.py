@@ -23,7 +23,9 @@ from zorkgpt.ablation.comparison import Comparison, compare_all
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.llm.embedded.embedded_server import available_cores
 
-ARMS = "full,no-memory,shuffled-memory"
+WITH_GAMES = "transcripts-only+prompt_budgets.earlier_games=6000+prompt_budgets.agent=10000"
+"""The player's prompts are short otherwise, and have no room for earlier games."""
+ARMS = f"full,{WITH_GAMES},reflection-only,bm25,shuffled-memory,no-memory"
 EPISODES, TURNS = 6, 30
 
 
@@ -34,6 +36,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20_001)
     options = parser.parse_args()
     runs = played(options.pairs, options.seed)
+    show(list(_arms(runs)), "Score, by arm")
     scores = [found for found in compare_all(runs, detect=5) if found.measure == "score"]
     show([_score_row(found) for found in scores], "Score, with all memories minus otherwise")
     show(list(_third_episodes([run for run in runs if run.arm == "full"])), "With all memories")
@@ -49,9 +52,23 @@ def played(pairs: int, seed: int) -> list[RunMeasures]:
         return ablation.runs()
 
 
+def _arms(runs: Sequence[RunMeasures]) -> Iterator[Row]:
+    """Yield each arm's means of the runs: the score of all episodes, of the first and of the last."""
+    for arm in dict.fromkeys(run.arm for run in runs):
+        its = [run for run in runs if run.arm == arm]
+        ends = [mean(run.episodes[number].score or 0 for run in its) for number in (0, -1)]
+        yield {
+            "arm": arm.partition("+")[0],
+            "mean": mean(run.score or 0 for run in its),
+            "first episode": ends[0],
+            "last episode": ends[1],
+            "best": mean(run.best_score or 0 for run in its),
+        }
+
+
 def _score_row(found: Comparison) -> Row:
     return {
-        "otherwise": found.other,
+        "otherwise": found.other.partition("+")[0],
         "pairs": found.pairs,
         "points": found.difference,
         "from": found.low,
