@@ -377,7 +377,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", told)])
-        if record.reasoning:
+        if record.reasoning and (not record.is_unasked or record.proposals[-1].wants_way):
             reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [

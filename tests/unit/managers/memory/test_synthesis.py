@@ -18,7 +18,7 @@ from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
 from session.text import TokenCounter
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import (
     LONG,
@@ -297,6 +297,12 @@ class TestPrompt:
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
             "• Turns 5, 6: Failed action, as a hint from the wording alone (likely PERMANENT)",
         ]
+
+    def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("take beam", "You can't.")
+        play.turn("kick beam", "It sways.", verdicts=(Verdict(accepted=True, source="then"),))
+        assert asked(play, "AGENT'S REASONING:") == "Turn 1: because of take beam"
 
     def test_four_blows_have_four_answers(self, tmp_path: Path) -> None:
         blows = ("You miss.", "The troll staggers.", "The axe gets you in the side.", "The troll dies.")
