@@ -1,13 +1,13 @@
 """The files of a run folder: ``manifest.json`` with the run's plan, and ``journal.jsonl`` with its events, one a
 line.
 
-Both are plain JSON. A line of the journal is ``{"v": 4, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
+Both are plain JSON. A line of the journal is ``{"v": 5, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
 HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
 played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
 
 A line does not repeat the content of earlier lines. If a turn begins with the last observation, it has no ``before``,
 and its ``after`` has ``moved`` instead of ``parents``: the objects with a new parent, and that parent.
-:func:`read_journal` restores both. Lines of version 3 record no writes of shared files.
+:func:`read_journal` restores both.
 """
 
 from __future__ import annotations
