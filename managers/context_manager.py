@@ -27,7 +27,7 @@ from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import cut_at, cut_middle, one_line, without_padding
-from session.values import Observation, TurnRecord
+from session.values import Observation, Proposal, TurnRecord
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
@@ -179,7 +179,8 @@ class ContextManager(BaseManager):
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
         """Record a turn of which only the command and the reasoning behind it are known, for other programs."""
-        self.game_state.add_reasoning(turn, reasoning, action)
+        state, now = self.game_state, self.game_state.latest
+        state.record(TurnRecord(state.episode, turn, now, (Proposal(action, reasoning),), (), replace(now, text="")))
 
     def get_agent_context(
         self,

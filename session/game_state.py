@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from session.commands import plain_command
 from session.text import RoomDescription, description_in, one_line
-from session.values import Location, Observation, Proposal, Seed, TurnRecord
+from session.values import Location, Observation, Seed, TurnRecord
 
 
 class Tries:
@@ -266,11 +266,6 @@ class GameState:
         """Return the name of the location in which a turn began, "" if it is unknown."""
         began = self.turns[turn - 1].before.location if 0 < turn <= len(self.turns) else None
         return began.label if began else ""
-
-    def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """Record a turn of which only the command and the reasoning behind it are known, for other programs."""
-        now = self.latest
-        self.record(TurnRecord(self.episode, turn, now, (Proposal(action, reasoning),), (), replace(now, text="")))
 
     def _find_description(self, seen: Observation, turn: int) -> None:
         """Store the description of the room if the text certainly contains it.
