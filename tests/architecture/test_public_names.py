@@ -57,6 +57,7 @@ SIGNATURES = {
     "managers.context_manager:ContextManager.get_agent_context": "",
     "managers.context_manager:ContextManager.get_critic_context": "",
     "managers.episode_synthesizer:EpisodeSynthesizer": "logger config game_state",
+    "managers.episode_synthesizer:EpisodeSynthesizer.synthesize_inter_episode_wisdom": "",
     "managers.knowledge_manager:KnowledgeManager": "logger config game_state",
     "managers.map_manager:MapManager": "logger config game_state",
     "managers.map_manager:MapManager.save_map_state": "",
