@@ -49,6 +49,8 @@ JOURNAL_FILE = "journal.jsonl"
 _TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _MOSTLY_EMPTY = frozenset({"text", "unusable"})
 """Fields of a model's answer that are left out if they are empty, which is their default."""
+_USUAL: Mapping[str, object] = {"then": [], "stop_at": "news"}
+"""Fields of a proposal that are left out if they have this value, which is their default."""
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _RUN_ID = "%Y%m%d-%H%M%S"
 _LONGEST_LINE = 4 * 1024 * 1024
@@ -363,7 +365,7 @@ def observation_in(event: Event | None) -> Observation | None:
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
-    """Return the event as JSON, without unknown and false values and without what was ``seen`` in the line before."""
+    """Return the event as JSON, without unknown and usual values and without what was ``seen`` in the line before."""
     if not isinstance(event, TurnPlayed) or event.record.before != seen:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
         if isinstance(event, ModelAnswered):
@@ -375,6 +377,10 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
         name: value for name, value in short["record"]["after"].items() if value is not None and value is not False
     }
     short["record"]["after"] = after
+    short["record"]["proposals"] = [
+        {name: value for name, value in proposal.items() if value is not None and value != _USUAL.get(name)}
+        for proposal in short["record"]["proposals"]
+    ]
     if len(old) == len(new):
         pairs = enumerate(zip(old, new, strict=True))
         after["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
