@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,8 +16,12 @@ pytest_plugins = ("zorkgpt.testing",)
 
 STORIES_VARIABLE = "ZORKGPT_STORIES"
 
-settings.register_profile("untimed", deadline=None)  # how long an example takes tells of the machine, not of the law
-settings.load_profile("untimed")
+# How long an example takes depends on the machine. `.ci/run` tries as many examples as Hypothesis does by default.
+settings.register_profile("thorough", deadline=None)
+settings.register_profile("everyday", deadline=None, max_examples=40)
+settings.load_profile("everyday")
+
+gc.set_threshold(50_000)  # the tests import and keep so much that the default takes a tenth of their time
 
 # The tests start the program hundreds of times. Compiling all of its modules takes longer than most commands do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -25,6 +30,11 @@ sys.dont_write_bytecode = False
 # A shell without job control lets what it starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what was imported and collected from garbage collection, because it is kept to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,21 @@ def first_listed(_role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[
     return {"reasoning": "", "action": action.get("enum", [action.get("const")])[0]}
 
 
-def play(story: Path, folder: Path, **options: Any) -> WholeRun:
-    return play_run(story, ScriptedLLM(first_listed), folder, **{**OPTIONS, **options})
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of ``whole``. No test changes it."""
+    return tmp_path_factory.mktemp("whole")
+
+
+@pytest.fixture(scope="module")
+def model() -> ScriptedLLM:
+    """The model that has played it."""
+    return ScriptedLLM(first_listed)
+
+
+@pytest.fixture(scope="module")
+def whole(own_story: Path, model: ScriptedLLM, folder: Path) -> WholeRun:
+    return play_run(own_story, model, folder, **OPTIONS)
 
 
 def unasked(run: WholeRun) -> list[TurnRecord]:
@@ -43,22 +57,19 @@ def unasked(run: WholeRun) -> list[TurnRecord]:
 
 
 def test_a_list_of_one_command_is_played_without_a_call_and_its_record_says_why(
-    own_story: Path, tmp_path: Path
+    model: ScriptedLLM, whole: WholeRun
 ) -> None:
-    model = ScriptedLLM(first_listed)
-    run = play_run(own_story, model, tmp_path, **OPTIONS)
     sizes = [len(call.schema.model_json_schema()["properties"]["action"].get("enum", "1")) for call in model.calls]
     assert min(sizes) > 1
-    assert len(unasked(run)) == TURNS - len(sizes) > 0
-    assert {turn.reasoning for turn in unasked(run)} == {"The only command on the list; no model was asked."}
-    event = next(each for each in run.events if isinstance(each, TurnPlayed) and each.record in unasked(run))
+    assert len(unasked(whole)) == TURNS - len(sizes) > 0
+    assert {turn.reasoning for turn in unasked(whole)} == {"The only command on the list; no model was asked."}
+    event = next(each for each in whole.events if isinstance(each, TurnPlayed) and each.record in unasked(whole))
     assert any("no model was asked" in line for line in plain_lines(event))
 
 
-def test_the_figures_count_them_as_turns_without_a_call(own_story: Path, tmp_path: Path) -> None:
-    run = play(own_story, tmp_path)
-    figures = figures_of(read_run(find_run(tmp_path)))
-    assert figures.metrics.calls_saved == figures.episodes[0].calls_saved == len(unasked(run))
+def test_the_figures_count_them_as_turns_without_a_call(whole: WholeRun, folder: Path) -> None:
+    figures = figures_of(read_run(find_run(folder)))
+    assert figures.metrics.calls_saved == figures.episodes[0].calls_saved == len(unasked(whole))
 
 
 def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Path, tmp_path: Path) -> None:
@@ -71,20 +82,22 @@ def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Pa
 
 
 @pytest.mark.parametrize("turn", [2, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(3, TURNS, 3))])
-def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(own_story: Path, tmp_path: Path, turn: int) -> None:
+@pytest.mark.usefixtures("whole")
+def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(
+    own_story: Path, tmp_path: Path, folder: Path, turn: int
+) -> None:
     def kill(event: Event) -> None:
         if isinstance(event, TurnPlayed) and event.record.turn == turn:
             raise KeyboardInterrupt
 
-    play(own_story, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        play(own_story, tmp_path / "killed", show=kill)
-    resume_run(own_story, ScriptedLLM(first_listed), tmp_path / "killed")
-    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
-    assert verify_run(own_story, tmp_path / "killed").difference is None
+        play_run(own_story, ScriptedLLM(first_listed), tmp_path, show=kill, **OPTIONS)
+    resume_run(own_story, ScriptedLLM(first_listed), tmp_path)
+    assert journal_of(tmp_path) == journal_of(folder)
+    assert verify_run(own_story, tmp_path).difference is None
 
 
-def test_a_fork_goes_on_with_them(own_story: Path, tmp_path: Path) -> None:
-    run = play(own_story, tmp_path)
-    fork = fork_of(own_story, tmp_path, Branch(1, 2), ScriptedLLM(first_listed))
-    assert [turn.action for turn in fork.played.turns] == [turn.action for turn in run.turns]
+def test_a_fork_goes_on_with_them(own_story: Path, tmp_path: Path, whole: WholeRun, folder: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "work")
+    fork = fork_of(own_story, copy, Branch(1, 2), ScriptedLLM(first_listed))
+    assert [turn.action for turn in fork.played.turns] == [turn.action for turn in whole.turns]

@@ -125,17 +125,24 @@ def test_a_command_that_failed_with_the_same_words_when_the_plan_was_made_does_n
     assert course_in(prompts[TURNS + 1]).startswith("The plan was followed to its end, in 4 commands.")
 
 
-@pytest.mark.parametrize("turn", [1, 5, 10, 11])
+@pytest.fixture(scope="module")
+def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run that was not stopped. No test changes it."""
+    folder = tmp_path_factory.mktemp("whole")
+    play(own_story, folder)
+    return folder
+
+
+@pytest.mark.parametrize("turn", [5, *(pytest.param(turn, marks=pytest.mark.slow) for turn in (1, 10, 11))])
 def test_a_run_that_is_killed_on_the_plan_and_resumed_equals_one_that_was_not(
-    own_story: Path, tmp_path: Path, turn: int
+    own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:
     def kill(event: Event) -> None:
         if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
             raise KeyboardInterrupt
 
-    play(own_story, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        play(own_story, tmp_path / "killed", show=kill)
-    resume_run(own_story, ScriptedLLM(Planner()), tmp_path / "killed")
-    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
-    assert verify_run(own_story, tmp_path / "killed").difference is None
+        play(own_story, tmp_path, show=kill)
+    resume_run(own_story, ScriptedLLM(Planner()), tmp_path)
+    assert journal_of(tmp_path) == journal_of(whole)
+    assert verify_run(own_story, tmp_path).difference is None

@@ -64,9 +64,9 @@ def only_the_agent(**more: str) -> dict[str, str]:
     return environment(ZORKGPT_SIMPLE_MEMORY__ENABLED="false", **more)
 
 
-def played(folder: Path, server: MisbehavingServer, *arguments: str, **variables: str) -> Ran:
+def played(folder: Path, server: MisbehavingServer, *arguments: str) -> Ran:
     there = ("--base-url", server.base_url, "--workdir", str(folder / "work"))
-    return ran(folder, "run", *there, *arguments, env=only_the_agent(**variables))
+    return typed("run", *there, "--set", "simple_memory.enabled=false", *arguments)
 
 
 def started(folder: Path, server: MisbehavingServer, *arguments: str, **streams: Any) -> subprocess.Popen[str]:
@@ -83,9 +83,9 @@ def turns(folder: Path) -> list[TurnRecord]:
     return [event.record for event in events_of(run_folder(folder)) if isinstance(event, TurnPlayed)]
 
 
-def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> None:
+def test_a_run_tells_what_plays_what_and_shows_every_turn(in_own_folder: Path) -> None:
     with MisbehavingServer(proposes("north"), proposes("look")) as server:
-        result = played(tmp_path, server, "--max-turns", "2")
+        result = played(in_own_folder, server, "--max-turns", "2")
     assert (result.status, result.err) == (0, b"")
     first = result.text.splitlines()[0]
     assert "served at http://127.0.0.1" in first
@@ -100,12 +100,12 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
     for command, line in (("report", report), ("status", status), ("memories show", memories)):
         assert f"zorkgpt {command} --workdir " in line
     with MisbehavingServer(proposes("north")) as server:
-        assert "memories show" not in played(tmp_path, server, "--max-turns", "1").text
+        assert "memories show" not in played(in_own_folder, server, "--max-turns", "1").text
 
 
-def test_a_run_of_several_episodes_ends_with_a_bar_for_each_and_the_command_for_its_report(tmp_path: Path) -> None:
+def test_a_run_of_several_episodes_ends_with_a_bar_for_each_and_the_command_for_its_report(in_own_folder: Path) -> None:
     with MisbehavingServer(proposes("north"), proposes("look")) as server:
-        result = played(tmp_path, server, "--max-turns", "1", "--episodes", "2")
+        result = played(in_own_folder, server, "--max-turns", "1", "--episodes", "2")
     assert result.status == 0
     first, second, report, *_ = result.text.partition("Learned so far")[2].splitlines()[-5:]
     assert re.fullmatch(r"episode 1 +0 points, [\d,]+ tokens", first)
@@ -114,13 +114,13 @@ def test_a_run_of_several_episodes_ends_with_a_bar_for_each_and_the_command_for_
 
 
 @pytest.mark.slow
-def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once(tmp_path: Path) -> None:
+def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once(in_own_folder: Path) -> None:
     with MisbehavingServer(proposes("north")) as server:
         began = time.monotonic()
-        assert played(tmp_path, server, "--max-turns", "2", "--delay", "5", "--max-time", "9").status == 0
+        assert played(in_own_folder, server, "--max-turns", "2", "--delay", "5", "--max-time", "9").status == 0
         assert time.monotonic() - began > 10
-        assert sum(event.seconds for event in events_of(run_folder(tmp_path)) if isinstance(event, TurnPlayed)) < 5
-        with started(tmp_path, server, "--max-turns", "2", "--delay", "1000") as process:
+        assert sum(event.seconds for event in events_of(run_folder(in_own_folder)) if isinstance(event, TurnPlayed)) < 5
+        with started(in_own_folder, server, "--max-turns", "2", "--delay", "1000") as process:
             assert process.stdout is not None
             while "Episode" not in process.stdout.readline():
                 pass
@@ -129,13 +129,15 @@ def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once
         assert process.returncode == 130
 
 
-def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:
+def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the_journal_whole(
+    in_own_folder: Path,
+) -> None:
     with MisbehavingServer(proposes("north"), proposes("south")) as server:
-        result = played(tmp_path, server, "--max-turns", "2", "--seed", "7", "--episodes", "2", "--json")
-    manifest = read_manifest(run_folder(tmp_path))
+        result = played(in_own_folder, server, "--max-turns", "2", "--seed", "7", "--episodes", "2", "--json")
+    manifest = read_manifest(run_folder(in_own_folder))
     assert (manifest.seeds, manifest.assistance) == ((7, derived_seed(7, 2, "episode")), ())
     assert manifest.configuration["max_turns_per_episode"] == 2
-    first, *others = turns(tmp_path)
+    first, *others = turns(in_own_folder)
     assert first.moved
     assert [(turn.episode, turn.turn, turn.action) for turn in (first, *others)] == [
         (1, 1, "north"),
@@ -144,14 +146,14 @@ def test_manifest_and_journal_hold_the_run_and_json_output_is_every_event_of_the
         (2, 2, "south"),
     ]
     shown = [json.loads(line) for line in result.text.splitlines()]
-    assert shown == [EVENTS.dump_python(event, mode="json") for event in events_of(run_folder(tmp_path))]
+    assert shown == [EVENTS.dump_python(event, mode="json") for event in events_of(run_folder(in_own_folder))]
 
 
-def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
+def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_work_folder(in_own_folder: Path) -> None:
     with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
-        result = played(tmp_path, server, "--max-turns", "1", "--quiet")
+        result = played(in_own_folder, server, "--max-turns", "1", "--quiet")
     assert len(result.text.splitlines()) == 4
-    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+    assert [path.name for path in in_own_folder.iterdir()] == ["work"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,8 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
 ) -> None:
     secret = "sk-planted-0123456789abcdef"
     with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
-        result = played(tmp_path, server, "--max-turns", "5", OPENAI_API_KEY=secret)
+        there = ("--base-url", server.base_url, "--max-turns", "5", "--workdir", "work")
+        result = ran(tmp_path, "run", *there, env=only_the_agent(OPENAI_API_KEY=secret))
         assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
     assert result.status == 1
     assert "Paused after 1 turn: agent: " in result.text
@@ -253,29 +256,32 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(arguments: tuple[str, .
     assert message in line
 
 
-def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(tmp_path: Path, own_story: Path) -> None:
-    copy = tmp_path / "other.z5"
+def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(
+    in_own_folder: Path, own_story: Path
+) -> None:
+    copy = in_own_folder / "other.z5"
     copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
     with MisbehavingServer(proposes("north"), proposes("north")) as server:
-        command = ("run", "--base-url", server.base_url, "--max-turns", "1")
+        command = ("run", "--base-url", server.base_url, "--max-turns", "1", "--set", "simple_memory.enabled=false")
         for arguments in ((), ("--game", str(copy))):
-            assert ran(tmp_path, *command, *arguments, env=only_the_agent()).status == 0
-        named = ran(tmp_path, *command, "--game", str(copy), "--workdir", "game_files", env=only_the_agent())
-    assert (tmp_path / "game_files" / "map_state.json").is_file()
-    assert (tmp_path / "game_files" / "other" / "map_state.json").is_file()
+            assert typed(*command, *arguments).status == 0
+        named = typed(*command, "--game", str(copy), "--workdir", "game_files")
+    assert (in_own_folder / "game_files" / "map_state.json").is_file()
+    assert (in_own_folder / "game_files" / "other" / "map_state.json").is_file()
     assert named.status == 2
     assert b"belongs to the story tidehouse" in named.err
 
 
 def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_command_that_names_all(
-    in_own_folder: Path,
+    in_own_folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     memories = in_own_folder / "work" / "Memories.md"
     memories.parent.mkdir()
     memories.write_text("## Location the quay\n\n" + "**Visits:** three\n\n" * 8)
     with MisbehavingServer(proposes("north")) as server:
-        played = ("run", "--base-url", server.base_url, "--max-turns", "1", "--workdir", "work")
-        first, *_, last = told = ran(in_own_folder, *played).lines
+        command = ("run", "--base-url", server.base_url, "--max-turns", "1", "--workdir", "work")
+        typed(*command)
+    first, *_, last = told = capfd.readouterr().err.splitlines()
     assert first == (
         'zorkgpt: work/Memories.md:1: This names no location: write "## Location 15: Kitchen". '
         "Until then it is kept, but not used."
