@@ -26,6 +26,8 @@ class Item:
     key: stays the same when the words change
     place: the id of the location that it is about; ``None`` for none in particular
     tags: its kind and its status, each in a word
+    status: of a memory or an objective, in lower case; "" for others
+    is_lasting: whether it outlives the episode
     by: its source
     sources: the turns that it cites
     """
@@ -38,6 +40,8 @@ class Item:
     tags: tuple[str, ...] = ()
     by: str = ""
     sources: tuple[Source, ...] = ()
+    status: str = ""
+    is_lasting: bool = True
 
 
 Items = dict[str, Item]
@@ -178,11 +182,13 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
         text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"
-    tags = (memory.category, memory.persistence, memory.status.lower())
+    status = memory.status.lower()
+    tags = (memory.category, memory.persistence, status)
     known = (f"episode {memory.episode}" if memory.episode else "", _turns(memory.turns) if memory.turns else "")
     span = memory.span if memory.episode else ()
     sources = (Source(memory.episode, span[0], span[-1]),) if span else ()
-    return Item(key, "memory", memory.title, text, place, tags, ", ".join(filter(None, known)), sources)
+    by, lasts = ", ".join(filter(None, known)), memory.persistence != "ephemeral"
+    return Item(key, "memory", memory.title, text, place, tags, by, sources, status, lasts)
 
 
 def _knowledge_item(entry: KnowledgeEntry) -> Item:
@@ -200,9 +206,9 @@ def _route_item(route: Route) -> Item:
 
 def _objective_item(episode: int, objective: Objective) -> Item:
     text = "\n".join(filter(None, (objective.evidence, objective.ending)))
-    tags, by = (objective.status,), f"turn {objective.turn}"
-    key = objective_key(episode, objective)
-    return Item(key, "objective", objective.text, text, objective.location_id, tags, by)
+    status, by = objective.status, f"turn {objective.turn}"
+    key, place = objective_key(episode, objective), objective.location_id
+    return Item(key, "objective", objective.text, text, place, (status,), by, status=status, is_lasting=False)
 
 
 def _turns(span: str) -> str:

@@ -30,7 +30,6 @@ from zorkgpt.report.played_run import text_of
 from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment, changes_between, read_known
 
 _TURNS_SHOWN = 12
-_LASTING = ("m:", "k:", "r:")
 """The beginnings of the keys of memories, knowledge and routes that outlive an episode."""
 
 
@@ -55,12 +54,17 @@ class OriginChange:
     writer: ModelAnswered | MemoryGiven | None = None
 
     @property
+    def is_of_memory(self) -> bool:
+        """Whether a memory was changed."""
+        return self.change.item is not None and self.change.item.kind == "memory"
+
+    @property
     def verb(self) -> str:
         """What was done with the item."""
         if self.change.after is None:
             return "removed"
-        was_believed = self.change.before is None or "superseded" not in self.change.before.tags
-        if "superseded" in self.change.after.tags and was_believed:
+        was_believed = self.change.before is None or self.change.before.status != "superseded"
+        if self.change.after.status == "superseded" and was_believed:
             return "superseded"
         return "added" if self.change.before is None else "changed"
 
@@ -110,7 +114,7 @@ class Origins:
         """Add changes that were made or seen at the same place, one of which may be in each of these answers."""
         number = sum(each.run == where.run and bool(each.id) for each in self.changes)
         for change in changes:
-            if not change.key.startswith(_LASTING):
+            if change.item is None or not change.item.is_lasting:
                 continue
             found = replace(where, change=change)
             if not change.by_others:
@@ -237,7 +241,7 @@ def _read_turns(
 
 
 def _mentions(answer: Mapping[str, object], change: ItemChange) -> bool:
-    item = change.after or change.before
+    item = change.item
     if item is None:
         return False
     text = json.dumps(item.title if item.kind == "memory" else item.text, ensure_ascii=False)[1:-1]
@@ -345,54 +349,54 @@ def undone(
     lines, items = [], dict(origins.items)
     for change in reversed(changes):
         key, before = change.change.key, change.change.before
-        block, current = _block(document, key), Known(document.memories()).items().get(key)
+        current = Known(document.memories()).items().get(key)
         later = origins.changes[origins.changes.index(change) + 1 :]
         is_edited = current != items.get(key) or any(each.change.key == key and not each.is_own for each in later)
-        item = current or before or change.change.after
-        result = "taken back"
+        item = current or change.change.item
+        place = None if item is None else item.place
+        block, result = _block(document, key, place), "taken back"
         if item is None or block is None or current is None:
             result = "not in the file any more"
         elif is_edited:
             result = "kept, because it was edited by hand since"
         elif before is None:
-            document = _replaced(document, item.place, block, None)
+            document = _replaced(document, place, block, None)
         else:
             old = next(
                 (
                     found
                     for text in origins.texts
                     if Known((then := parse_memories(text)).memories()).items().get(key) == before
-                    and (found := _block(then, key))
+                    and (found := _block(then, key, place))
                 ),
                 None,
             ) or _restored(block, before, document.line_end)
-            others = [each for each in document.memories()[item.place or 0] if each is not block.content]
+            others = [each for each in document.memories()[place or 0] if each is not block.content]
             if stands(others, before.title):
                 result = "kept, because another memory of this title is there now"
             else:
-                document, items[key] = _replaced(document, item.place, block, old), before
+                document, items[key] = _replaced(document, place, block, old), before
         lines.append(f"{change.id} {change.verb}: {item.title if item else key}: {result}")
     return document, lines
 
 
-def _block(document: MemoriesDocument, key: str) -> MemoriesBlock | None:
-    """Return the block of the memory with that key."""
-    _, place, *_ = key.split(":", 2)
+def _block(document: MemoriesDocument, key: str, place: int | None) -> MemoriesBlock | None:
+    """Return the block of the memory with that key, which is at that location."""
     blocks = [
         block
         for section in document.sections
-        if section.heading is not None and section.heading.num == int(place)
+        if section.heading is not None and section.heading.num == place
         for block in section.blocks
         if isinstance(block.content, Memory)
     ]
-    keys = memory_keys(int(place), (block.content for block in blocks if isinstance(block.content, Memory)))
+    keys = memory_keys(place or 0, (block.content for block in blocks if isinstance(block.content, Memory)))
     return dict(zip(keys, blocks, strict=True)).get(key)
 
 
 def _restored(block: MemoriesBlock, item: Item, line_end: str) -> MemoriesBlock:
     """Return a superseded memory as it was before, rewritten."""
     memory = cast("Memory", block.content)
-    status: MemoryStatusType = MemoryStatus.TENTATIVE if "tentative" in item.tags else MemoryStatus.ACTIVE
+    status: MemoryStatusType = MemoryStatus.TENTATIVE if item.status == "tentative" else MemoryStatus.ACTIVE
     then = replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
     return replace(block, text=write_memory(then, line_end) + line_end, content=then)
 

@@ -37,6 +37,11 @@ class ItemChange:
     after: Item | None
     by_others: bool = False
 
+    @property
+    def item(self) -> Item | None:
+        """The item after the change, or before it if it is gone."""
+        return self.after or self.before
+
 
 def changes_between(before: Items, after: Items, *, by_others: bool = False) -> Iterator[ItemChange]:
     """Yield every item that is new, says something else, or is gone."""

@@ -40,6 +40,15 @@ def test_memories_of_the_same_title_have_keys_of_their_own() -> None:
     assert len(Known({31: [STEAM, STEAM], 44: [STEAM]}, {31: [STEAM]}).items()) == 4
 
 
+def test_an_item_has_its_status_and_whether_it_outlives_the_episode_as_values() -> None:
+    given_up = replace(STEAM, status="SUPERSEDED")
+    known = Known(
+        {31: [given_up]}, {31: [replace(STEAM, persistence="ephemeral")]}, objectives=(Objective(1, "Dye", 3),)
+    )
+    found = [(item.kind, item.status, item.is_lasting) for item in known.items().values()]
+    assert found == [("memory", "superseded", True), ("memory", "active", False), ("objective", "active", False)]
+
+
 def test_what_several_managers_know_of_a_location_is_merged() -> None:
     one = Known({31: [STEAM]}, objectives=(Objective(1, "Dye the banner", 3),), episode=2)
     known = merged([one, Known(), Known({31: [STEAM], 44: [STEAM]})])

@@ -206,12 +206,12 @@ def log(
 ) -> None:
     """Print every change of the memories with the run and the turn that made it, or "by hand"."""
     origins = common_options.origins(workdir, story)
-    changes = [each for each in origins.changes if each.change.key.startswith("m:")]
+    changes = [each for each in origins.changes if each.is_of_memory]
     if as_json:
         print_json(changes)
         return
     for change in changes:
-        item = change.change.after or change.change.before
+        item = change.change.item
         place = "" if item is None or item.place is None else f" at location {item.place}"
         name = f"{change.id} " if change.id else ""
         print_line(f"{name}{change.verb}{place}: {item.title if item else ''}, {change.source}")
@@ -235,7 +235,7 @@ def undo(
     from zorkgpt.report.origins import undone
 
     origins, (store, _) = common_options.origins(workdir, story), _opened(workdir, story)
-    own = [each for each in origins.changes if each.id and each.change.key.startswith("m:")]
+    own = [each for each in origins.changes if each.id and each.is_of_memory]
     changes = [each for each in own if what in (each.id, each.run)]
     if not changes:
         known = ", ".join(dict.fromkeys(each.run for each in own)) or "none"
@@ -261,7 +261,7 @@ def at(
         known = ", ".join(map(str, sorted(origins.ends))) or "none"
         raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
     for item in origins.ends[episode].values():
-        if item.key.startswith("m:"):
+        if item.kind == "memory" and item.is_lasting:
             print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
             print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
     for problem in origins.problems:
