@@ -260,7 +260,7 @@ def open_parts(
         if review is not None:
             parts = replace(parts, review=review)
         model = ChosenModel(NoModel())
-        if player != "person-alone":
+        if configuration.agent.uses_models:
             model = stack.enter_context(choose_model(configuration, progress, stop, plays=player == "model"))
         person = Person(read_command, parts.vocabulary) if read_command and is_person else None
         yield replace(parts, model=model, player=person)

@@ -291,6 +291,11 @@ class AgentOptions(Options):
         None, description="longest reasoning in an answer, in characters; 0: no reasoning"
     )
 
+    @property
+    def uses_models(self) -> bool:
+        """Whether models may be called in any role."""
+        return self.player != "person-alone"
+
 
 class CriticOptions(Options):
     """What judges a proposal before it is played (docs/records/specification.md, Critic)."""

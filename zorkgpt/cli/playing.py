@@ -152,15 +152,15 @@ class Watching:
 
 def _introduction(configuration: GameConfiguration) -> str:
     """Return what a person should know of a new run: what it learns, and how it is stopped."""
-    player = configuration.agent.player
+    agent = configuration.agent
     kinds = {
         "the map": True,
         "routes": configuration.routes.enabled,
-        "memories of places": configuration.simple_memory.enabled and player != "person-alone",
-        "knowledge of the game": configuration.knowledge.enabled and player != "person-alone",
+        "memories of places": configuration.simple_memory.enabled and agent.uses_models,
+        "knowledge of the game": configuration.knowledge.enabled and agent.uses_models,
     }
     learned = ", ".join(kind for kind, is_learned in kinds.items() if is_learned)
-    if player == "model":
+    if agent.player == "model":
         learns = f"It learns as it plays, for this episode and later ones: {learned}."
         return f"{learns} Ctrl-C pauses it; {program()} resume goes on."
     return f"{HELP} What you find out is learned: {learned}."

@@ -189,7 +189,7 @@ class RunModel:
                 )
 
     def _require_closed(self, role: Role) -> None:
-        if self.in_force.agent.player == "person-alone" and role != "agent":
+        if not self.in_force.agent.uses_models:
             raise LanguageModelUnavailable(f"{role}: no model is configured")
         turns_left = self._open_until.get(role, 0) - self._turns
         if turns_left > 0:
