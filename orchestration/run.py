@@ -262,7 +262,7 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
     return Manifest(
         run_id=new_run_id(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=tuple(sys.argv),
+        command=(Path(sys.argv[0]).name, *sys.argv[1:]),  # journals are published
         configuration=configuration.without_keys(),
         story=facts.name,
         story_path=str(parts.story.path.resolve()),
