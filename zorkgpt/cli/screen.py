@@ -381,7 +381,7 @@ class LiveView:
         if isinstance(event, ModelAnswered | ModelFailed):
             self._prompt_tokens += event.prompt_tokens
             self._cached_tokens += event.cached_tokens
-            self._does("the story answers")
+            self._does("the story answers" if event.role in ("agent", "critic") else "what it showed is learned")
         elif isinstance(event, RunStarted):
             self._movements = MovementAnalyzer(event.story.directions)
         elif isinstance(event, EpisodeStarted):

@@ -70,10 +70,10 @@ class OriginChange:
 
     @property
     def source(self) -> str:
-        """Who made the change and when, in words."""
+        """Who made the change and when, in words. The id names the run of what a run wrote."""
         if self.moment is not None:
-            seen = f"episode {self.moment.episode}, turn {self.moment.turn} of run {self.run}"
-            return f"after {seen}" if self.is_own else f"by hand on {self.at[:10]}, seen after {seen}"
+            seen = f"after episode {self.moment.episode}, turn {self.moment.turn}"
+            return seen if self.is_own else f"by hand on {self.at[:10]}, seen {seen} of run {self.run}"
         if self.is_own is None:
             return f"in run {self.run}; by the run or by others, which is unknown"
         if self.run:

@@ -61,7 +61,10 @@ def why(
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print which turns taught a line, who wrote it, where it was shown, and whether it held."""
+    """Print where a line came from, and whether it held.
+
+    These are the turns that taught it, who wrote it, and the turns whose prompts contained it.
+    """
     from managers.known import knowledge_key
 
     path, document = _document(workdir, story)

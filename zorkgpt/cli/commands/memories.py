@@ -155,7 +155,10 @@ def diff(
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print what a run added, superseded and invalidated, and what others changed meanwhile."""
+    """Print what a run added, superseded and invalidated.
+
+    What people and other runs changed meanwhile is printed apart.
+    """
     from managers.memory.document import open_memories
     from managers.memory.run_changes import changes_of
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
@@ -178,23 +181,28 @@ def diff(
 
 @app.command()
 def why(
-    title: Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")],
+    title: Annotated[str, typer.Argument(help="A title, or a part of one; case and backticks do not count.")],
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print which turns taught a memory, who wrote and changed it, where it was shown, and whether it held.
+    """Print where a memory came from, and whether it held.
 
-    The runs of the story are repeated without a model, which takes as long as their reports.
+    These are the turns that taught it, who wrote and changed it, and the turns whose prompts contained it. The runs of
+    the story are repeated without a model, which takes as long as their reports.
     """
     origins = common_options.origins(workdir, story)
     names = {each.key: each for each in origins.items.values()}
     for change in origins.changes:
         names |= {each.key: each for each in (change.change.before, change.change.after) if each}
     memories = [item for item in names.values() if item.kind == "memory"]
-    found = [item for item in memories if text_key(item.title) == text_key(title)]
-    if not found:
-        titles = [item.title for item in memories]
-        raise ConfigurationError(f"no memory has or had this title: {title}{_closest(title, titles)}")
+    titles = {text_key(item.title): item.title for item in memories}
+    part = text_key(title).replace("`", "")
+    keys = {text_key(title)} & titles.keys() or {key for key in titles if part and part in key.replace("`", "")}
+    if not keys:
+        raise ConfigurationError(f"no memory has or had this title: {title}{_closest(title, titles.values())}")
+    if len(keys) > 1:
+        raise ConfigurationError(f"several titles contain {title}: {'; '.join(titles[key] for key in sorted(keys))}")
+    found = [item for item in memories if text_key(item.title) in keys]
     common_options.print_origins(origins, [item.key for item in found])
 
 
@@ -204,7 +212,10 @@ def log(
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print every change of the memories with the run and the turn that made it, or "by hand"."""
+    """Print every change of the memories, and what made it.
+
+    That is a run and its turn, or "by hand".
+    """
     origins = common_options.origins(workdir, story)
     changes = [each for each in origins.changes if each.is_of_memory]
     if as_json:

@@ -54,7 +54,10 @@ def show(
 
 @app.command()
 def why(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
-    """Print which turn taught a route, where it was shown, and how its last command went since."""
+    """Print where a route came from, and whether it held.
+
+    These are the turn that taught it, the turns whose prompts contained it, and how its last command went since.
+    """
     from managers.known import route_key
 
     _route(_store(workdir, story), number)

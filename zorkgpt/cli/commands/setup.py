@@ -53,9 +53,10 @@ def show(
 def trust(
     file: Annotated[str, typer.Argument(help="zorkgpt.toml, pyproject.toml or .env with options.")],
 ) -> None:
-    """Let a file name paths outside its folder, and addresses that keys are sent to.
+    """Let a file name any path, and addresses of keys.
 
-    A file that came with a folder, such as a clone, may do neither before. The trust ends when the file changes.
+    A file that came with a folder, such as a clone, names neither paths outside the folder nor addresses that keys are
+    sent to. The trust ends when the file changes.
     """
     from session.resolved_configuration import trust as trust_file
 

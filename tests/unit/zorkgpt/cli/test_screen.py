@@ -246,6 +246,23 @@ def test_what_is_learned_is_told_as_it_happens_and_files_that_cannot_be_read_lea
     assert "Objectives: Dye the banner" in small.panel
 
 
+@pytest.mark.parametrize(
+    ("role", "activity"),
+    [
+        ("agent", "the story answers"),
+        ("critic", "the story answers"),
+        ("memory", "what it showed is learned"),
+        ("analysis", "what it showed is learned"),
+    ],
+)
+def test_only_after_a_command_is_chosen_the_story_is_said_to_answer(
+    stage: Callable[..., Stage], role: str, activity: str
+) -> None:
+    small = stage()
+    small.view.show(answered(role=role))
+    assert activity in small.panel[-1]
+
+
 def test_it_says_who_thinks_for_how_long_what_it_took_and_why_it_is_asked_again(stage: Callable[..., Stage]) -> None:
     small = stage()
     small.present()

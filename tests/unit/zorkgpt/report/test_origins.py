@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_why_prints_the_turn_that_taught_a_memory_its_writer_its_prompts_and_whe
     taught, _, later = found.partition("Written and changed:")
     assert "Episode 1, turn 2, Forecourt, score +5" in taught
     assert "    > north\n    Hall\n    Whitewashed walls" in taught
-    assert f"{played[0]}/3 added after episode 1, turn 2 of run {played[0]}" in later
+    assert f"{played[0]}/3 added after episode 1, turn 2\n" in later
     assert "answer of scripted as memory, prompt " in later
     assert "Shown to the player 4 times: episode 1, turn 5, 7; episode 2, turn 2; episode 3, turn 2\n" in later
     assert "north at Forecourt: " in later
@@ -62,7 +63,7 @@ def test_why_prints_the_turn_that_taught_a_memory_its_writer_its_prompts_and_whe
 
 def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: list[str]) -> None:
     found = typed("memories", "why", "Truth of 35").text
-    assert f"superseded after episode 3, turn 2 of run {played[1]}" in found
+    assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
 
 
 def test_why_of_a_memory_written_by_hand_says_so_and_that_it_cites_no_turn(played: list[str]) -> None:
@@ -77,7 +78,17 @@ def test_why_of_a_memory_written_by_hand_says_so_and_that_it_cites_no_turn(playe
 
 def test_why_of_a_title_that_never_was_names_the_closest_one(played: list[str]) -> None:
     del played
-    assert "Truth of 35" in typed("memories", "why", "Truth of 3").err.decode()
+    assert "Truth of 35" in typed("memories", "why", "Truth off 35").err.decode()
+
+
+def test_why_takes_a_part_of_a_title_that_no_other_has_with_or_without_its_backticks(played: list[str]) -> None:
+    whole = typed("memories", "why", "Written later").text
+    assert typed("memories", "why", "`written` LAT").text == whole
+    assert "Truth of 35 (location 35)" in typed("memories", "why", "of 35").text
+    several = typed("memories", "why", "truth")
+    assert several.status == 2
+    assert "Truth of 35; Truth of 46" in several.err.decode()
+    del played
 
 
 def test_why_of_knowledge_and_of_a_route_print_their_turns_and_records(played: list[str]) -> None:
@@ -101,6 +112,7 @@ def test_the_log_has_every_change_with_its_run_and_turn_or_by_hand(played: list[
     own = [line for line in lines if line not in by_hand]
     assert all(line.startswith((f"{played[0]}/", f"{played[1]}/")) for line in own)
     assert any("superseded" in line for line in own)
+    assert all(line.count(run) <= 1 for line in lines for run in played)
     assert len(json.loads(typed("memories", "log", "--json").out)) == len(lines)
 
 
@@ -161,6 +173,6 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
 def test_a_run_of_a_version_with_other_prompts_still_shows_who_wrote_what(played: list[str]) -> None:
     asked_differently(WORK / "runs" / played[1], call=3)
     found = typed("memories", "why", "Truth of 35").text
-    assert f"superseded after episode 3, turn 2 of run {played[1]}" in found
+    assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
     assert f"Note: Run {played[1]}: this version builds 1 other prompt: what they showed is inferred." in found
     assert "taken back" in typed("memories", "undo", played[1]).text
