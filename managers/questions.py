@@ -10,7 +10,7 @@ from pydantic import BaseModel, create_model
 
 from session.errors import LanguageModelError, ResponseInvalid
 from session.text import TokenCounter
-from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
+from zorkgpt.llm.language_model import JointAnswer, LanguageModel, Prompt, Role, Task
 from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
@@ -53,12 +53,6 @@ class Question:
             return error
 
 
-class LastLessons(BaseModel):
-    """The answers to all questions at an episode's end. ``tasks``: these questions."""
-
-    tasks: ClassVar[Sequence[Question]] = ()
-
-
 def share_at_end(budget: int) -> int:
     """Return the tokens for one of the questions at an episode's end, so that all of them fit into ``budget``."""
     return max(int(SHARE_AT_END * budget), min(budget, LEAST_AT_END))
@@ -96,8 +90,8 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     fields: dict[str, Any] = {
         name: (field.annotation, field) for each in questions for name, field in each.schema.model_fields.items()
     }
-    fields["tasks"] = (ClassVar[Sequence[Question]], questions)
-    schema = create_model(LastLessons.__name__, __base__=LastLessons, __doc__=LastLessons.__doc__, **fields)
+    fields["tasks"] = (ClassVar[Sequence[Task]], [Task(each.role, each.prompt, each.schema) for each in questions])
+    schema = create_model("LastLessons", __base__=JointAnswer, __doc__=JointAnswer.__doc__, **fields)
     topics = [each.topic for each in questions if each.topic]
     prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -96,6 +96,21 @@ class Completion(Generic[Answer]):
     requests: int
     question_tokens: int = 0
     unusable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question to a model in some role."""
+
+    role: Role
+    prompt: Prompt
+    schema: type[BaseModel]
+
+
+class JointAnswer(BaseModel):
+    """The answers to all tasks."""
+
+    tasks: ClassVar[Sequence[Task]] = ()
 
 
 class LanguageModel(Protocol):

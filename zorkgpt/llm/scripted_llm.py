@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
+from zorkgpt.llm.language_model import Answer, Completion, JointAnswer, Prompt, Role, Task, TokenUsage
 
 Reply = BaseModel | Mapping[str, object] | LanguageModelError | BudgetSpent
 ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptedCall:
-    """The arguments of one call to a ``ScriptedLLM``."""
-
-    role: Role
-    prompt: Prompt
-    schema: type[BaseModel]
 
 
 class ScriptedLLM:
     """Answers from a list, in order, or with a function of role, prompt and schema.
 
     A reply is validated like a real model's; a reply that is an error is raised. After the end of the list, every call
-    raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not. If a question consists of
-    several tasks (``managers/questions.py``), a function is called for each of them.
+    raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not. For a ``JointAnswer`` a
+    function is called for each task.
     """
 
     def __init__(self, replies: Iterable[Reply] | ReplyFunction = (), *, usage: TokenUsage | None = None) -> None:
-        self.calls: list[ScriptedCall] = []
+        self.calls: list[Task] = []
         self._usage = usage or TokenUsage()
         self._replies = replies if callable(replies) else iter(replies)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the next reply as a ``schema``, counted as one request that took no time."""
-        self.calls.append(ScriptedCall(role, prompt, schema))
+        self.calls.append(Task(role, prompt, schema))
         if callable(self._replies):
-            tasks = getattr(schema, "tasks", ()) or [ScriptedCall(role, prompt, schema)]
+            tasks = schema.tasks if issubclass(schema, JointAnswer) else self.calls[-1:]
             replies = [self._replies(task.role, task.prompt, task.schema) for task in tasks]
             reply = replies[0] if len(replies) == 1 else _merged(replies)
         else:

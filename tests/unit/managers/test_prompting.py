@@ -181,6 +181,7 @@ def test_questions_are_asked_in_one_call_and_each_gets_its_part_of_the_answer() 
         "LastLessons",
         ["colours", "depth"],
     )
+    assert call.schema.model_json_schema()["description"] == "The answers to all tasks."
     assert "=== TASK 2 ===\nName the depth." in call.prompt.system
     assert call.prompt.user == "=== FOR TASK 1 ===\nAbout colours.\n\n=== FOR TASK 2 ===\nAbout depth."
 

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, Field, JsonValue, Valid
 from pydantic_core import from_json
 
 from session.errors import ResponseInvalid, problems_in
-from zorkgpt.llm.language_model import AS_REPAIRED, AS_WRITTEN, Answer, TokenUsage
+from zorkgpt.llm.language_model import AS_REPAIRED, AS_WRITTEN, Answer, JointAnswer, TokenUsage
 from zorkgpt.llm.openai.faults import ReplyUnreadable, failure_in, has_content, require_no_web_page, server_message
 from zorkgpt.llm.openai.loose_json import loose_objects, without_strings
 
@@ -391,7 +391,7 @@ def _validated(written: str, schema: type[Answer], context: str, *, is_second: b
                 return _validated(read, schema, context, is_second=True)
         is_ignored = any(each["type"] == "missing" for each in problems)
         raise (SchemaIgnored if is_ignored else ResponseInvalid)("; ".join(problems_in(error, "the object"))) from error
-    for part in [task.schema for task in getattr(schema, "tasks", ())] or [schema]:
+    for part in [task.schema for task in schema.tasks] if issubclass(schema, JointAnswer) else [schema]:
         own = [name for name in part.model_fields if name != "reasoning"]
         if answer.model_fields_set.isdisjoint(own):
             raise SchemaIgnored(f"it has none of the fields {', '.join(own)}")

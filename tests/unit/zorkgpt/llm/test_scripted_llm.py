@@ -6,8 +6,8 @@ import pytest
 
 from session.errors import LanguageModelUnavailable, ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
-from zorkgpt.llm.language_model import TokenUsage
-from zorkgpt.llm.scripted_llm import Reply, ScriptedCall, ScriptedLLM
+from zorkgpt.llm.language_model import Task, TokenUsage
+from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 WAIT = {"reasoning": "", "action": "wait"}
 
@@ -19,7 +19,7 @@ def test_a_list_answers_in_order_until_it_has_run_out_and_calls_are_kept() -> No
     assert answers[0].usage == TokenUsage(5, 2)
     with pytest.raises(LanguageModelUnavailable, match=r"no reply left for agent \(Move\)"):
         model.complete("agent", PROMPT, Move)
-    assert model.calls == [ScriptedCall(role, PROMPT, Move) for role in ("agent", "critic", "agent")]
+    assert model.calls == [Task(role, PROMPT, Move) for role in ("agent", "critic", "agent")]
 
 
 def test_a_function_answers_by_role_and_prompt() -> None:

@@ -12,8 +12,9 @@ import pytest
 from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
+from zorkgpt.llm.language_model import Task
 from zorkgpt.llm.openai.answers import read_answer, split_reasoning
-from zorkgpt.llm.scripted_llm import ScriptedCall, ScriptedLLM
+from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.players.agent import ModelPlayer, without_marks
 from zorkgpt.players.player import TurnContext
 
@@ -25,9 +26,7 @@ def seen(valid: tuple[str, ...] | None = None) -> TurnContext:
     return TurnContext(Observation("You are in the shed."), 2, None, lambda _system: AgentContext(SECTIONS), valid)
 
 
-def proposed(
-    answer: dict[str, object], valid: tuple[str, ...] | None = None, **options: Any
-) -> tuple[Proposal, ScriptedCall]:
+def proposed(answer: dict[str, object], valid: tuple[str, ...] | None = None, **options: Any) -> tuple[Proposal, Task]:
     """The proposal of an agent whose model answers that, and how the model was called."""
     model = ScriptedLLM([{"reasoning": "why", **answer}])
     proposal = ModelPlayer(model, **options).propose(seen(valid))
@@ -35,7 +34,7 @@ def proposed(
     return proposal, call
 
 
-def fields_of(call: ScriptedCall) -> list[str]:
+def fields_of(call: Task) -> list[str]:
     return list(call.schema.model_json_schema()["properties"])
 
 
