@@ -282,6 +282,7 @@ def test_the_map_of_the_shipped_story_is_true_after_its_walkthrough(own_story: P
     assert truth.holds, truth
 
 
+@pytest.mark.slow
 @pytest.mark.stories
 def test_the_map_of_zork_1_is_true_after_its_walkthrough(zork1: Path, tmp_path: Path) -> None:
     truth = truth_of(zork1, get_zork1_walkthrough(), tmp_path)

@@ -30,7 +30,9 @@ def calls_before(events: list[Event], role: str) -> int:
     return places[len(places) // 2]
 
 
-@pytest.mark.parametrize("role", ["agent", "critic", "memory", "analysis"])
+@pytest.mark.parametrize(
+    "role", ["agent", "memory", *(pytest.param(role, marks=pytest.mark.slow) for role in ("critic", "analysis"))]
+)
 def test_a_run_whose_tokens_are_spent_in_any_call_goes_on_to_the_same_journal(
     tmp_path: Path, unlimited: Path, role: str
 ) -> None:

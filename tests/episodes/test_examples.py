@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
-
-from tests.fixtures.command_line import environment
 
 FOLDER = Path(__file__).parents[2] / "examples"
 PRINTED = {
@@ -18,11 +15,12 @@ PRINTED = {
 }
 
 
+@pytest.mark.usefixtures("in_own_folder")
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.py")))
-def test_an_example_runs(name: str, tmp_path: Path) -> None:
+def test_an_example_runs(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     if name.startswith("gym"):
         pytest.importorskip("gymnasium", reason="gymnasium is not installed")
-    command = [sys.executable, "-W", "error", str(FOLDER / name)]
-    ran = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert PRINTED[name] in ran.stdout
+    runpy.run_path(str(FOLDER / name), run_name="__main__")
+    printed = capfd.readouterr()
+    assert printed.err == ""
+    assert PRINTED[name] in printed.out

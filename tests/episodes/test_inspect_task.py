@@ -7,15 +7,17 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from inspect_ai.log import EvalLog, read_eval_log
 
 from session.seeds import derived_seed
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says
 from tests.fixtures.troubled_server import answer_to
 from zorkgpt import api
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +69,8 @@ def evaluated(folder: Path, *arguments: str, environment: Mapping[str, str] | No
     ran = subprocess.run(command, cwd=folder, env=where, capture_output=True, text=True, check=False)
     (log,) = (folder / "logs").glob("*.eval")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    return read_eval_log(str(log))
+    read: EvalLog = pytest.importorskip("inspect_ai.log").read_eval_log(str(log))
+    return read
 
 
 def scripted(folder: Path, *arguments: str, stalls: bool = False) -> EvalLog:

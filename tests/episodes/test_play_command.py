@@ -36,7 +36,7 @@ def actions(folder: Path) -> list[str]:
     return [event.record.action for event in events(folder) if isinstance(event, TurnPlayed)]
 
 
-@pytest.mark.parametrize("end", ["quit\n", "", pytest.param("Q\n", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("end", ["quit\n", *(pytest.param(end, marks=pytest.mark.slow) for end in ("", "Q\n"))])
 def test_lines_are_commands_until_they_end_and_what_was_walked_is_learned(tmp_path: Path, end: str) -> None:
     played = entered(tmp_path, f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
     assert (played.status, played.err) == (0, b"")

@@ -206,8 +206,8 @@ def test_an_edit_after_a_power_cut_loses_no_memory_of_the_open_episode(
 
 
 LOST = [
-    pytest.param(b"", id="empty"),
-    pytest.param(b"\0" * 4096, id="zeros"),
+    pytest.param(b"", id="empty", marks=pytest.mark.slow),
+    pytest.param(b"\0" * 4096, id="zeros", marks=pytest.mark.slow),
     pytest.param(None, id="half of it zeros"),
 ]
 

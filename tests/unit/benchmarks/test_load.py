@@ -78,7 +78,7 @@ def add_memories(memories: int) -> Callable[[], object]:
         (correct_edges, 500),
         (expect_points, 400),
         (describe_routes, 400),
-        (add_memories, 2000),
+        (add_memories, 500),
     ],
 )
 def test_four_times_the_content_takes_about_four_times_as_long(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-inspect_task = pytest.importorskip("zorkgpt.inspect_task", reason="inspect is not installed")
-
 
 def test_episodes_without_a_known_score_are_left_out() -> None:
+    inspect_task = pytest.importorskip("zorkgpt.inspect_task", reason="inspect is not installed")
     rows = [{"score": 20, "best_score": 30}, {"score": None, "best_score": None}]
     assert inspect_task.shares_of_maximum(rows, 100) == {"score": 0.2, "last_score": 0.2, "best_score": 0.3}
     assert inspect_task.shares_of_maximum(rows[1:], 100) == {}

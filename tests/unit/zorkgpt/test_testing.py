@@ -53,29 +53,28 @@ def test_a_scripted_run_is_a_run_that_learns(scripted_run: ScriptedRun, walkthro
     assert "storm lamp" in (tmp_path / "game_files" / "routes.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("configuration", "fixture", "reason"),
-    [
-        ("", "story", "zorkgpt_story is not set"),
-        ("", "play_commands", "zorkgpt_story is not set"),
-        ("zorkgpt_walkthrough = none.txt\n", "walkthrough", "none.txt, which is not a file"),
-    ],
-)
-def test_a_missing_file_fails_with_the_option_to_set(
-    configuration: str, fixture: str, reason: str, tmp_path: Path
+def test_a_missing_file_fails_with_the_option_to_set(tmp_path: Path) -> None:
+    test = "".join(f"def test_{fixture}({fixture}): pass\n" for fixture in ("story", "play_commands", "walkthrough"))
+    told = output_of(tmp_path, test, "--tb=line", "-rN", configuration="zorkgpt_walkthrough = none.txt\n")
+    story, commands, walkthrough = re.findall(r"Failed: (.*)", told)
+    assert story.startswith("zorkgpt_story is not set")
+    assert commands == story
+    assert walkthrough.endswith("none.txt, which is not a file")
+
+
+def test_a_project_that_uses_no_fixture_imports_nothing_of_the_program_and_may_have_its_own_of_the_same_names(
+    tmp_path: Path,
 ) -> None:
-    assert reason in output_of(tmp_path, f"def test_it({fixture}): pass\n", configuration=configuration)
-
-
-def test_a_project_that_uses_no_fixture_imports_nothing_of_the_program(tmp_path: Path) -> None:
     test = (
+        "import pytest\n"
         "import sys\n"
         "OURS = {'zorkgpt', 'zorkgpt.testing'}\n"
         "def test_it():\n"
         "    names = ('zorkgpt', 'session', 'managers', 'orchestration', 'game_interface', 'jericho', 'pydantic')\n"
         "    assert {name for name in sys.modules if name.split('.')[0] in names} <= OURS\n"
     )
-    assert "1 passed" in output_of(tmp_path, test)
+    test += "@pytest.fixture\ndef story(): return 7\ndef test_own(story): assert story == 7\n"
+    assert "2 passed" in output_of(tmp_path, test)
 
 
 def test_the_example_of_the_page_passes(tmp_path: Path, story: Path) -> None:
@@ -87,8 +86,3 @@ def test_the_example_of_the_page_passes(tmp_path: Path, story: Path) -> None:
     shutil.copy(story, tmp_path / "story.z5")
     shutil.copy(ROOT / "tests" / "stories" / "tidehouse.txt", tmp_path / "walkthrough.txt")
     assert "2 passed" in output_of(tmp_path, test)
-
-
-def test_a_project_has_fixtures_of_its_own_with_the_same_names(tmp_path: Path) -> None:
-    test = "import pytest\n@pytest.fixture\ndef story(): return 7\ndef test_it(story): assert story == 7\n"
-    assert "1 passed" in output_of(tmp_path, test)

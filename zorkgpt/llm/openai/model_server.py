@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from socket import SHUT_RDWR, socket
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from threading import Event as Flag
 from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -109,7 +110,8 @@ class ModelServer:
             require_usable_proxies()
         connections = openai.DefaultHttpxClient(
             trust_env=not self._is_local,
-            verify=certificates() if url.scheme == "https" or not self._is_local else True,
+            # Plain HTTP on this computer needs no certificates, and reading those of the system takes a while.
+            verify=certificates() if url.scheme == "https" or not self._is_local else SSLContext(PROTOCOL_TLS_CLIENT),
             headers={"Accept-Encoding": "identity"},
             event_hooks={"request": [self._watch], "response": [_stay_with_host, _bound_body]},
         )

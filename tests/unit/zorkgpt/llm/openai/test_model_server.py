@@ -148,13 +148,13 @@ def test_the_limits_hold_for_a_server_behind_a_proxy(monkeypatch: pytest.MonkeyP
 
 
 MEGABYTE = 2**20
-LARGE = 128 * MEGABYTE
+LARGE = 64 * MEGABYTE
 
 
 def large(start: bytes, wbits: int) -> bytes:
-    """``start`` and 128 MB of one character, compressed to an eighth of a megabyte."""
+    """``start`` and 64 MB of one character, compressed to a thousandth."""
     compressing = zlib.compressobj(wbits=wbits)
-    pieces = [compressing.compress(start), *(compressing.compress(b"x" * MEGABYTE) for _ in range(128))]
+    pieces = [compressing.compress(start), *(compressing.compress(b"x" * MEGABYTE) for _ in range(64))]
     return b"".join([*pieces, compressing.flush()])
 
 
