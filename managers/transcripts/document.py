@@ -13,6 +13,7 @@ from session.game_state import GameState
 from session.text import counted, one_line
 
 TITLE = "# Transcripts\n\nThe best and the latest game. You may edit and delete them.\n\n"
+TITLE_OF_ALL = "# Transcripts\n\nEvery game. You may edit and delete them.\n\n"
 SHORTEST_SAME = 3  # turns that are the same in two games before one of them refers to the other
 
 _HEADING = re.compile(r"## Episode (\d{1,9})(?:: (?:(-?\d{1,9}) points?, )?.*)?\s*")
@@ -83,7 +84,10 @@ class Transcripts:
         if (game.episode, text) in self.sections:
             return self
         others = tuple(section for section in self.sections if section[0] != game.episode)
-        head, before = self.head or ("" if others else TITLE), others[-1][1] if others else self.head
+        head, before = (
+            self.head or ("" if others else TITLE if is_pruned else TITLE_OF_ALL),
+            others[-1][1] if others else self.head,
+        )
         if before.strip():
             text = "\n" * (2 - len(before[-2:]) + len(before[-2:].rstrip("\n"))) + text
         file = replace(self, head=head, sections=(*others, (game.episode, text)))

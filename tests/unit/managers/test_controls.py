@@ -130,6 +130,7 @@ def test_the_turns_of_all_earlier_games_in_the_most_similar_situation_are_shown_
         "Episode 2, turn 3, L31: Blue Vats\nSteam hides a crank.\n> wait\nFumes rise.\n\nEpisode 1, turn 3, L31: "
     )
     assert "> turn crank (+5)\nThe sluice opens." in text
+    assert (tmp_path / GAMES_FILE).read_text().startswith("# Transcripts\n\nEvery game. ")
     text = shown(built(SimilarTurns, tmp_path, 4))
     assert text.startswith("Episode 3, turn 1, at the start: Gate\nLooms clatter behind a porter.\n> ask porter\n")
     assert text.count("> ask porter") == 1
