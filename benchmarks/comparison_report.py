@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for whoever runs this file and not the module
+sys.path.insert(0, str(Path(__file__).parents[1]))  # if this file is run instead of the module
 
 from benchmarks.stories import STORIES_VARIABLE, user_stories
 from benchmarks.tables import TABLES_VARIABLE, Table

@@ -24,7 +24,7 @@ from jericho.jericho import UnsupportedGameWarning
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for whoever runs this file and not the module
+sys.path.insert(0, str(Path(__file__).parents[1]))  # if this file is run instead of the module
 
 from collections.abc import Callable, Sequence
 

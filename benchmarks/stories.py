@@ -47,7 +47,7 @@ def walkthrough_of(story: Path) -> Walkthrough:
     if profile is not None:
         return Walkthrough(story, profile["seed"], profile["walkthrough"].split("/"))
     if loaded.sha256 != Story.load(OWN_STORY).sha256:
-        raise LookupError(f"nobody knows a walkthrough of {story}")
+        raise LookupError(f"no walkthrough of {story} is known")
     return Walkthrough(story, 1, WALKTHROUGH)
 
 

@@ -39,7 +39,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "won": "was won",
     "lost": "was lost",
     "over": "came to the story's end",
-    "crashed": "broke off, for the story's program failed",
+    "crashed": "broke off, because the story's program failed",
     "turn_limit": "reached its turn limit",
     "stuck": "was stopped because it made no progress",
     "left": "was left by its player",

@@ -49,7 +49,7 @@ class Tries:
 
     @property
     def done(self) -> Sequence[TurnRecord]:
-        """The latest turn of each command at each location that did something and killed nobody, oldest first."""
+        """The latest turn of each command at each location that had an effect, without deaths, oldest first."""
         return tuple(self._done.values())
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:

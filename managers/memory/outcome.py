@@ -306,7 +306,7 @@ class NewsLedger(SharedStore):
         """Record that these outcomes were submitted to a model. The next :meth:`write` adds them to the file.
 
         Points and deaths without a new memory of their own are attributed to the other memories. If there is none,
-        further walks for as many points are no news anywhere: some stories give points for each new room.
+        further walks for as many points are not news anywhere: some stories give points for each new room.
 
         made: the new persistent memories
         """

@@ -187,7 +187,7 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
 def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
     """Return what the story printed on arrival, for the record of the first turn there.
 
-    The text is in whole sentences, with the number of those left out. Lines in brackets are no part of it, because the
+    The text is in whole sentences, with the number of those left out. Lines in brackets are left out, because the
     story speaks of the game in them. Returns ``None`` without a description under the room's name.
     """
     _, *lines = (description_in(record.before.text, location.name) or "").splitlines() or [""]

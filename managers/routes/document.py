@@ -424,7 +424,7 @@ def route_line(
 
 def route_record(route: Route, done: int = 0) -> str:
     """Return the results of the route so far, counting its commands from number ``done``."""
-    tries, played = route.tries(done), not route.spare  # the original play is no try of a shortened route
+    tries, played = route.tries(done), not route.spare  # the original play is not a try of a shortened route
     parts = []
     if route.spare and not tries.worked and route.proof is None:
         parts.append("shortened, not yet played to its end" if tries.followed else "shortened, not tried yet")

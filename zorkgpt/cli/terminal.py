@@ -136,7 +136,7 @@ def print_problems(
 def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int | None = None) -> None:
     """Print a line for each story and arm, their sum if there are several, and what the figures rest on.
 
-    workers: runs side by side; ``None`` for a single run, which is no arm
+    workers: runs side by side; ``None`` for a single run, which is not an arm
     """
 
     def row(story: str, arm: str, summed: Sequence[Estimate]) -> tuple[str, ...]:

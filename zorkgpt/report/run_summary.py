@@ -158,7 +158,7 @@ def _head(text: bytes, place: str) -> _Head:
 
 
 def _standing(last: _Head | None) -> tuple[RunState, str]:
-    """Return the state of a run that nobody plays, and why it is not done."""
+    """Return the state of a run that no process plays, and why it is not done."""
     if last and last.kind == "run_ended":
         return "done", ""
     return ("paused", last.reason) if last and last.kind == "run_paused" else ("killed", KILLED)
