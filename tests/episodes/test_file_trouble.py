@@ -51,12 +51,13 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def play(server: MisbehavingServer, work: Path) -> Callable[..., Ran]:
-    """Plays in the work folder for long enough that Memories.md is written."""
+def play(server: MisbehavingServer, work: Path, clean_environment: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Plays in the work folder for long enough that Memories.md is written; with options in a process of its own."""
+    clean_environment.chdir(work.parent)
 
     def run(*, turns: int = 12, **more: Any) -> Ran:
         command = ("run", "--max-turns", str(turns), "--quiet", "--base-url", server.base_url, "--workdir", str(work))
-        return ran(work.parent, *command, **more)
+        return ran(work.parent, *command, **more) if more else typed(*command)
 
     return run
 
@@ -193,8 +194,8 @@ def test_a_shared_file_that_cannot_be_used_is_refused_at_once_and_stays(
     (work / name).unlink(missing_ok=True)
     make(work / name)
     before, start = listing(work.parent), seconds_of_children()
-    memory = 2**30 if make is huge else resource.RLIM_INFINITY
-    line = the_line(play(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))))
+    limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))} if make is huge else {}
+    line = the_line(play(**limited))
     assert seconds_of_children() - start < 20
     assert f"{work / name}{message}".replace("OUTSIDE", str(work.parent / "outside.md")) in line
     after = listing(work.parent)

@@ -23,7 +23,7 @@ from tests.fixtures.typed_command import typed
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 ROOT = Path(__file__).parents[2]
-TURNS = 60
+TURNS = 30
 PRICE = 'prices={"served": {"input": 1000.0, "output": 0.0}}'
 
 

@@ -12,11 +12,13 @@ import pytest
 from session.events import ModelAnswered
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
-from tests.fixtures.command_line import Ran, ran
+from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams, says_error
 from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import Answers, answer_to
 from tests.fixtures.typed_command import typed
+
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 SMALLEST_CACHED = 1024  # tokens of a prefix, as at Anthropic
 TURNS = 100
@@ -72,9 +74,8 @@ class TakesTextOnly:
 
 
 def played(folder: Path, server: MisbehavingServer, *options: str, turns: int = TURNS) -> Ran:
-    folder.mkdir(exist_ok=True)
-    there = ("--base-url", server.base_url, "--workdir", "work", "--quiet")
-    return ran(folder, "run", *there, "--max-turns", str(turns), *options)
+    there = ("--base-url", server.base_url, "--workdir", str(folder / "work"), "--quiet")
+    return typed("run", *there, "--max-turns", str(turns), *options)
 
 
 def calls(folder: Path) -> list[ModelAnswered]:
@@ -106,7 +107,9 @@ def test_marks_let_a_server_that_needs_them_cache_most_of_the_prompts_which_stay
     assert cached_share(tmp_path / "after") > 0.75 * repeated_share(after)
 
 
-def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(tmp_path: Path) -> None:
+def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with MisbehavingServer(TakesTextOnly()) as server:
         shown = played(tmp_path, server, *MARKED, turns=3)
     assert shown.status == 0, shown
@@ -115,7 +118,7 @@ def test_a_server_that_takes_text_only_is_sent_parts_once_and_plays_on(tmp_path:
     assert sum(call.cached_tokens for call in calls(tmp_path)) == 0
     assert others[0] == plain(first)
     assert all(plain(body) == body for body in others)
-    (line,) = shown.lines
+    (line,) = caplog.messages
     assert "refuses cache_control as sent" in line
 
 
