@@ -170,7 +170,8 @@ def assemble(
     for place in {folder, configuration.zork_game_workdir}:
         remove_leftovers(place)
     files = shared_files(configuration)
-    with open_log(folder / RUN_LOG) as log, using_prompts(configuration.prompts):
+    # What a replay would report, the run has reported with the paths of its own work folder.
+    with open_log(folder / RUN_LOG, prints_errors=journal is not None) as log, using_prompts(configuration.prompts):
         asked = partial(_log_call, log, parts.asked)
         model = RunModel(
             configuration, manifest.configuration, parts.model, recording, asked, answers_any=parts.answers_any

@@ -41,11 +41,11 @@ def activity_in(line: bytes) -> Activity | None:
 
 
 @contextmanager
-def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
+def open_log(path: Path, *, prints_errors: bool = True) -> Iterator[FilteringBoundLogger]:
     """Open a logger that appends its lines to ``path``. Raises ``StoreError``.
 
-    Errors also go to ``logging``, as one line without details. The file also gets the program's warnings from
-    ``logging`` and the reasons for retries.
+    With ``prints_errors``, errors also go to ``logging``, as one line without details. The file also gets the program's
+    warnings from ``logging`` and the reasons for retries.
 
     Later write errors are ignored: everything that a run needs is in its journal, whose write errors end the run, and
     logging often happens while another error is handled.
@@ -55,7 +55,7 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     render = structlog.processors.JSONRenderer()
 
     def write(logger: object, level: str, event: EventDict) -> NoReturn:
-        if level == "error":
+        if level == "error" and prints_errors:
             _TOLD.error("%s: %s", event["event"], event.get("error", "see the log"))
         with suppress(OSError):
             file.write(str(render(logger, level, event)).encode("utf-8", "backslashreplace") + b"\n")

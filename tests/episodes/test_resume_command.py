@@ -76,6 +76,13 @@ def test_the_newest_run_goes_on_to_the_journal_of_one_that_never_stopped(
     assert b"is repeated exactly: 4 turns" in typed("replay", "--workdir", str(here / "work")).out
 
 
+def test_the_commands_for_the_usual_work_folder_do_not_name_it(here: Path) -> None:
+    (here / "work").rename(here / "game_files")
+    shown = ran(here, "resume", "--max-tokens", "1000000")
+    assert shown.status == 0, shown
+    assert " report makes a page of this run for the browser." in shown.text
+
+
 def recommended(shown: Ran) -> list[str]:
     """What to type after ``zorkgpt``, by the last line of a run that was paused."""
     assert shown.status == 1, shown

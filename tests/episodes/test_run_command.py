@@ -291,3 +291,6 @@ def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_
     assert last.endswith(" memories check --workdir work names all")
     assert typed("memories", "check", "--workdir", "work").text.count("Memories.md:") == 9
     assert memories.read_text().startswith("## Location the quay\n")
+    repeated = ran(in_own_folder, "replay", "--workdir", "work")
+    assert "is repeated exactly: 1 turn" in repeated.text
+    assert repeated.err == b""

@@ -101,7 +101,7 @@ class Watching:
             self._print_hint("", run)
         elif not self.screen.is_json and not self.screen.is_quiet:
             workdir = self.configuration.zork_game_workdir
-            is_default = workdir == GameConfiguration().zork_game_workdir
+            is_default = workdir.resolve() == GameConfiguration().zork_game_workdir.resolve()
             where = "" if is_default else f" --workdir {shlex.quote(str(workdir))}"
             lines = [f"{program()} report{where} makes a page of this run for the browser."]
             if len([*run.folder.parent.iterdir()]) == 1:
