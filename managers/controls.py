@@ -11,7 +11,7 @@ from pydantic import BaseModel, StringConstraints
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
-from managers.prompting import NONE
+from managers.prompting import CHARACTERS_PER_TOKEN, NONE
 from managers.questions import Question
 from managers.transcripts.document import Transcripts, game_of, games_text, parse_transcripts
 from managers.transcripts.game_text import PlayedTurn, played_turns, story_start
@@ -30,7 +30,7 @@ from zorkgpt.prompts.loader import fill_prompt
 
 LESSON_FILE = "lesson.md"
 GAMES_FILE = "all_transcripts.md"
-LONGEST_SHOWN = 300  # characters of a situation or a response
+LONGEST_SHOWN = 300  # characters of a situation or a response; a short prompt gives a quarter to all of them
 
 
 class LessonAnswer(BaseModel):
@@ -137,34 +137,34 @@ class SimilarTurns(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
+        count = self.config.controls.similar_turns
+        self._longest = min(LONGEST_SHOWN, CHARACTERS_PER_TOKEN * self.config.prompt_budgets.agent // (8 * count))
         games = (game for game in self._store.document.games if game.episode < self.game_state.episode)
         known = [
-            (words, f"Episode {game.episode}, turn {turn.number}, {place}: {cut_middle(text, LONGEST_SHOWN)}", turn)
+            (words, turn, f"Episode {game.episode}, turn {turn.number}, {place}: {cut_middle(text, self._longest)}")
             for game in games
             for turn, (place, text) in zip(game.turns, _situations(game.opening, game.turns), strict=False)
             if (words := _words(text))
         ]
-        self._earlier = [(text, turn) for _, text, turn in known]
+        self._earlier = [(turn, text) for _, turn, text in known]
         self._scores = _scorer([words for words, _, _ in known])
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         *_, (_, here) = _situations(story_start(self.game_state), played_turns(self.game_state))
-        scores = self._scores(_words(here))
-        ranked = sorted((-round(score, 3), -number) for number, score in enumerate(scores) if score > 0)
+        scores = enumerate(self._scores(_words(here)))
         shown: dict[tuple[str, str], str] = {}  # by command and response
-        for _, number in ranked:
-            text, turn = self._earlier[-number]
-            response = cut_middle(turn.response, LONGEST_SHOWN)
-            shown.setdefault((turn.command, turn.response), f"{text}\n> {turn.command}\n{response}")
+        for _, number in sorted((-round(score, 3), -number) for number, score in scores if score > 0):
+            turn, text = self._earlier[-number]
+            told = f"{text}\n> {turn.command}\n{cut_middle(turn.response, self._longest)}"
+            shown.setdefault((turn.command, turn.response), told)
             if len(shown) == self.config.controls.similar_turns:
                 break
         return PromptSection("Similar turns of earlier games", "\n\n".join(shown.values()), 6, Place.MEMORY)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        game = game_of(self.game_state)
-        if game.turns:
+        if (game := game_of(self.game_state)).turns:
             self._store.apply(lambda transcripts: transcripts.with_game(game, is_pruned=False))
 
     @override

@@ -51,13 +51,18 @@ class Lessons:
 
 
 def built(
-    kind: type[BaseManager], workdir: Path, episode: int, steps: Sequence[Step] = (), model: Lessons | None = None
+    kind: type[BaseManager],
+    workdir: Path,
+    episode: int,
+    steps: Sequence[Step] = (),
+    model: Lessons | None = None,
+    **options: object,
 ) -> BaseManager:
     """The manager of that kind after these turns of the episode."""
     state = GameState(episode=episode)
     state.begin(START)
     config = GameConfiguration.model_validate(
-        {"zork_game_workdir": workdir, "controls": {"reflection": True, "similar_turns": 5}}
+        {"zork_game_workdir": workdir, "controls": {"reflection": True, "similar_turns": 5}, **options}
     )
     llm = ScriptedLLM((model or Lessons()).reply)
     parts = ManagerParts(structlog.get_logger(), config, state, llm, FACTS, Vocabulary(6, frozenset()), TokenCounter())
@@ -146,6 +151,15 @@ def test_no_more_turns_are_shown_than_set_and_none_of_this_game_or_without_a_wor
     assert shown(again).count("\n> ") == 5
     elsewhere = built(SimilarTurns, tmp_path, 2, [("go", "Nowhere.", VATS, 0)])
     assert shown(elsewhere) == ""
+
+
+def test_the_turns_take_at_most_a_third_of_a_short_prompt(tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="bm25s is not installed")
+    steps = [(f"pull {n}", f"Lever {n} moves. " * 90, GATE, 0) for n in range(9)]
+    end(built(SimilarTurns, tmp_path, 1, steps))
+    text = shown(built(SimilarTurns, tmp_path, 2, prompt_budgets={"agent": 1500}))
+    assert text.count("\n> ") == 5
+    assert len(text) <= 1500 * 4 / 3
 
 
 def test_a_file_of_games_that_a_person_broke_or_emptied_is_no_error(tmp_path: Path) -> None:
