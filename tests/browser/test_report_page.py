@@ -40,6 +40,14 @@ def test_the_heading_says_what_was_played_by_whom_and_with_what_help(open_report
         expect(heading).to_contain_text(told)
 
 
+def test_of_many_seeds_the_first_are_shown_with_the_number_of_the_others(open_report: OpenReport) -> None:
+    run = run_of(4)
+    (episode,) = run["figures"]["episodes"]
+    run["figures"]["episodes"] = [episode | {"seed": seed} for seed in (1, 16, 17, 18, 782)]
+    heading = open_report(report_of(run)).get_by_role("banner")
+    expect(heading.get_by_text("1, 16 and 3 more", exact=True)).to_have_count(1)
+
+
 def test_a_person_is_named_in_place_of_a_model(open_report: OpenReport) -> None:
     run = run_of(4)
     run["figures"]["run"] |= {"player": "a person", "model": ""}

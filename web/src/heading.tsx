@@ -78,7 +78,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
         <Fact name="Turns">{count(summary.turns)}</Fact>
         <Fact name="Tokens">{short(spent?.tokens ?? 0)}</Fact>
         <Fact name="Cost">{spent ? costInWords(spent) : "–"}</Fact>
-        <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ") || "–"}</Fact>
+        <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds.slice(0, 2).join(", ")} and ${seeds.length - 2} more` : seeds.join(", ") || "–"}</Fact>
         <Fact name="State"><Written text={summary.state} /></Fact>
         <Fact name="Versions"><Written text={[program, manifest.versions.python && `Python ${manifest.versions.python}`].filter(Boolean).join(", ")} /></Fact>
       </dl>

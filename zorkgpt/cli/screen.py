@@ -7,6 +7,7 @@ import logging
 import math
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
@@ -301,6 +302,7 @@ class LiveView:
         self._movements = MovementAnalyzer()
         self._moves: list[TurnRecord] = []  # because the map's file is some turns behind
         self._seen: Observation | None = None
+        self._texts: deque[str] = deque(maxlen=4)  # of the story, printed lately
         self._episode, self._turn = manifest.first_episode, 0
         self._scores: list[int] = []
         self._prompt_tokens = self._cached_tokens = 0
@@ -387,8 +389,10 @@ class LiveView:
         elif isinstance(event, EpisodeStarted):
             self._episode, self._turn, self._seen, self._scores = event.episode, 0, event.opening, []
             self._state = None
+            self._texts.append(one_line(event.opening.text))
         elif isinstance(event, TurnPlayed):
             self._turn, self._seen = event.record.turn, event.record.after
+            self._texts.append(one_line(self._seen.text))
             self._moves += [event.record] if event.record.moved else []
             self._introduction = ""
             self._scores[self._turn - 1 :] = [] if self._seen.score is None else [self._seen.score]
@@ -429,7 +433,8 @@ class LiveView:
                     graph.add_connection(start.num, attempt.exit, to.num)
             for change in memories.changes_since(self._memories) if self._memories is not None else ():
                 memory = change.memory
-                text = f"{memory.title}: {one_line(memory.text)}" if memory.text else memory.title
+                is_new = not any(one_line(memory.text).strip('"') in text for text in self._texts)
+                text = f"{memory.title}: {one_line(memory.text)}" if memory.text and is_new else memory.title
                 kind = "learned" if change.kind == "added" else change.kind
                 self.tell(f"  {kind}: {text} ({memory.persistence})")
             self._memories = memories

@@ -246,6 +246,18 @@ def test_what_is_learned_is_told_as_it_happens_and_files_that_cannot_be_read_lea
     assert "Objectives: Dye the banner" in small.panel
 
 
+def test_what_is_learned_in_the_words_that_were_just_printed_is_not_printed_twice(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.present()
+    small.view.asks("agent")
+    small.view.show(started())
+    small.view.show(played(turn(1, "read note", text="The note says:\nIt takes\nten turns. So be it.")))
+    for title in ("Beam", "Banner"):
+        small.remember(title)
+        small.view.asks("agent")
+    assert "  learned: Banner (permanent)\n" in small.printed.getvalue()
+
+
 @pytest.mark.parametrize(
     ("role", "activity"),
     [
