@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from http import HTTPStatus
+from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path
 from secrets import compare_digest
@@ -221,7 +222,7 @@ class Server(MCPServer[None]):
     """Calls one tool at a time, each in a thread of its own, and reports every error in one line."""
 
     def __init__(self, run: ClientsRun) -> None:
-        super().__init__("zorkgpt", instructions=INSTRUCTIONS, log_level="WARNING")
+        super().__init__("zorkgpt", version=version("zorkgpt"), instructions=INSTRUCTIONS, log_level="WARNING")
         self._run = run
         self._one_at_a_time = anyio.Lock()
         reading: list[Callable[..., str]] = [run.situation, run.recall, run.map]

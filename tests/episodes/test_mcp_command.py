@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any, cast
@@ -131,6 +132,15 @@ def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path:
     assert read_run(workdir=tmp_path / "work").summary.player == "te2Jster 1 over MCP"
     wrong = ran(tmp_path, "mcp", "--game", "no-such-story.z5")
     assert (wrong.status, wrong.out, len(wrong.lines)) == (2, b"", 1)
+
+
+def test_the_server_has_the_name_and_the_version_of_the_program(tmp_path: Path) -> None:
+    async def introduced() -> Implementation:
+        async with client_in(tmp_path) as client:
+            return client.server_info
+
+    server = anyio.run(introduced)
+    assert (server.name, server.version) == ("zorkgpt", version("zorkgpt"))
 
 
 def test_every_parameter_of_a_tool_is_described(tmp_path: Path) -> None:
