@@ -135,11 +135,12 @@ def test_what_no_tool_can_use_is_an_error_in_one_line_and_play_goes_on(tmp_path:
 
 
 def test_the_server_has_the_name_and_the_version_of_the_program(tmp_path: Path) -> None:
-    async def introduced() -> Implementation:
+    async def introduced() -> Implementation | None:
         async with client_in(tmp_path) as client:
             return client.server_info
 
     server = anyio.run(introduced)
+    assert server is not None
     assert (server.name, server.version) == ("zorkgpt", version("zorkgpt"))
 
 

@@ -22,8 +22,8 @@ def run(
     seed: Annotated[
         str | None,
         typer.Option(
-            help="Seed of the story's chance and of the models' sampling, 1 or more; in each further episode the "
-            "story takes the next. jericho: that of Jericho's walkthrough, for all of them.",
+            help="Seed of the story's chance and of the models' sampling, 1 or more; that of the story in "
+            "further episodes is derived from it. jericho: that of Jericho's walkthrough, for all of them.",
             metavar="N|jericho",
         ),
     ] = None,
