@@ -13,7 +13,7 @@ from typing_extensions import Self, Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.objective_manager import ObjectiveManager
 from managers.prompting import as_many_as_fit
-from session.commands import is_routine, is_speech, is_waiting, plain_command
+from session.commands import is_routine, is_speech, is_waiting, typed
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -80,7 +80,7 @@ class CirclingDetector(BaseManager):
         self._turns_stuck = 0 if (change or 0) > 0 or self._achieved > before else self._turns_stuck + 1
         if record.after.refusal is not None:
             return
-        command = plain_command(record.action)
+        command = typed(record.action, is_key=record.is_key)
         if self.game_state.tries.has_new_paragraph(record) or (change or 0) > 0:
             self.repetitions, self._news_turn, self._walks_laps = 0, record.turn, False
         self._wanderers |= record.moved_unseen
@@ -94,7 +94,7 @@ class CirclingDetector(BaseManager):
         tries, here = self.game_state.tries, record.before.location
         if record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None:
             return
-        for earlier in tries.of(here.num if here else None, command):
+        for earlier in tries.of(here.num if here else None, record.action, is_key=record.is_key):
             if earlier.turn == record.turn or one_line(earlier.after.text) != one_line(record.after.text):
                 continue
             is_same = self._are_alike(record.before, earlier.before) and self._are_alike(record.after, earlier.after)

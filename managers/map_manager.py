@@ -73,7 +73,7 @@ class MapManager(BaseManager):
         exit_, here = self.movements.exit_tried(record, self._previous_command), record.before.location
         if here and self.movements.is_direction(exit_) and self.movements.boards(record):
             graph.deny_exit(here.num, exit_)
-        if record.after.refusal is None:
+        if record.after.refusal is None and not record.is_key:
             self._previous_command = repeated(record.action, self._previous_command)
         for location in (record.before.location, record.after.location):
             if location is not None and graph.add_room(location.num, location.name):
@@ -84,14 +84,10 @@ class MapManager(BaseManager):
             store.is_changed = True
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
             self.save_map_state()
-        self._note_bearings(record.after.text, record.after.location)
-        if record.reading and (record.reading.exits or record.reading.is_room_description) and here:
-            named = self.movements.exits_named(record.reading.exits)
-            body = _body_of(record.before.text, here)
-            seemed = {*self.movements.bearings_named(body), *self.movements.ways_named(body)}
-            graph.correct_exits(here.num, named, seemed.difference(named))
-            if record.reading.is_room_description:
-                graph.name_exits(here.num, named)
+        if not record.after.awaits_key:  # the screen is a menu or a page
+            self._note_bearings(record.after.text, record.after.location)
+        if here and not record.is_key:
+            self._note_reading(record, here)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -141,6 +137,16 @@ class MapManager(BaseManager):
                 "pruned_exits": sum(map(len, graph.pruned_exits.values())),
             },
         }
+
+    def _note_reading(self, record: TurnRecord, here: Location) -> None:
+        """Correct the exits of the text before the turn by what a model read in it."""
+        if record.reading and (record.reading.exits or record.reading.is_room_description):
+            named = self.movements.exits_named(record.reading.exits)
+            body = _body_of(record.before.text, here)
+            seemed = {*self.movements.bearings_named(body), *self.movements.ways_named(body)}
+            self.game_map.correct_exits(here.num, named, seemed.difference(named))
+            if record.reading.is_room_description:
+                self.game_map.name_exits(here.num, named)
 
     def _note_bearings(self, text: str, here: Location | None) -> None:
         """Add the exits named in the location's description, so that prompts have them before it is extracted."""

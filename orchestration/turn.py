@@ -190,7 +190,7 @@ class Turn:
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
         earlier = self.routes.times_tried(action) if self.routes else 0
-        return len(state.tries.of(state.current_room_id, action)) + earlier
+        return len(state.tries.of(state.current_room_id, action, is_key=state.latest.awaits_key)) + earlier
 
     def _turn_context(
         self,

@@ -117,6 +117,11 @@ def plain_command(action: str) -> str:
     return one_line(action).lower().strip(" .!")
 
 
+def typed(action: str, *, is_key: bool) -> str:
+    """Return the plain command, or ``key n`` for a key, which is not the command of that name."""
+    return f"key {plain_command(action)}" if is_key else plain_command(action)
+
+
 def is_waiting(command: str) -> bool:
     """Return whether a plain command only lets time pass."""
     return command in _WAITING

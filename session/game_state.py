@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from session.commands import plain_command
+from session.commands import typed
 from session.text import RoomDescription, description_in, one_line
 from session.values import Location, Observation, Seed, TurnRecord
 
@@ -28,7 +28,7 @@ class Tries:
         """Add the latest turn."""
         if turn.after.refusal is not None:
             return
-        here, command = turn.before.location, plain_command(turn.action)
+        here, command = turn.before.location, typed(turn.action, is_key=turn.is_key)
         key = (None if here is None else here.num, command)
         at_location = self._turns[key[0]]
         at_location[command] = at_location.pop(command, [])
@@ -39,12 +39,15 @@ class Tries:
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
-    def of(self, location_id: int | None, command: str) -> Sequence[TurnRecord]:
-        """Return the turns in which the command was typed at the location, oldest first."""
-        return self._turns[location_id].get(plain_command(command), ())
+    def of(self, location_id: int | None, command: str, *, is_key: bool = False) -> Sequence[TurnRecord]:
+        """Return the turns in which the command was typed, or the key pressed, at the location, oldest first."""
+        return self._turns[location_id].get(typed(command, is_key=is_key), ())
 
     def latest_first(self, location_id: int | None) -> Iterator[tuple[str, Sequence[TurnRecord]]]:
-        """Return each command that was typed at the location, the latest first, with its turns, oldest first."""
+        """Return each command that was typed at the location, the latest first, with its turns, oldest first.
+
+        A key's name follows the word "key".
+        """
         return reversed(self._turns[location_id].items())
 
     @property

@@ -228,6 +228,11 @@ class TurnRecord:
         return self.proposals[-1].action
 
     @property
+    def is_key(self) -> bool:
+        """Whether the story waited for a key, so that the action was no command."""
+        return self.before.awaits_key
+
+    @property
     def reasoning(self) -> str:
         """The agent's reasoning for it."""
         return self.proposals[-1].reasoning

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict, override
 
-from session.commands import is_routine, passes_time
+from session.commands import is_routine, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
@@ -109,7 +109,7 @@ class ActionOutcome:
         self.location = location
         self.first_visit = first_visit
         self.arrival_text = before.text if first_visit else ""
-        self.command = movements.exit_of(record.action)
+        self.command = typed(record.action, is_key=True) if record.is_key else movements.exit_of(record.action)
         self.is_direction = movements.is_direction(self.command)
         self.destination = after.location if record.moved else None
         self.inventory_changed = had != has

@@ -92,7 +92,7 @@ class MovementAnalyzer:
 
         These turns show nothing:
 
-        - the command never reached the story, or a location is unknown
+        - the command never reached the story, or was a key, or a location is unknown
         - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
           did not walk to the place of a resurrection
         - the line has several commands, so that it is unknown which one led where
@@ -119,13 +119,13 @@ class MovementAnalyzer:
         return not turn.moved and turn.before.inside is None and turn.after.inside is not None
 
     def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
-        """Return the turn's command as the map writes it, or "" if the story did not carry one out."""
+        """Return the turn's command as the map writes it, or "" if the story did not carry one out: a key is none."""
         command = repeated(turn.action, previous_command)
         before, after = turn.before.moves, turn.after.moves
         is_rewound = turn.action.strip().lower() in _REWINDING
         if before is not None and after is not None:
             is_rewound = after < before
-        if turn.after.refusal is not None or turn.before.ending is not None or is_rewound:
+        if turn.after.refusal is not None or turn.before.ending is not None or turn.is_key or is_rewound:
             return ""
         return self.exit_of(command) if self._is_single(command) else ""
 

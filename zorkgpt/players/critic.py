@@ -174,7 +174,7 @@ class ObjectCheck:
         self._hear(turn.after)
         here = turn.before.location
         is_exit = self._movements.is_direction(self._movements.exit_of(turn.action))
-        has_stayed = here == turn.after.location and turn.after.refusal is None
+        has_stayed = here == turn.after.location and turn.after.refusal is None and not turn.is_key
         if here and is_exit and has_stayed:
             self._refused_exits[one_line(turn.after.text)].add((here.num, self._movements.exit_of(turn.action)))
             if description_in(turn.after.text, here.name):

@@ -12,7 +12,7 @@ from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Location, Observation, Reading
+from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
@@ -296,3 +296,21 @@ def test_the_status_counts_what_is_known_and_is_json(tmp_path: Path) -> None:
     status = manager.get_status()
     assert status["metrics"] == {"rooms": 2, "connections": 1, "pruned_exits": 0}
     assert json.loads(json.dumps(status)) == status
+
+
+def test_a_key_is_no_exit_and_neither_a_menu_nor_its_reading_names_one(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    for exit_, to_id in (("north", 1), ("east", 2)):
+        manager.learn(walk(1, exit_, to_id))
+    menu = replace(at(1, "Landing"), awaits_key=True, text="Landing\nN = next, to the south: Credits")
+    reading = Reading(is_room_description=True, exits=("west",), in_combat=False)
+    for key in ("n", "east", "south"):
+        pressed = turn(menu, key, menu)
+        manager.learn(replace(pressed, proposals=(Proposal(key, reading=reading),)))
+    assert manager.game_map.connections == {1: {"east": 2}}
+    assert [edge.exit for edge in manager.game_map.exit_failure_counts] == ["north"]
+    assert manager.game_map.untried_exits(1) == ()
+    manager.learn(turn(at(1), "east", at(2)))
+    manager.learn(turn(replace(at(2), awaits_key=True), "north", at(2)))
+    manager.learn(turn(at(2), "g", at(3)))
+    assert manager.game_map.connections[2] == {"east": 3}
