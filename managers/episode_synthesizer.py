@@ -53,6 +53,8 @@ SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many toke
 FEWEST_MERGED = 2  # insights that one without turns of its own has to join
 
 _GUESS = re.compile(r"\bguess", re.IGNORECASE)
+_GUESS_BEGINS = re.compile(r"(?=\bguess(?:es)?:)", re.IGNORECASE)
+"""What comes before it in a line was seen."""
 _HEADINGS = {text_key(heading): heading for heading in INSIGHTS}
 
 
@@ -98,8 +100,9 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
+        parts = [part.strip() for line in self._plan for part in _GUESS_BEGINS.split(line) if part.strip()]
         seen, guessed = (
-            "".join(f"\n- {line}" for line in self._plan if bool(_GUESS.search(line)) == is_guess)
+            "".join(f"\n- {part}" for part in parts if bool(_GUESS.search(part)) == is_guess)
             for is_guess in (False, True)
         )
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"

@@ -166,14 +166,24 @@ def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path
 
 def test_the_guesses_of_a_plan_follow_its_walked_commands_whole_and_apart_from_what_was_seen(tmp_path: Path) -> None:
     guess = f"Guess: {'the trap wants a knife; ' * 20}"
-    plan = [guess.strip(), "Take the knife along", "Try the well (a guess)", "The slab does not move"]
+    slab = "The slab does not move. Guess: it is bolted. Guess: from below"
+    plan = [guess.strip(), "Take the knife along", "Try the well (a guess)", slab]
     play = EpisodePlay(tmp_path, [{**NOTHING, "plan": plan, "commands": ["east"]}])
     play.wait_until(20)
     play.manager.end("turn_limit")
     play.begin(2)
     section = play.manager.section(play.now)
     assert section is not None
-    places = [section.text.index(text) for text in (plan[1], plan[3], "1. east", "guesses", plan[0], plan[2])]
+    texts = (
+        plan[1],
+        "\n- The slab does not move.\n",
+        "1. east",
+        "guesses",
+        plan[0],
+        plan[2],
+        "\n- Guess: it is bolted.",
+    )
+    places = [section.text.index(text) for text in texts]
     assert places == sorted(places)
 
 
