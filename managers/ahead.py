@@ -103,7 +103,7 @@ class Ahead(BaseManager):
         lines += _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         told = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
-        lines += [f"done: {'; '.join(told)}"] if told else []
+        lines += [f"done{' of these' if is_whole else ''}: {'; '.join(told)}"] if told else []
         lines += self._done_of_plan()
         return "\n".join(lines)
 
@@ -136,7 +136,7 @@ class Ahead(BaseManager):
             turns = done_in(line, self.game_state.tries.done, places_named(line, names))
             if turns:
                 told = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
-                yield f"Line {number} of the plan: {told}"
+                yield f"Of line {number} of the plan: {told}"
 
 
 class MemoriesAhead(BaseManager):

@@ -392,15 +392,17 @@ class ContextManager(BaseManager):
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
-        such as "man", that word is listed. A direction names no thing.
+        such as "man", that word is listed. A direction names no thing. What another thing or a person has is listed
+        with the name of that one.
         """
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
             self._arrival, self._printed, self._named = state.arrival_turn, [], set()
         played = state.turns[max(state.arrival_turn - 1, 0) + len(self._printed) :]
-        self._printed += [_words(turn.after.text) for turn in played]
+        self._printed += [_words("" if turn.after.awaits_key else turn.after.text) for turn in played]
         described = state.room_description(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
+        told: dict[int, str] = {}
         names: tuple[dict[str, None], dict[str, None]] = ({}, {})
         for thing in observation.visible or ():
             if "/" in thing.name:
@@ -411,6 +413,12 @@ class ContextManager(BaseManager):
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
             for name in (wanted if thing.num in self._held else printed)[:1]:
+                told[thing.num] = name
+        tells_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
+        for thing in observation.visible or ():
+            if thing.num in told:
+                holder = told.get(thing.parent, "") if tells_holders else ""
+                name = f"{told[thing.num]} (in or with {holder})" if holder else told[thing.num]
                 names[bool(thing.attributes & self._not_listed)][name] = None
         return [*names[0]], [each for each in names[1] if each not in names[0]]
 

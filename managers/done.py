@@ -49,7 +49,7 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     if memory.score_change:
         same = [turn for turn in state.scored if turn.score_change == memory.score_change]
         same = [turn for turn in same if _began_at(turn, location_id)]
-        return next(reversed(done_in(text, same) or same), None)
+        return next(reversed(done_in(text, same) or ([] if _QUOTED.search(text) else same)), None)
     done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
     quoted = {plain_command(each) for each in _QUOTED.findall(text)}
     if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:

@@ -377,14 +377,23 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", told)])
-        if record.reasoning and (not record.is_unasked or record.proposals[-1].wants_way):
+        if record.reasoning and _was_asked(record):
             reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
+    if played and not _was_asked(played[0]):  # a course brought the player here
+        begun = next(filter(_was_asked, reversed(state.turns[: played[0].turn - 1])), None)
+        if begun is not None and begun.reasoning:
+            reasoning.insert(0, [Line(f"Turn {begun.turn}, of the course: ", one_line(begun.reasoning))])
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [
         Part("arrival", arrivals, empty="", least=LEAST_TOLD),
         Part("actions", turns, least=LEAST_TOLD, separator="\n\n"),
         Part("reasoning", reasoning, least=LEAST_TOLD),
     ]
+
+
+def _was_asked(record: TurnRecord) -> bool:
+    """Return whether the agent gave a reason for the turn, or for the way that begins with it."""
+    return not record.is_unasked or record.proposals[-1].wants_way
 
 
 def _short(text: str) -> str:
@@ -407,7 +416,9 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed)
-    if record.did_something and not (record.moved or outcome.inventory_changed or record.score_change):
+    if record.is_key:
+        yield "a key, no command"
+    elif record.did_something and not (record.moved or outcome.inventory_changed or record.score_change):
         yield "something in sight changed"
 
 

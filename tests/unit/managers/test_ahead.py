@@ -79,7 +79,7 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("fill lamp", score=5)
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
-    assert "done: +5 fill lamp (turn 1)" in games.told
+    assert "done of these: +5 fill lamp (turn 1)" in games.told
 
 
 def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
@@ -150,11 +150,11 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp
     games.turn("take jar", inventory=(MORDANT,))
     games.turn("dip banner", score=1)
     games.turn("up", location=LOFT)
-    lines = dict(re.findall(r"^Line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
     assert lines == {"1": "take jar done, turn 1; dip banner done, turn 2"}
     games.turn("down", location=VATS)
     games.turn("dip banner", score=2)
-    lines = dict(re.findall(r"^Line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
     assert lines["2"] == "dip banner done, turn 5"
 
 

@@ -221,6 +221,15 @@ THINGS = (
 )
 
 
+def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> None:
+    state = GameState(opening="An oak chest, a dull key, a man, a coin and a hat.", latest=MILL)
+    things = (GameObject(31, "oak chest", 12), GameObject(32, "dull key", 31), GameObject(33, "man", 12))
+    hall = replace(MILL, visible=(*things, GameObject(34, "hat", 33), GameObject(35, "coin", 90)))
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
+    told = "\nHere: oak chest, dull key (in or with oak chest), man, hat (in or with man), coin\n"
+    assert told in context.get_agent_context(hall).render()
+
+
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)

@@ -36,6 +36,7 @@ def play(tmp_path: Path) -> EpisodePlay:
         (memory("To dye: (1) dip banner in the vat", points=5), 31, 2),
         (memory("Dyeing scores", points=5), 31, 2),
         (memory("Dyeing scores", points=10), 31, None),
+        (memory("Dyeing scores", "`wring banner`", points=5), 31, None),
         (memory("To dye: dip banner", points=5), 11, None),
         (memory("Take Banner along"), 31, 3),
         (memory("examine banner: it is grey", category="NOTE"), 31, None),
