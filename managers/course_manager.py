@@ -218,7 +218,10 @@ class CourseManager(BaseManager):
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (not course.key or not is_known):  # a route was played through its questions
             asks_anew = asks(record.after.text) and not self._was_so(record, course)
-            problem = "the story asks something" if asks_anew or record.after.awaits_key else ""
+            is_next_key = record.is_key and record.after.awaits_key and course.stop_at == "failure"
+            is_asked = (asks_anew or record.after.awaits_key) and not is_next_key
+            asks_how = "the story waits for a key" if record.after.awaits_key else "the text ends with a question"
+            problem = asks_how if is_asked else ""
         problem = problem or ("" if is_known else self._failure(record, course))
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
@@ -277,14 +280,15 @@ class CourseManager(BaseManager):
         One that stops at failures only goes on over new sentences if the command changed something or only informs.
         """
         place, command = record.after.location, plain_command(record.action)
-        if course.stop_at == "failure" and place is not None:
-            if not is_known and place.num not in self._visited:
+        if course.stop_at == "failure" and (place is not None or record.is_key):
+            if place is not None and not is_known and place.num not in self._visited:
                 return f"a new place: {place.name}."
             if record.did_something or only_informs(command):
                 return ""
-        return self._new_sentence(record, is_known=is_known)
+            return self._new_sentence(record, "an answer that is new, and may be a refusal", is_known=is_known)
+        return self._new_sentence(record, "something new", is_known=is_known)
 
-    def _new_sentence(self, record: TurnRecord, *, is_known: bool) -> str:
+    def _new_sentence(self, record: TurnRecord, what: str, *, is_known: bool) -> str:
         """Return what is said of the first sentence that no turn of any game has had; "" if there is none.
 
         Lines in brackets do not count, nor does a sentence that was printed about another thing that a command named.
@@ -303,7 +307,7 @@ class CourseManager(BaseManager):
             if record.moved and record.after.location is not None and record.after.location.name == sentence:
                 return f"a new place: {sentence}."
             news = " ".join(sentences[number - 1 : number + sentence.endswith(":")])
-            return f'something new: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
+            return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
         return ""
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
@@ -313,14 +317,15 @@ class CourseManager(BaseManager):
         there, unless the command is part of the plan, which was made with the failure in view.
         """
         before, after, command = record.before, record.after, plain_command(record.action)
-        if after.location is not None and description_in(after.text, after.location.name) is None:
-            known = self.game_state.room_description(after.location.num)
-            has_heading = known is not None and description_in(known.text, after.location.name) is not None
-            is_undescribed = is_dark(after.text) or (record.moved and has_heading)
+        place = None if after.awaits_key else after.location
+        if place is not None and description_in(after.text, place.name) is None:
+            known = self.game_state.room_description(place.num)
+            has_heading = known is not None and description_in(known.text, place.name) is not None
+            is_undescribed = is_dark(after.text, of_elsewhere=record.moved) or (record.moved and has_heading)
             if is_undescribed and not self._was_so(record, course, goes_on=False):
-                return f"the story does not describe {after.location.label}, as in the dark"
+                return f"the story does not describe {place.label}, as in the dark"
         problem = ""
-        goes = self.movements.is_direction(command) or is_move(command, self.vocabulary)
+        goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
         if goes and not record.moved and not record.did_something:
             problem = "you did not move"
         elif not passes_time(command) and not record.did_something:

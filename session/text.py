@@ -202,7 +202,8 @@ def description_in(text: str, name: str) -> str | None:
 
 _ASKING = ("?", "?)", '?"', ":")
 _YES_OR_NO = re.compile(r"\byes or no\b[^\n]*$", re.IGNORECASE)
-_DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
+_DARK_HERE = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark)\b", re.IGNORECASE)
+_DARK = re.compile(rf"{_DARK_HERE.pattern}|\bdarkness\b", re.IGNORECASE)
 
 
 def asks(text: str) -> bool:
@@ -210,9 +211,12 @@ def asks(text: str) -> bool:
     return text.rstrip().endswith(_ASKING) or _YES_OR_NO.search(text.rstrip()) is not None
 
 
-def is_dark(text: str) -> bool:
-    """Return whether a text describes darkness, in common English words."""
-    return _DARK.search(text) is not None
+def is_dark(text: str, *, of_elsewhere: bool = True) -> bool:
+    """Return whether a text describes darkness, in common English words.
+
+    of_elsewhere: also by the word alone, with which a text may describe what lies behind a door
+    """
+    return (_DARK if of_elsewhere else _DARK_HERE).search(text) is not None
 
 
 @lru_cache(maxsize=8)

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from orchestration.history import Branch
 from session.events import Event, TurnPlayed
+from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from session.values import GameObject, Location
 from tests.episodes.test_routes_run import CELLAR, LOFT, MILL, ROPE, ROPED, WAY, YARD, best_route, play_mill, typed
 from tests.fixtures.prompted_run import fork_of
-from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -27,6 +27,7 @@ from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 
 Answer = dict[str, object]
+MENUS = Path(__file__).parents[1] / "stories" / "menus.z5"
 
 
 def answering(*answers: Answer) -> ScriptedLLM:
@@ -81,7 +82,7 @@ STOPPED = {
     "a new sentence": (replace(ROPED, text="Taken. It hums."), 'something new: "It hums."'),
     "a sentence that goes on": (replace(ROPED, text="It fits:\nthe rope. So."), 'new: "It fits: the rope." Not'),
     "a death": (replace(ROPED, died=True), "you died"),
-    "a question": (replace(ROPED, text="Taken.", awaits_key=True), "the story asks something"),
+    "a question": (replace(ROPED, text="Taken.", awaits_key=True), "the story waits for a key"),
     "a thing that the command does not name": (replace(ROPED, inventory=(ROPE, KEY)), "now you carry: brass key"),
     "no turn of the story": (
         replace(LOFT, text="Taken."),
@@ -177,7 +178,7 @@ def test_a_walk_stops_at_a_question(tmp_path: Path) -> None:
     model = answering(*typed(*WAY), {"action": "wait", "go_to": 13})
     run = play_mill(tmp_path, model, MILL, asking)
     assert [action for action, _ in sources(run)] == ["up", "wait", "wait"]
-    told = "stopped at `up` (1 command played): the story asks something. Not played: 2. down."
+    told = "stopped at `up` (1 command played): the story waits for a key. Not played: 2. down."
     assert f"The way to Cellar {told}" in course_in(model.calls[4].prompt.user)
 
 
@@ -241,8 +242,8 @@ AFTER_TAKING = {
     ),
     "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you did not move"),
     "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
-    "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the story asks something"),
-    "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story asks something"),
+    "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the text ends with a question"),
+    "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story waits for a key"),
     "a thing that the command does not name": (
         replace(TAKEN, text="It creaks.", inventory=(KEY,)),
         "now you carry: brass key",
@@ -284,7 +285,9 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     fixed = {**ROUTINE, "pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")}
     model = answering(routine("pull hook", "take rope"))
     play_mill(tmp_path, model, fixed, episodes=1)
-    assert '`pull hook` by something new: "It is fixed to the wall." Not' in course_in(model.calls[1].prompt.user)
+    assert '`pull hook` by an answer that is new, and may be a refusal: "It is fixed to the wall." Not' in course_in(
+        model.calls[1].prompt.user
+    )
 
 
 def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
@@ -460,14 +463,30 @@ def test_a_first_episode_that_stops_at_failures_is_called_at_new_places(own_stor
     assert verify_run(own_story, tmp_path / "killed").difference is None
 
 
-def test_a_journal_of_a_version_without_a_choice_of_what_stops_a_course_is_replayed(
-    own_story: Path, tmp_path: Path
-) -> None:
-    def without_choice(entry: dict[str, Any]) -> dict[str, Any]:
-        for proposal in entry["event"].get("record", {}).get("proposals", ()):
-            assert proposal.pop("stop_at") == "news"
-        return entry
-
-    play(own_story, tmp_path, episodes=1)
-    rewrite(find_run(tmp_path), without_choice)
+def test_the_usual_choice_of_what_stops_a_course_is_left_out_of_the_journal(own_story: Path, tmp_path: Path) -> None:
+    run = play(own_story, tmp_path, episodes=1)
+    assert {turn.proposals[-1].stop_at for turn in run.turns} == {"news"}
+    records = [line for line in (find_run(tmp_path) / JOURNAL_FILE).read_text().splitlines() if '"turn_played"' in line]
+    assert [line for line in records[1:] if '"stop_at"' in line] == []
+    assert [line for line in records[1:] if '"then":[]' in line] == []
     assert verify_run(own_story, tmp_path).difference is None
+
+
+def test_keys_of_a_menu_are_a_course_if_it_stops_at_failures_only(tmp_path: Path) -> None:
+    keys: Answer = {"action": "help", "then": ["n", "n", "escape", "look"], "stop_at": "failure"}
+    rest: Answer = {"action": "n", "then": ["n", "escape", "look"]}
+    for number, (stop_at, calls) in enumerate((("failure", 2), ("news", 5))):
+        model = answering(keys, {**rest, "stop_at": stop_at}, {"action": "n"}, {"action": "escape"})
+        folder = tmp_path / str(number)
+        run = play_run(MENUS, model, folder, episodes=1, max_turns_per_episode=5, **AGENT_ALONE)
+        assert [turn.action for turn in run.turns][:3] == ["help", "n", "n"]
+        assert len(model.calls) == calls
+    assert "the story waits for a key. Not played: 2. n, 3. escape" in course_in(model.calls[2].prompt.user)
+
+
+def test_a_text_about_darkness_behind_a_door_is_no_darkness_here(tmp_path: Path) -> None:
+    opened = replace(HOOKED, text="A door opens on stairs that lead down into darkness.", moves=9, state_hash="e")
+    model = answering(routine("read board", "take rope"))
+    script = {**ROUTINE, "read board": opened}
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=3)
+    assert [turn.verdicts[-1].source for turn in run.turns][1:] == ["then", "then"]
