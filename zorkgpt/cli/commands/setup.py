@@ -135,7 +135,8 @@ def doctor(
     fit = True
     for finding in examine(common_options.resolve(overrides), Path.cwd(), ModelStore()):
         mark = "✓" if finding.well else "✗"
-        mend = f": {finding.mend}" if finding.mend and not finding.well else ""
+        colon = "" if finding.words.endswith("?") else ":"
+        mend = f"{colon} {finding.mend}" if finding.mend and not finding.well else ""
         print_folded(f"{mark} {finding.subject:<11} {finding.words}{mend}", indent=14)
         fit = fit and (finding.well or not finding.needed)
     if not fit:

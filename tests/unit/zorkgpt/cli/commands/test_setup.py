@@ -91,6 +91,7 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
     [
         (("--game", "notes.txt"), "Story", "it is text: name a story file with --game or game.file"),
         ((), "Run", "two files of the work folder would have the name routes.json"),
+        (("--base-url", "http://localhost:9/v1"), "Server", "running there? start the server, or set the right"),
     ],
 )
 @pytest.mark.usefixtures("in_own_folder")
