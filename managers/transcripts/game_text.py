@@ -17,6 +17,9 @@ texts that were new are left out for it."""
 NEWEST = 0.25
 """Share of the room that the newest turns keep when the others are condensed, and that one response may take."""
 
+SHORTEST_SCREEN, MOST_CHANGED = 5, 2
+"""Lines of a text, and of those that differ from the screen before it, with which it is shown by these alone."""
+
 _RELEASE = re.compile(
     r"^[ \t]*(?:(?:release|revision|version) \S+ / serial number \d.*|(?:standard )?interpreter \d.*)(?:\n|\Z)",
     re.IGNORECASE | re.MULTILINE,
@@ -108,8 +111,12 @@ class GameText:
         return 0 if until is None else len(self._turns) - max(until, self._cuts.condensed)
 
     def contains_whole(self, response: str) -> bool:
-        """Return whether the text contains this response to the latest turn, if only as a reference for some lines."""
-        return bool(self._turns) and len(response) <= self._longest and self._turns[-1].response == response
+        """Return whether the text contains this response to the latest turn, if only as a reference for some lines.
+
+        It does not if the response is shown by what differs from the screen before it, such as the mark of a menu.
+        """
+        is_latest = bool(self._turns) and self._turns[-1].response == response
+        return is_latest and len(response) <= self._longest and self._screen[0] == self._turns[-1].number
 
     def add(self, turn: PlayedTurn) -> None:
         """Add the next turn."""
@@ -131,6 +138,7 @@ class GameText:
         self._parts = [f"Start:\n{self._opening}"] if self._opening else []
         self._printed = set(self._opening.splitlines())
         self._told_in: dict[str, int] = {}
+        self._screen: tuple[int, list[str]] = 0, []  # the latest text that is shown by all of its lines, and its turn
         left_out, bare, placeless, condensed = self._cuts
         if left_out:
             self._parts.append(f"({_turns(1, left_out)}: left out for want of room.)")
@@ -149,8 +157,13 @@ class GameText:
             self._show_whole(turn)
 
     def _show_whole(self, turn: PlayedTurn) -> None:
-        lines = turn.response.splitlines()
-        shown = told_once(lines, self._told_in)
+        lines, (number, screen) = turn.response.splitlines(), self._screen
+        changed = [line for line in lines if line not in screen]
+        if len(lines) >= SHORTEST_SCREEN and len(changed) <= MOST_CHANGED:
+            shown = "\n".join([*changed, f"[{'the other lines ' if changed else ''}as in turn {number}]"])
+        else:
+            shown = told_once(lines, self._told_in)
+            self._screen = turn.number, lines
         if len(shown) > self._longest:
             shown = cut_middle(shown, self._longest)
         else:

@@ -151,3 +151,15 @@ def test_the_texts_of_a_whole_course_are_shown_after_it_even_if_older_turns_are_
         game.add(PlayedTurn(number, f"read page {number}", f"Page {number}. {f'It says {number}. ' * 20}", to_id=place))
         shown = game.text()
         assert all(turn.response in shown for turn in game.turns[-13:])
+
+
+def test_a_screen_is_shown_by_what_differs_from_the_one_before_it() -> None:
+    fruit = ["Apples", "Pears", "Plums", "Cherries", "Figs"]
+    screens = ["\n".join(("> " if each == at else "  ") + each for each in fruit).strip() for at in ("Pears", "Plums")]
+    game = text_of(("help", screens[0]), ("n", screens[1]), ("z", screens[1]), ("p", screens[0]), ("look", HALL))
+    whole = f"Turn 1: help\n{screens[0]}"
+    moved = "  Pears\n> Plums\n[the other lines as in turn 1]"
+    assert game.text().split("\n\n", 1)[1] == (
+        f"{whole}\n\nTurn 2: n\n{moved}\n\nTurn 3: z\n{moved}\n\nTurn 4: p\n[as in turn 1]\n\nTurn 5: look\n{HALL}"
+    )
+    assert not text_of(("help", screens[0]), ("n", screens[1])).contains_whole(screens[1])
