@@ -12,7 +12,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import Known
 from managers.map_manager import MapManager
-from managers.plan import done_of
+from managers.plan import PLAN, done_of
 from managers.route_manager import RouteManager
 from managers.routes.document import Effect, last_command
 from managers.routes.trail import digests_of, without_words
@@ -30,8 +30,6 @@ MOST_THEN = 12
 """Further commands of one answer."""
 LONGEST_NEWS = 160  # characters
 OWN, OF_PLAN = "Your course", "The plan"
-PLAN = 0
-"""The number by which the plan's commands are followed, as routes are by theirs."""
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 """Lines in brackets, in which a story says how it has read the command."""
 _ANYTHING = frozenset({"all", "everything", "it", "them", "him", "her"})

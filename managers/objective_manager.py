@@ -33,6 +33,7 @@ from managers.objectives import (
     present_texts,
     usefulness,
 )
+from managers.plan import PLAN
 from managers.prompting import (
     CHARACTERS_PER_TOKEN,
     LEFT_OUT,
@@ -196,9 +197,18 @@ class ObjectiveManager(BaseManager):
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
         return bool(plan) and (
             turn < interval
+            or self._follows_plan()
             or any(each.is_of_route for each in latest)
             or any(done_in(line, latest, places_named(line, names)) for line in plan)
         )
+
+    def _follows_plan(self) -> bool:
+        """Return whether the latest command was one of the plan's."""
+        for turn in reversed(self.game_state.turns):
+            proposal = turn.proposals[-1]
+            if proposal.wants_way or not turn.is_unasked:
+                return proposal.follow == PLAN
+        return False
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
         """Apply the valid parts of the answer, and return the objectives found, completed and dropped.

@@ -11,6 +11,8 @@ from session.commands import plain_command
 from session.text import counted, one_line
 from session.values import TurnRecord
 
+PLAN = 0
+"""The number by which the plan's commands are followed, as routes are by theirs."""
 MOST_COMMANDS = 60
 PREFIX = "Commands: "
 """The beginning of their line below the heading of the plan."""

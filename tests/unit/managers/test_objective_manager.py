@@ -14,7 +14,7 @@ from managers.objectives import AT_LAST, GIVEN_UP, Evidence, Objective
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.memory import Memory
-from session.values import GameObject, ObjectiveNote, Observation, Verdict
+from session.values import GameObject, ObjectiveNote, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 from zorkgpt.llm.scripted_llm import Reply
@@ -155,6 +155,18 @@ def test_objectives_are_not_asked_about_while_the_plan_is_on_course(tmp_path: Pa
         play.turn(command if score % 15 == 0 else "wait", score=score // 15)
         play.manager.process_periodic_update()
     assert len(play.llm.calls) == asked
+
+
+def test_objectives_are_not_asked_about_while_the_commands_of_the_plan_are_played(tmp_path: Path) -> None:
+    (tmp_path / "knowledgebase.md").write_text("## NEXT EPISODE\n\n- Look behind the vats\n")
+    play = ObjectivePlay(tmp_path, lambda *_: {})
+    for turn in range(1, 26):
+        proposal = Proposal("wait", follow=0 if turn == 1 else None)
+        verdict = Verdict(accepted=True, source="then" if turn <= 22 else "none")
+        record = TurnRecord(1, turn, play.now, (proposal,), (verdict,), play.now)
+        play.state.record(record)
+        play.manager.learn(record)
+    assert (len(play.llm.calls), play.manager.asked_turn) == (1, 23)
 
 
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:

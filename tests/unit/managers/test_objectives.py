@@ -10,7 +10,7 @@ import pytest
 
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
-from managers.objectives import Objective
+from managers.objectives import Objective, play_part
 from managers.prompting import LEFT_OUT
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -393,3 +393,17 @@ def test_of_a_command_two_hundred_characters_are_shown_and_a_title_whole(tmp_pat
     play.wait_until(20)
     shown = last_prompt(play).user.replace(" […]", "")
     assert [max(map(len, re.findall(run, shown.split("Why: ")[0]))) for run in ("a+", "t+")] == [196, 900]
+
+
+def test_an_answer_is_whole_in_the_recent_play_and_earlier_turns_are_left_out_for_it(tmp_path: Path) -> None:
+    play = afternoon(tmp_path)
+    found_in_ashes = (
+        f"{'Shards lie in the ashes. ' * 5}A stopper is among them. {'Thunder rattles the roof. ' * 5}".strip()
+    )
+    for turn in range(1, 9):
+        play.turn("search ashes", found_in_ashes.replace("A stopper", f"Stopper {turn}"))
+    told, count = play_part(play.state, play.manager.evidence, 8).fit(1500)
+    assert 0 < count < 8
+    assert [f"Stopper {turn} is" in told for turn in range(1, 9)] == [turn > 8 - count for turn in range(1, 9)]
+    assert f"({8 - count} earlier left out)" in told
+    assert "[…]" not in told
