@@ -29,7 +29,7 @@ from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
-EPISODES, TURNS = 2, 30
+EPISODES, TURNS = 2, 20
 SHARE_FAILED = 0.3
 STALL = 0.1  # seconds, which nobody sleeps: the socket waits no longer
 ATTEMPTS = 12

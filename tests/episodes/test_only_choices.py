@@ -22,7 +22,7 @@ from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 
-TURNS = 8
+TURNS = 5
 OPTIONS: dict[str, Any] = {
     **AGENT_ALONE,
     "max_turns_per_episode": TURNS,
@@ -81,7 +81,7 @@ def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Pa
     assert calls == ["agent", "info_ext"] * (TURNS - len(unasked(run)))
 
 
-@pytest.mark.parametrize("turn", [2, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(3, TURNS, 3))])
+@pytest.mark.parametrize("turn", [2, *(pytest.param(turn, marks=pytest.mark.slow) for turn in range(3, TURNS))])
 @pytest.mark.usefixtures("whole")
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, folder: Path, turn: int

@@ -12,7 +12,7 @@ from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 from session.files.run_folders import find_run
 from session.game_configuration import AgentOptions, GameConfiguration, GameOptions
-from tests.fixtures.command_line import Ran, ran, typed_on_a_terminal
+from tests.fixtures.command_line import Ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
 from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import answer_to
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("in_own_folder")
 CTRL_C = "\x03"
 
 
-def entered(folder: Path, lines: str, *arguments: str) -> Ran:
+def entered(lines: str, *arguments: str) -> Ran:
     """The command was run with these lines on its standard input."""
-    return ran(folder, *arguments, "--workdir", "work", typed=lines)
+    return typed(*arguments, "--workdir", "work", lines=lines)
 
 
 def events(folder: Path) -> list[Event]:
@@ -38,7 +38,7 @@ def actions(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("end", ["quit\n", *(pytest.param(end, marks=pytest.mark.slow) for end in ("", "Q\n"))])
 def test_lines_are_commands_until_they_end_and_what_was_walked_is_learned(tmp_path: Path, end: str) -> None:
-    played = entered(tmp_path, f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
+    played = entered(f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
     assert (played.status, played.err) == (0, b"")
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
     shown = played.text
@@ -62,7 +62,7 @@ class Lasting:
 
 def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> None:
     with MisbehavingServer(Lasting()) as server:
-        played = entered(tmp_path, "n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url)
+        played = entered("n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url)
     assert played.status == 0
     answers = [event for event in events(tmp_path) if isinstance(event, ModelAnswered)]
     roles = {event.role for event in answers}

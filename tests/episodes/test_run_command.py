@@ -166,25 +166,24 @@ def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_wo
     ],
 )
 def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
-    tmp_path: Path, number: signal.Signals, answer: Step
+    in_own_folder: Path, number: signal.Signals, answer: Step
 ) -> None:
     interrupting = Interrupts(answer, number)
     with (
         MisbehavingServer(proposes("north"), interrupting) as server,
-        started(tmp_path, server, "--max-turns", "2", stderr=subprocess.DEVNULL) as process,
+        started(in_own_folder, server, "--max-turns", "2", stderr=subprocess.DEVNULL) as process,
     ):
         interrupting.pid = process.pid
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "after 1 turn: interrupted during a model request" in output
     assert "zorkgpt resume" in output
-    events = events_of(run_folder(tmp_path))
+    events = events_of(run_folder(in_own_folder))
     assert isinstance(events[-1], RunPaused)
     assert not [event for event in events if isinstance(event, ModelFailed)]
     with MisbehavingServer(proposes("south")) as server:
-        resuming = ("resume", "--base-url", server.base_url, "--workdir", "work")
-        assert ran(tmp_path, *resuming, env=only_the_agent()).status == 0
-    assert [turn.action for turn in turns(tmp_path)] == ["north", "south"]
+        assert typed("resume", "--base-url", server.base_url, "--workdir", "work").status == 0
+    assert [turn.action for turn in turns(in_own_folder)] == ["north", "south"]
 
 
 @pytest.mark.slow
@@ -221,18 +220,18 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path
 
 
 def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothing_that_is_written(
-    tmp_path: Path,
+    in_own_folder: Path, clean_environment: pytest.MonkeyPatch
 ) -> None:
     secret = "sk-planted-0123456789abcdef"
     with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
-        there = ("--base-url", server.base_url, "--max-turns", "5", "--workdir", "work")
-        result = ran(tmp_path, "run", *there, env=only_the_agent(OPENAI_API_KEY=secret))
+        clean_environment.setenv("OPENAI_API_KEY", secret)
+        result = played(in_own_folder, server, "--max-turns", "5")
         assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
     assert result.status == 1
     assert "Paused after 1 turn: agent: " in result.text
     assert "401" in result.text
     assert b"Traceback" not in result.out + result.err
-    written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    written = [path.read_text(encoding="utf-8") for path in in_own_folder.rglob("*") if path.is_file()]
     assert written
     assert not any(secret in text for text in [*written, result.text, *result.lines])
 
