@@ -83,8 +83,9 @@ class CourseManager(BaseManager):
         if course is None:
             return None
         aim = f", {course.aim}" if course.aim else ""
+        name = course.name_at(course.done + 1)
         number, last = (course.skipped + each for each in (course.done + 1, len(course.steps)))
-        reason = f"On {course.name[0].lower()}{course.name[1:]}{aim}: command {number} of {last}."
+        reason = f"On {name[0].lower()}{name[1:]}{aim}: command {number} of {last}."
         return Proposal(course.steps[course.done].command, reason)
 
     @property
@@ -108,7 +109,8 @@ class CourseManager(BaseManager):
         if left and further:
             left += f" Nor was played: {', '.join(step.command for step in further)}."
         steps, most = course.steps + (() if left else further), len(course.steps) + MOST_THEN
-        course = replace(course, steps=steps, most=most, left=left, stop_at=proposal.stop_at)
+        added = len(steps) - len(course.steps)
+        course = replace(course, steps=steps, most=most, left=left, stop_at=proposal.stop_at, further=added)
         self._course, self._news = course, ""
         return ""
 
@@ -124,7 +126,7 @@ class CourseManager(BaseManager):
         """Return how a course ended after so many commands, with those that were not played."""
         first = course.skipped + number + 1
         left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], first))
-        return f"{course.name} {told}{f' Not played: {left}.' if left else ''}"
+        return f"{course.name_at(number)} {told}{f' Not played: {left}.' if left else ''}"
 
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
         commands = [command for line in proposal.then for command in commands_of(line, self.vocabulary)]
@@ -241,7 +243,8 @@ class CourseManager(BaseManager):
             told = f"up to `{step.command}`" if course.is_part else "to its end"
             if course.left:
                 told = f"up to `{step.command}`"
-            self._news = f"{course.name} was followed {told}, in {played}. {course.left}".rstrip()
+            name = f"{course.name}, and then your commands," if course.further else course.name
+            self._news = f"{name} was followed {told}, in {played}. {course.left}".rstrip()
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
         """Return whether the command had the same text and effect here in an earlier game, and is not the last one.

@@ -496,7 +496,9 @@ class SimpleMemoryManager(BaseManager):
             }
             told = {each.record.turn: each for each in (*beside.values(), *outcomes)}
             outcomes = tuple(told[turn] for turn in sorted(told))
-        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new)
+        visit = VisitNews(
+            outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns
+        )
         take = partial(self._take, visit)
         if not is_small:
             window = self.config.get_memory_history_window()

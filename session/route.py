@@ -317,6 +317,7 @@ class Course:
     is_part: the agent chose to follow the route only up to a command before its end
     left: what is not played without the player's word, as a sentence
     stop_at: what ends it, as in ``Proposal``
+    further: how many of the steps, the last ones, are further commands of the answer that chose it
     """
 
     name: str
@@ -331,6 +332,12 @@ class Course:
     is_part: bool = False
     left: str = ""
     stop_at: StopAt = "news"
+    further: int = 0
+
+    def name_at(self, number: int) -> str:
+        """Return the name for the command of that number, which may be a further one."""
+        is_further = number > len(self.steps) - self.further
+        return f"Your course after {self.name[0].lower()}{self.name[1:]}" if is_further else self.name
 
 
 def key_of(commands: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -115,6 +115,7 @@ class VisitNews:
     rooms: the names of all known locations, by id
     worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
     is_new_place: the player was never there in an earlier episode
+    played: the turns of the episode so far, one of which an answer may name
     """
 
     outcomes: tuple[ActionOutcome, ...]
@@ -123,6 +124,7 @@ class VisitNews:
     rooms: Mapping[int, str] = field(default_factory=dict)
     worked: Mapping[str, str] = field(default_factory=dict)
     is_new_place: bool = True
+    played: Sequence[TurnRecord] = ()
 
     @property
     def first(self) -> ActionOutcome | None:
@@ -193,7 +195,8 @@ class VisitNews:
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer, about the turn that it names, or else about the whole visit."""
-        shown = [outcome.record for outcome in self.outcomes if outcome.record.turn == answer.turn]
+        records = [*(outcome.record for outcome in self.outcomes), *self.played]
+        shown = [record for record in records if record.turn == answer.turn]
         if answer.persistence == "core" and self.first is not None:  # it may name the turn that led here
             shown = [self.first.record]
         records = shown[:1] or [outcome.record for outcome in self.outcomes]

@@ -458,6 +458,16 @@ SWORD = GameObject(90, "elvish sword")
 OIL = GameObject(80, "can of oil")
 
 
+def test_a_memory_of_an_earlier_turn_has_that_turn_and_not_those_of_the_visit_that_was_asked_about(
+    tmp_path: Path,
+) -> None:
+    play = play_at_the_vats(tmp_path, {"memories": [learned("Gate", turn=1)]})
+    play.turn("dip banner", "It turns blue.", score=5)
+    play.turn("south", "The gate.", location=GATE)
+    (found,) = play.manager.memory_cache[VATS.num]
+    assert (found.turns, found.score_change) == ("1", 0)
+
+
 def first_visit(workdir: Path, answer: dict[str, object]) -> tuple[str, MemoryPlay]:
     """The tier of the memory of a first visit in turns 2 to 4, in which the banner was laid down and oil was found."""
     play = MemoryPlay(workdir, [NOTHING, answer])
