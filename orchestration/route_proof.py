@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import takewhile
 from threading import Event as Flag
@@ -28,8 +28,8 @@ def build_route_proof(
 ) -> Callable[[int], None]:
     """Return a function that tries out new routes after an episode; without ``proven-routes`` it does nothing.
 
-    A recorded proof is reused, and nothing is tried. ``stop`` ends the proof early, as its time limit does, and a crash
-    of the interpreter ends it too: the results so far are kept.
+    A recorded proof is reused, and nothing is tried. ``stop`` ends the proof early, as its limits do, and a crash of
+    the interpreter ends it too: the results so far are kept.
 
     game: is reset by the next episode
     """
@@ -40,15 +40,11 @@ def build_route_proof(
     seeds = [derived_seed(1, number, "proof") for number in range(2, options.proof_seeds + 2)]
 
     def tried_out(episode: int) -> RoutesProven | None:
-        end = time.monotonic() + options.proof_seconds
+        limits = _Limits(stop, time.monotonic() + options.proof_seconds, options.proof_commands)
         found: list[ProvenRoute] = []
-
-        def is_over() -> bool:
-            return stop.is_set() or time.monotonic() >= end
-
         try:
-            for route in takewhile(lambda _route: not is_over(), routes.untried()):
-                trial = _RouteTrial(game, route, seeds, is_over)
+            for route in takewhile(lambda _route: not limits.are_reached, routes.untried()):
+                trial = _RouteTrial(game, route, seeds, limits)
                 found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
         except GameError as error:
             routes.log_warning("the interpreter crashed while routes were tried out", error=str(error))
@@ -62,13 +58,26 @@ def build_route_proof(
     return prove
 
 
+@dataclass(slots=True)
+class _Limits:
+    """What ends the trials after an episode: the flag, the time by the clock, or when no commands are left."""
+
+    stop: Flag
+    end: float
+    commands: int
+
+    @property
+    def are_reached(self) -> bool:
+        return self.stop.is_set() or self.commands <= 0 or time.monotonic() >= self.end
+
+
 class _RouteTrial:
     """Tries one route with several seeds."""
 
-    def __init__(self, game: Game, route: Route, seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
+    def __init__(self, game: Game, route: Route, seeds: Sequence[int], limits: _Limits) -> None:
         self._route = route
-        self._plays = {seed: _SeededPlay(game, seed) for seed in seeds}
-        self._is_over = is_over
+        self._plays = {seed: _SeededPlay(game, seed, limits) for seed in seeds}
+        self._limits = limits
 
     def forms(self) -> tuple[Route, ...]:
         """Return the shortest form of the route, and the one that carries most if it differs."""
@@ -94,7 +103,9 @@ class _RouteTrial:
     def _shortest(self, commands: Commands, seeds: list[int], carried: frozenset[int] | set[int]) -> Commands:
         return minimised(
             commands,
-            lambda shorter: not self._is_over() and all(self._reaches(shorter, seed, carried) for seed in seeds),
+            lambda shorter: (
+                not self._limits.are_reached and all(self._reaches(shorter, seed, carried) for seed in seeds)
+            ),
         )
 
     def _reaches(self, commands: Commands, seed: int, carried: frozenset[int] | set[int]) -> bool:
@@ -138,8 +149,9 @@ def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
 class _SeededPlay:
     """Plays lists of commands from the opening with one seed, and reuses the common beginning with the last list."""
 
-    def __init__(self, game: Game, seed: int) -> None:
+    def __init__(self, game: Game, seed: int, limits: _Limits) -> None:
         self._game = game
+        self._limits = limits
         self._seed = seed
         self._commands: Commands = ()
         self._states: list[SavedState] = []
@@ -159,6 +171,7 @@ class _SeededPlay:
         self._commands, self._states = commands[:known], self._states[: known + 1]
         for command in commands[known:]:
             after = self._game.step(command)
+            self._limits.commands -= 1
             if after.refusal is not None or after.died or after.ending == "lost":
                 return None
             self._commands += (command,)

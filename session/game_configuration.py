@@ -382,7 +382,8 @@ class RouteOptions(Options):
         False, description="each route begins in its middle: a control, to find out what routes are worth"
     )
     proof_seeds: PositiveInt = Field(5, description="seeds with which proven-routes tries a route out")
-    proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
+    proof_commands: PositiveInt = Field(12_000, description="commands that may be played for this after an episode")
+    proof_seconds: PositiveFloat = Field(60.0, description="seconds that this may take after an episode")
 
 
 class ControlOptions(Options):

@@ -269,6 +269,11 @@ def test_a_proof_that_has_no_time_leaves_the_routes_as_they_were_and_is_made_up_
     assert len(proofs(later)[0].routes) > 5
 
 
+def test_a_proof_ends_with_the_route_that_uses_up_its_commands(own_story: Path, tmp_path: Path) -> None:
+    run = wander(own_story, tmp_path, routes={"proof_seeds": 1, "proof_commands": 1})
+    assert {len(proof.routes) for proof in proofs(run)} == {1}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [TurnPlayed, RoutesProven])
 def test_a_run_that_is_killed_around_a_proof_and_resumed_equals_one_that_was_not(
