@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from collections import Counter
@@ -18,7 +19,7 @@ from typing_extensions import override
 
 from orchestration.history import Branch
 from orchestration.parts import ChosenStory, Parts
-from orchestration.route_proof import _RouteTrial
+from orchestration.route_proof import _Limits, _RouteTrial
 from orchestration.run import open_run
 from session.commands import Vocabulary
 from session.events import EpisodeEnded, Event, GameFailed, ModelAnswered, RoutesProven, RunStarted, TurnPlayed
@@ -510,6 +511,6 @@ class DangerousYard(ScriptedGame):
 def test_seeds_with_which_only_the_shortened_form_works_count() -> None:
     steps = (RouteStep("wait", Waypoint.of(DEADLY_YARD)), RouteStep("up", Waypoint.of(SAFE_LOFT)))
     route = Route(1, Goal("room", 2, "Loft"), Waypoint.of(DEADLY_YARD), steps, 1)
-    (form,) = _RouteTrial(DangerousYard(), route, range(1, 4), lambda: False).forms()
+    (form,) = _RouteTrial(DangerousYard(), route, range(1, 4), _Limits(Flag(), math.inf, 100)).forms()
     assert form.commands == ("up",)
     assert form.proof == Proof(3, 3)
