@@ -393,7 +393,7 @@ class ContextManager(BaseManager):
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
         such as "man", that word is listed. A direction names no thing. What another thing or a person has is listed
-        with the name of that one.
+        after its name.
         """
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
@@ -415,12 +415,19 @@ class ContextManager(BaseManager):
             for name in (wanted if thing.num in self._held else printed)[:1]:
                 told[thing.num] = name
         tells_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
-        for thing in observation.visible or ():
-            if thing.num in told:
-                holder = told.get(thing.parent, "") if tells_holders else ""
-                name = f"{told[thing.num]} (in or with {holder})" if holder else told[thing.num]
-                names[bool(thing.attributes & self._not_listed)][name] = None
-        return [*names[0]], [each for each in names[1] if each not in names[0]]
+        things = {thing.num: thing for thing in observation.visible or () if thing.num in told}
+        held: dict[int, dict[str, None]] = {}
+        for thing in reversed(things.values()):  # what a thing has comes after it
+            name = told.pop(thing.num)
+            if thing.num in held:
+                name = f"{name} (with {_listed([*reversed(held[thing.num])], LONGEST_LIST // 2)})"
+            is_scenery = thing.num not in held and bool(thing.attributes & self._not_listed)
+            is_held = tells_holders and thing.parent in told
+            listed = held.setdefault(thing.parent, {}) if is_held else names[is_scenery]
+            listed.pop(name, None)  # of equal names the first one counts
+            listed[name] = None
+        here_now, scenery = ([*reversed(each)] for each in names)
+        return here_now, [each for each in scenery if each not in here_now]
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""
@@ -430,10 +437,10 @@ class ContextManager(BaseManager):
         return words in self._named
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], longest: int = LONGEST_LIST) -> str:
     """Return as many of the names as there is room for, and the number of the others."""
-    names = [cut_at(name, LONGEST_LIST) for name in names]
-    kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= LONGEST_LIST)
+    names = [cut_at(name, longest) for name in names]
+    kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= longest)
     return ", ".join([*kept, *([f"and {len(names) - len(kept)} more"] if len(kept) < len(names) else [])])
 
 

@@ -30,7 +30,7 @@ MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
-LEAST_RESPONSE = 400  # characters: few answers are longer, and what they bring to light is often in their middle
+LEAST_RESPONSE = 300  # characters: few answers are longer, and what they bring to light is often in their middle
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 

@@ -116,6 +116,8 @@ class Prepared:
     killed: the id of a run that can be resumed
     memory: the title of a memory with which the run ``one`` began
     asked: the first turn of ``two`` after which the memory model was called
+    called, called_in_two: turns of ``one`` and ``two`` for which the agent's model was called
+    route: the number of one
     """
 
     folder: Path
@@ -125,6 +127,9 @@ class Prepared:
     killed: str
     memory: str
     asked: str
+    called: str
+    called_in_two: str
+    route: str
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +162,16 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         compared = "ablate --arms full,no-map --pairs 1 --episodes 1 --max-turns 2 --out compared"
         assert ran(folder, *compared.split(), env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
         ids = (one.summary.run_id, two.summary.run_id, killed)
-        yield Prepared(folder, server.base_url, *ids, title, f"{asked.episode}:{asked.turn - 1}")
+        called = (_last_called(each) for each in (one, two))
+        route = json.loads((workdir / "routes.json").read_text())["routes"][0]["number"]
+        yield Prepared(folder, server.base_url, *ids, title, f"{asked.episode}:{asked.turn - 1}", *called, str(route))
+
+
+def _last_called(run: PlayedRun) -> str:
+    """Return the last turn for which the agent's model was called."""
+    turns = [turn for episode in run.episodes for turn in episode.turns]
+    record = [turn.played.record for turn in turns if any(call.role == "agent" for call in turn.calls)][-1]
+    return f"{record.episode}:{record.turn}"
 
 
 def _killed_at_a_turn(event: api.Event) -> None:
@@ -238,7 +252,8 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
         "ABLATION-FOLDER": "compared",
         "zork1": "tidehouse",
         "Mordant before dye": prepared.memory,
-        **({"12": prepared.asked} if asks_for_memory else {}),
+        **({"12": prepared.asked if asks_for_memory else prepared.called} if words[0] == "prompt" else {}),
+        "2:12": prepared.called_in_two,
     }
     chosen: list[str] = []
     for before, word in zip(("", *words), words, strict=False):
@@ -247,7 +262,9 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
         elif re.fullmatch(r"\d{8}-\d{6}-\w{4}", word):
             chosen.append(run)
         elif words[0] == "routes" and word.isdigit():
-            chosen.append("2")
+            chosen.append(prepared.route)
         else:
             chosen.append(SHORTENED.get(before, instead.get(word, word)))
+    if "--protocol" in words:  # its episodes and turns are fixed
+        chosen.append("--dry-run")
     return chosen

@@ -226,7 +226,7 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
     things = (GameObject(31, "oak chest", 12), GameObject(32, "dull key", 31), GameObject(33, "man", 12))
     hall = replace(MILL, visible=(*things, GameObject(34, "hat", 33), GameObject(35, "coin", 90)))
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
-    told = "\nHere: oak chest, dull key (in or with oak chest), man, hat (in or with man), coin\n"
+    told = "\nHere: oak chest (with dull key), man (with hat), coin\n"
     assert told in context.get_agent_context(hall).render()
 
 
