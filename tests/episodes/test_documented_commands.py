@@ -162,9 +162,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         compared = "ablate --arms full,no-map --pairs 1 --episodes 1 --max-turns 2 --out compared"
         assert ran(folder, *compared.split(), env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
         ids = (one.summary.run_id, two.summary.run_id, killed)
-        called = (_last_called(each) for each in (one, two))
         route = json.loads((workdir / "routes.json").read_text())["routes"][0]["number"]
-        yield Prepared(folder, server.base_url, *ids, title, f"{asked.episode}:{asked.turn - 1}", *called, str(route))
+        turns = (f"{asked.episode}:{asked.turn - 1}", _last_called(one), _last_called(two))
+        yield Prepared(folder, server.base_url, *ids, title, *turns, str(route))
 
 
 def _last_called(run: PlayedRun) -> str:
