@@ -26,7 +26,7 @@ from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
 
 SHARED = ("Memories.md", "map_state.json", "routes.json", "transcripts.md", "episode_summaries.jsonl")
-LATE = 0.45
+LATE = 0.55
 """The part of a run's effects after which it is killed: it has learned several memories then."""
 
 
