@@ -102,8 +102,8 @@ class Ahead(BaseManager):
         lines = [f"{counted(left, 'turn')} left."]
         lines += _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
-        told = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
-        lines += [f"done{' of these' if is_whole else ''}: {'; '.join(told)}"] if told else []
+        won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
+        lines += [f"done{' of these' if is_whole else ''}: {'; '.join(won)}"] if won else []
         lines += self._done_of_plan()
         return "\n".join(lines)
 
@@ -135,8 +135,8 @@ class Ahead(BaseManager):
         for number, line in enumerate(self._plan(), start=1):
             turns = done_in(line, self.game_state.tries.done, places_named(line, names))
             if turns:
-                told = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
-                yield f"Of line {number} of the plan: {told}"
+                done = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
+                yield f"Of line {number} of the plan: {done}"
 
 
 class MemoriesAhead(BaseManager):

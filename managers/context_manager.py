@@ -248,8 +248,8 @@ class ContextManager(BaseManager):
         turns = self.game_state.turns
         latest = turns[max(0, len(turns) - max(0, num_turns)) :]
         room = _PromptBudget(self.config.prompt_budgets.agent).share(HISTORY_SHARE)
-        told = told_turns(latest, room, most=max(1, len(latest)))
-        return "\n\n".join(turn.text for turn in told)
+        texts = told_turns(latest, room, most=max(1, len(latest)))
+        return "\n\n".join(turn.text for turn in texts)
 
     def _whole_past(self, budget: _PromptBudget) -> _Past:
         """Return the game so far. The turns since the player came to this room follow the map, as in a window."""
@@ -302,10 +302,10 @@ class ContextManager(BaseManager):
             )
             texts: dict[Place, list[str]] = {Place.HISTORY: [], Place.SINCE: []}
             answers = []
-            for turn, told in zip(shown, turns, strict=True):
+            for turn, text in zip(shown, turns, strict=True):
                 is_earlier = turn.turn <= self.game_state.arrival_turn
-                texts[Place.HISTORY if is_earlier else Place.SINCE].append(told.text)
-                answers += [] if told.answer is None else [told.answer]
+                texts[Place.HISTORY if is_earlier else Place.SINCE].append(text.text)
+                answers += [] if text.answer is None else [text.answer]
             last = priority if len(blocks) - dropped == 1 else 8
             sections = [
                 PromptSection(title, ("\n" if is_transcript else "\n\n").join(texts[place]), last, place)

@@ -175,7 +175,7 @@ class SimilarTurns(BaseManager):
 def _scorer(texts: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], Sequence[float]]:
     """Return a function that scores each text by BM25 for a query, both as words. Raises ``ConfigurationError``."""
     try:
-        from bm25s import BM25  # noqa: PLC0415
+        from bm25s import BM25  # noqa: PLC0415 - of an extra
     except ImportError as error:
         raise ConfigurationError(f"bm25s is not installed: `{install_command('zorkgpt[bm25]')}` installs it") from error
     if not texts:
