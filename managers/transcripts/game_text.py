@@ -159,7 +159,8 @@ class GameText:
     def _show_whole(self, turn: PlayedTurn) -> None:
         lines, (number, screen) = turn.response.splitlines(), self._screen
         changed = [line for line in lines if line not in screen]
-        if len(lines) >= SHORTEST_SCREEN and len(changed) <= MOST_CHANGED:
+        is_same = len(lines) == len(screen) and (changed or lines == screen)
+        if is_same and len(lines) >= SHORTEST_SCREEN and len(changed) <= MOST_CHANGED:
             shown = "\n".join([*changed, f"[{'the other lines ' if changed else ''}as in turn {number}]"])
         else:
             shown = told_once(lines, self._told_in)

@@ -163,3 +163,5 @@ def test_a_screen_is_shown_by_what_differs_from_the_one_before_it() -> None:
         f"{whole}\n\nTurn 2: n\n{moved}\n\nTurn 3: z\n{moved}\n\nTurn 4: p\n[as in turn 1]\n\nTurn 5: look\n{HALL}"
     )
     assert not text_of(("help", screens[0]), ("n", screens[1])).contains_whole(screens[1])
+    part = "\n".join([*fruit[1:], "  Nuts"])
+    assert text_of(("help", f"Kiwis\n{part}"), ("look", part)).contains_whole(part)
