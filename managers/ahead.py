@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from typing_extensions import Unpack, override
 
@@ -62,6 +63,7 @@ class Ahead(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._episodes, self._plan, self._map = episodes, plan, map_manager
+        self._exit_of = lru_cache(self.movements.exit_of)  # the same points are compared each turn
         self.reset()
 
     @override
@@ -88,9 +90,9 @@ class Ahead(BaseManager):
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:
-            points = _points(turn.before.location, turn.action, turn.score_change or 0)
-            if known.pop(self._key(points), None) or not is_whole or self._key(points) in done:
-                done[self._key(points)] = turn
+            key = self._key(_points(turn.before.location, turn.action, turn.score_change or 0))
+            if known.pop(key, None) or not is_whole or key in done:
+                done[key] = turn
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = paths_from(self._map.game_map, observation.location.num)
@@ -113,9 +115,9 @@ class Ahead(BaseManager):
 
     def _key(self, points: _Points) -> object:
         """Return what is equal for the same points: those for coming to a room are the same by any way."""
-        exit_ = self.movements.exit_of(points.command)
+        exit_ = self._exit_of(points.command)
         exits = {} if self._map is None else self._map.game_map.connections.get(points.place or 0, {})
-        if self.movements.is_direction(exit_) and exit_ in exits:
+        if exit_ in exits and self.movements.is_direction(exit_):
             return exits[exit_], points.change
         return points.place, exit_
 

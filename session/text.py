@@ -52,7 +52,7 @@ def quoted(text: str, structure: str = "") -> str:
 
     structure: a pattern of other lines that get a bar, at their beginning
     """
-    if not structure and "#" not in text and "===" not in text:  # as in nearly every text, and some are long
+    if not structure and not any(sign in text for sign in ("# ", "#\t", "===")):  # as in nearly every text
         return text
     told = re.compile(rf"[ \t]*(?:{_HEADING}|{structure})" if structure else rf"[ \t]*(?:{_HEADING})")
     return "".join(f"| {line}" if told.match(line) else line for line in text.splitlines(keepends=True))

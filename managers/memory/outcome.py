@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -210,13 +211,18 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
 
 def names(text: str, things: Collection[str]) -> set[str]:
     """Return those of the things that the text names, by the last word of their names."""
-    words = set(_WORD.findall(text.casefold()))
+    words = _words_in(text)
     found = set()
     for thing in filter(str.split, things):
         last = thing.split()[-1].casefold()
         if words & {last, f"{last}s", f"{last}es"}:
             found.add(thing)
     return found
+
+
+@lru_cache(maxsize=1024)  # the texts of memories are looked at each turn
+def _words_in(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def digest(*parts: object) -> str:

@@ -81,13 +81,14 @@ class MapStore(SharedStore):
 
     @override
     def write(self) -> None:
+        if self._is_prepared and not self._is_repeating:
+            self._write()
+            return
         self._written.add(self.digest)
         if not self._is_prepared:
             self._absorb(self._recorded_edit(lambda: None))  # which the last branch has recorded
         if self._is_repeating:
             self.is_changed = self.is_due = False
-        elif self._is_prepared:
-            self._write()
         else:
             with locked(self.path):
                 self._absorb(self._recorded_edit(self._found_edit))
