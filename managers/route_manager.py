@@ -94,6 +94,7 @@ class RouteManager(BaseManager):
         self._latest: Observation | None = None
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._won: set[Played] = set()  # those that won points
+        self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
@@ -138,7 +139,7 @@ class RouteManager(BaseManager):
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
         found = self._from_here(observation)
-        promising = [each for each in found if self._promise(*each) > 0]
+        promising = [each for each in found if self._promise(*each) > 0 and not self._has_followed]
         # Of two routes that promise as many points, the one that was followed less comes first.
         best = min(promising, key=lambda each: (-self._promise(*each), each[0].followed), default=None)
         return tuple(
@@ -188,6 +189,7 @@ class RouteManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         self._trail.add(record)
         self._latest = record.after
+        self._has_followed |= any(verdict.source == "route" for verdict in record.verdicts)
         here = record.before.location
         done = (here.num if here else None, plain_command(record.action))
         if record.after.refusal is None:

@@ -58,12 +58,12 @@ class OfferedRoute:
     """A route that can be followed at this moment.
 
     choice: its text in a list of commands
-    is_best: no other route has a higher expected gain
+    is_listed: it belongs to a list of commands: it has the highest expected gain, and none was followed in this game
     """
 
     number: int
     choice: str
-    is_best: bool = False
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

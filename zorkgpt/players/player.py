@@ -34,8 +34,8 @@ class TurnContext:
 
     @property
     def route_choices(self) -> tuple[OfferedRoute, ...]:
-        """The routes that belong to the list of commands: those with the most expected points, on the first turn."""
-        return tuple(route for route in self.routes if route.is_best) if self.valid_actions and self.turn == 1 else ()
+        """The routes that belong to the list of commands."""
+        return tuple(route for route in self.routes if route.is_listed) if self.valid_actions else ()
 
 
 @dataclass(frozen=True, slots=True)

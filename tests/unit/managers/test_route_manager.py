@@ -82,14 +82,26 @@ def with_map(folder: Path, state: GameState, *ways: tuple[int, str, int]) -> Rou
 
 def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(9, "north"))
-    assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(2, True), (1, False)]
+    assert [(each.number, each.is_listed) for each in manager.offers(YARD)] == [(2, True), (1, False)]
     for number in (1, 2):
         manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1).apply_to)
         assert manager.book.routes[1].followed == number
-    assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
+    assert [(each.number, each.is_listed) for each in manager.offers(YARD)] == [(1, True), (2, False)]
     without_points = followed(tmp_path / "cellar", [])._routes
     assert without_points is not None
-    assert [offer.is_best for offer in without_points.offers(YARD)] == [False]
+    assert [offer.is_listed for offer in without_points.offers(YARD)] == [False]
+
+
+def test_a_route_is_listed_until_one_was_followed_in_this_game(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"), route_to(9, "north", "climb"))
+    play(manager, YARD, HALL, "north")
+    assert [(each.number, each.is_listed) for each in manager.offers(HALL)] == [(2, True), (1, False)]
+    courses = courses_of(manager)
+    assert courses.set_out(Proposal("wait", follow=2), HALL) == ""
+    lead(courses, HALL, LOFT)
+    assert not any(each.is_listed for each in manager.offers(HALL))
+    manager.reset(GameState())
+    assert [each.is_listed for each in manager.offers(YARD)] == [True, False]
 
 
 def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path: Path) -> None:
@@ -101,7 +113,7 @@ def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path:
     )
     lucky = replace(lucky, steps=(*safe.steps, lucky.steps[-1]))
     manager = manager_in(tmp_path, safe, lucky, other)
-    assert [each.number for each in manager.offers(YARD) if each.is_best] == [2]
+    assert [each.number for each in manager.offers(YARD) if each.is_listed] == [2]
 
 
 def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp_path: Path) -> None:
@@ -282,7 +294,7 @@ def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: 
         manager._store.apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1).apply_to)
     manager.game_state.turn_count = 1
     assert manager.offers(HALL) == ()
-    assert [each.is_best for each in manager.offers(YARD)] == [True]
+    assert [each.is_listed for each in manager.offers(YARD)] == [True]
     assert "worked in 1 of 1 episode" in told(manager, YARD)
 
 

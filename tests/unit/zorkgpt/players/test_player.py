@@ -50,10 +50,11 @@ def test_chance_draws_what_was_tried_least_at_the_place_and_the_same_seed_draws_
     assert {player.propose(context(choices=None)).action for _ in range(99)} <= set(COMMON_COMMANDS)
 
 
-def test_chance_follows_the_best_route_on_the_first_turn() -> None:
-    routes = (OfferedRoute(4, "follow route 4 (+5)"), OfferedRoute(3, "follow route 3 (+35)", is_best=True))
-    assert RandomPlayer(1).propose(context(routes=routes, turn=1)).follow == 3
-    assert RandomPlayer(1).propose(context(routes=routes)).follow is None
+def test_chance_follows_a_route_that_belongs_to_the_list() -> None:
+    routes = (OfferedRoute(4, "follow route 4 (+5)"), OfferedRoute(3, "follow route 3 (+35)", is_listed=True))
+    assert RandomPlayer(1).propose(context(routes=routes)).follow == 3
+    assert RandomPlayer(1).propose(context(routes=routes[:1])).follow is None
+    assert RandomPlayer(1).propose(context(routes=routes, choices=None)).follow is None
 
 
 def test_a_person_types_several_commands_and_leaves_at_the_end_of_the_input() -> None:
