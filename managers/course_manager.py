@@ -218,7 +218,7 @@ class CourseManager(BaseManager):
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (not course.key or not is_known):  # a route was played through its questions
             asks_anew = asks(record.after.text) and not self._was_so(record, course)
-            is_next_key = record.is_key and record.after.awaits_key and course.stop_at == "failure"
+            is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
             is_asked = (asks_anew or record.after.awaits_key) and not is_next_key
             asks_how = "the story waits for a key" if record.after.awaits_key else "the text ends with a question"
             problem = asks_how if is_asked else ""
@@ -278,13 +278,14 @@ class CourseManager(BaseManager):
     def _news_in(self, record: TurnRecord, course: Course, *, is_known: bool) -> str:
         """Return what ends a course though its command did not fail.
 
-        One that stops at failures only goes on over new sentences if the command changed something or only informs.
+        One that stops at failures goes on over new sentences if the command changed something or only informs, and one
+        that stops at places over all of them.
         """
         place, command = record.after.location, plain_command(record.action)
-        if course.stop_at == "failure" and (place is not None or record.is_key):
+        if course.stop_at != "news" and (place is not None or record.is_key):
             if place is not None and not is_known and place.num not in self._visited:
                 return f"a new place: {place.name}."
-            if record.did_something or only_informs(command):
+            if course.stop_at == "place" or record.did_something or only_informs(command):
                 return ""
             return self._new_sentence(record, "an answer that is new, and may be a refusal", is_known=is_known)
         return self._new_sentence(record, "something new", is_known=is_known)
@@ -315,7 +316,8 @@ class CourseManager(BaseManager):
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
 
         What happened so in an earlier game is expected. What failed in it must have been followed by the same command
-        there, unless the command is part of the plan, which was made with the failure in view.
+        there, unless the command is part of the plan, which was made with the failure in view. A course that stops at
+        places only fails where it does not come to a place, or cannot see it.
         """
         before, after, command = record.before, record.after, plain_command(record.action)
         place = None if after.awaits_key else after.location
@@ -329,7 +331,7 @@ class CourseManager(BaseManager):
         goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
         if goes and not record.moved and not record.did_something:
             problem = "you did not move"
-        elif not passes_time(command) and not record.did_something:
+        elif course.stop_at != "place" and not passes_time(command) and not record.did_something:
             if before.moves is not None and before.moves == after.moves:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
@@ -337,6 +339,8 @@ class CourseManager(BaseManager):
                 problem = "it changed nothing at all"
         if problem and not self._was_so(record, course, goes_on=course.name != OF_PLAN):
             return problem
+        if course.stop_at == "place":
+            return ""
         earlier = self._known_effects(record) if record.gained or record.lost else []
         unnamed = {
             "now you carry": self._unnamed(record.gained, command, {num for each in earlier for num in each.gained}),

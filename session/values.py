@@ -151,7 +151,7 @@ class AgentNote:
     number: int | None = None
 
 
-StopAt = Literal["news", "failure"]
+StopAt = Literal["news", "failure", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Proposal:
         first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
     then: further commands, to be played after the action or the way until something unexpected happens
-    stop_at: whether a new sentence of the story is unexpected, or only a failure
+    stop_at: what of these is unexpected: a new sentence of the story, a failure, or only a place that was not meant
     """
 
     action: str

@@ -291,6 +291,34 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     )
 
 
+TRIALS: Script = {
+    **ROUTINE,
+    "pull hook": replace(TAKEN, text="It is fixed to the wall.", moves=4),
+    "pull rope": replace(TAKEN, text="The rope is heavier than the miller.", moves=5, state_hash="e"),
+    "pull miller": replace(TAKEN, text="You can't see any such thing.", moves=5, state_hash="e"),
+    "ask hook": replace(TAKEN, text="The miller gives you something for it.", inventory=(KEY,), moves=6),
+}
+
+
+def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_path: Path) -> None:
+    trials = list(TRIALS)[2:]
+    model = answering({**routine(*trials, "up"), "stop_at": "place"})
+    script = {**TRIALS, "up": AFTER_TAKING["a refusal"][0]}
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=12)
+    assert [source for _, source in sources(run, 1)[1 : len(trials) + 2]] == ["then"] * (len(trials) + 1)
+    shown = model.calls[1].prompt.user
+    assert all(turn.after.text in shown for turn in run.turns[: len(trials) + 2])
+
+
+@pytest.mark.parametrize("case", list(AFTER_TAKING)[:-1])
+def test_a_course_that_stops_at_places_still_stops_at(tmp_path: Path, case: str) -> None:
+    after, reason = AFTER_TAKING[case]
+    model = answering({**routine("take rope", "up", "down"), "stop_at": "place"})
+    play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
+    assert reason in course_in(model.calls[1].prompt.user)
+    assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
+
+
 def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
     nowhere = {command: replace(seen, location=None) for command, seen in ROUTINE.items()}
     model = answering(routine("take rope"))
