@@ -1,4 +1,4 @@
-"""What lies ahead in a game: the points that games have brought, the turns left, and what of the plan is done.
+"""What lies ahead in a game: the points that games have brought, and what of the plan is done.
 
 It is about the present moment, so it stands behind the texts that a server caches.
 """
@@ -80,7 +80,7 @@ class Ahead(BaseManager):
         return PromptSection(KNOWN_POINTS, self.text(observation), 4, Place.MAP)
 
     def text(self, observation: Observation) -> str:
-        """Return the turns left, the known points in the order of the best game, and what of the plan is done."""
+        """Return the known points in the order of the best game, and what of the plan is done; "" for nothing."""
         state = self.game_state
         left = self.config.max_turns_per_episode - state.turn_count
         scored = [turn for turn in state.scored if (turn.score_change or 0) > 0]
@@ -90,9 +90,13 @@ class Ahead(BaseManager):
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:
-            key = self._key(_points(turn.before.location, turn.action, turn.score_change or 0))
-            if known.pop(key, None) or not is_whole or key in done:
+            points = _points(turn.before.location, turn.action, turn.score_change or 0)
+            same = [key for key, each in known.items() if key == self._key(points) or self._is_alike(each, points)]
+            key = same[0] if same else self._key(points)
+            if same or not is_whole or key in done:
                 done[key] = turn
+            for each in same:
+                del known[each]
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = paths_from(self._map.game_map, observation.location.num)
@@ -101,8 +105,7 @@ class Ahead(BaseManager):
         for points in known.values():
             path = None if points.place is None else paths.get(points.place)
             (near if path is None or path.moves < left else far).append(self._told(points, path))
-        lines = [f"{counted(left, 'turn')} left."]
-        lines += _first(near, "")
+        lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
         lines += [f"done{' of these' if is_whole else ''}: {'; '.join(won)}"] if won else []
@@ -120,6 +123,11 @@ class Ahead(BaseManager):
         if exit_ in exits and self.movements.is_direction(exit_):
             return exits[exit_], points.change
         return points.place, exit_
+
+    def _is_alike(self, one: _Points, other: _Points) -> bool:
+        """Return whether they are as many points of one place, won by commands that name the same things."""
+        is_place = (one.place, one.change) == (other.place, other.change)
+        return is_place and self.vocabulary.means_same(one.command, other.command)
 
     def _told(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"

@@ -200,7 +200,10 @@ class ContextManager(BaseManager):
         window = self.config.agent.history_window
         slid = len(self.game_state.turns) // window * window
         budget = _PromptBudget(self.config.prompt_budgets.agent, system, self.config.prompt_budgets.game_so_far)
-        turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
+        turn, played = "", self.game_state.turn_count
+        if turn_limit is not None:
+            left = f", {turn_limit - played} left" if self.config.agent.reasoning_length is None else ""
+            turn = f"{played + 1} of {turn_limit}{left}"
         notes = "\n".join(f"{number}. {note}" for number, note in enumerate(self.game_state.notes, start=1))
         opening, reason = "", ""
         pasts: Iterable[_Past] = self._pasts(budget, max(0, slid - window), slid, most=2 * window)

@@ -39,7 +39,8 @@ class Walked:
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
 
-    A command whose result is unknown is taken to leave the player where the next one has worked.
+    A command whose result is unknown is taken to leave the player there if it has several words, because most of one
+    word are moves, or if the next one has worked there.
 
     start: the location id at the opening
     """
@@ -55,7 +56,9 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked) ->
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}, {total} so far)' if gain else ''}")
         if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):
             unproven.append(number)
-        stays = number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
+        stays = " " in played[1] or (
+            number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
+        )
         here, before = walked.leads_to.get(played, here if stays else None), played
     told = f"; {_ranges(unproven)} not yet walked in this order" if unproven else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{told}"

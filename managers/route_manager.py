@@ -246,14 +246,15 @@ class RouteManager(BaseManager):
         return Walked(leads_to, pairs_of(games), points)
 
     def effects_of(self, command: str, location_id: int | None) -> Iterator[Effect]:
-        """Yield what a plain command did at a location in earlier games."""
+        """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
         for action, effect in self.book.effects.get(location_id or 0, {}).items():
-            if plain_command(action) == command:
+            if self.vocabulary.means_same(plain_command(action), command):
                 yield effect
         for route in self.book.routes:
             points = (route.start, *(step.leads_to for step in route.steps))
             for step, (before, after) in zip(route.steps, pairwise(points), strict=True):
-                if (before.location_id, plain_command(step.command)) == (location_id, command):
+                known = plain_command(step.command)
+                if before.location_id == location_id and self.vocabulary.means_same(known, command):
                     one, other = before.carried_set, after.carried_set
                     yield Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
 

@@ -50,6 +50,16 @@ class Vocabulary:
         """Return the word as the parser compares it: in lower case, and cut to its first letters."""
         return word.lower()[: self.letters]
 
+    def means_same(self, one: str, other: str) -> bool:
+        """Return whether two commands differ at most in the words for a thing, as in ``wake alan``, ``wake guard``."""
+        if one == other:
+            return True
+        words = [[self.cut(word) for word in command.split()] for command in (one, other)]
+        return len(words[0]) == len(words[1]) and all(
+            first == second or not set(self.objects.get(first, ())).isdisjoint(self.objects.get(second, ()))
+            for first, second in zip(*words, strict=True)
+        )
+
 
 def read_script(path: Path) -> list[str]:
     """Return the commands of a file, one on each line. Lines that begin with ``#`` are comments.

@@ -205,7 +205,8 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Score increase suggests game mechanic discovered", "permanent"
     if record.after.died:
         yield "Death suggests a danger", "permanent"
-    if not (outcome.had_effect or outcome.is_substantial or outcome.is_idle) and outcome.seems_failed:
+    is_look = outcome.was_understood and outcome.command.startswith(("examine ", "x ", "look "))
+    if outcome.seems_failed and not (outcome.had_effect or outcome.is_substantial or outcome.is_idle or is_look):
         yield "Failed action, as a hint from the wording alone", "permanent"
 
 

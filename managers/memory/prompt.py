@@ -47,6 +47,7 @@ LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
+STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
 TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
 
@@ -371,9 +372,16 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     if last.record.turn > state.turn_count:
         played = [*played, last.record][-most:]
     turns, reasoning = [], []
+    shown_from = played[0].turn if played else last_turn_shown
+    before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1]
+    if before and any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes):
+        steps = "; ".join(_short(record.action) for record in before)
+        turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps)])
     for record in played:
         turn, told = record.turn, without_padding(record.after.text)
         told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
+        if record.moved and record.after.location is not None and record.after.location != first.location:
+            told = _as_before(record, state) or told
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", told)])
@@ -389,6 +397,13 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         Part("actions", turns, least=LEAST_TOLD, separator="\n\n"),
         Part("reasoning", reasoning, least=LEAST_TOLD),
     ]
+
+
+def _as_before(record: TurnRecord, state: GameState) -> str:
+    """Return a note instead of the text of another place that an earlier turn had printed, too; "" if none had."""
+    text, place = record.after.text, record.after.location
+    earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
+    return f"{_short(place.label)}, as in turn {earlier}" if earlier and place is not None else ""
 
 
 def _was_asked(record: TurnRecord) -> bool:

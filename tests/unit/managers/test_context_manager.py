@@ -78,7 +78,7 @@ def manager(turns: int = 0, **options: Any) -> ContextManager:
     [
         (0, MILL, None, PRESENT),
         (0, Observation("Hm."), None, "## Present\nThe story says:\nHm."),
-        (13, MILL, 40, f"{PRESENT}\n\n## Turn\n14 of 40"),
+        (13, MILL, 40, f"{PRESENT}\n\n## Turn\n14 of 40, 27 left"),
     ],
     ids=["first turn", "nothing is known", "turn limit"],
 )

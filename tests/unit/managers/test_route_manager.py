@@ -14,6 +14,7 @@ from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import FollowedRoute, LearnedRoutes
 from managers.routes.trail import digests_of
+from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, Proof, Route, RouteStep, Waypoint
@@ -102,6 +103,20 @@ def test_a_route_is_listed_until_one_was_followed_in_this_game(tmp_path: Path) -
     assert not any(each.is_listed for each in manager.offers(HALL))
     manager.reset(GameState())
     assert [each.is_listed for each in manager.offers(YARD)] == [True, False]
+
+
+def test_what_a_command_does_is_known_by_other_words_for_its_things(tmp_path: Path) -> None:
+    ways = {"take coin": (7,), "take box": (8,)}
+    states = [Waypoint.of(YARD), *(replace(Waypoint.of(YARD), carried=things) for things in ways.values())]
+    steps = tuple(map(RouteStep, ways, states[1:]))
+    open_routes(tmp_path).apply(LearnedRoutes((Route(0, Goal("thing", 8), states[0], steps, 1),)).apply_to)
+    words = Vocabulary(9, frozenset(), objects={"coin": (7,), "penny": (7, 9), "box": (8,)})
+    manager = RouteManager(
+        structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState(), vocabulary=words
+    )
+    for command, gained in (("take coin", [(7,)]), ("take penny", [(7,)]), ("drop penny", []), ("take bag", [])):
+        assert [effect.gained for effect in manager.effects_of(command, 1)] == gained
+    assert not list(manager.effects_of("take penny", 2))
 
 
 def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path: Path) -> None:

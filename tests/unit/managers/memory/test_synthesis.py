@@ -235,6 +235,25 @@ class TestPrompt:
         (call,) = play.llm.calls
         assert (call.role, call.schema, call.prompt.system) == ("memory", VisitSynthesis, fill_prompt("memory"))
 
+    def test_the_commands_before_the_window_are_listed_if_points_were_won(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2})
+        for command in ("attack dog", "wait", "wait", "take beam"):
+            play.turn(command, "Nothing happens.")
+        play.turn("dip banner", "Blue!", score=5)
+        told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
+        assert told.startswith("From turn 1, without texts: north\n\nTurn 2 [Blue Vats]: wait\nResponse: ")
+
+    def test_the_text_of_another_place_is_shown_once(self, tmp_path: Path) -> None:
+        loft = f"Drying Loft\n{LONG}"
+        play = play_at_the_vats(tmp_path)
+        play.turn("up", loft, location=LOFT)
+        play.turn("down", "Blue Vats", location=VATS)
+        play.turn("take beam", "You can't.")
+        play.turn("up", loft, location=LOFT)
+        told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
+        assert told.endswith("Turn 6 [Blue Vats]: up\nResponse: Drying Loft, as in turn 3")
+        assert told.count(LONG) == 1
+
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.state.record(TurnRecord(1, 48, play.now, (Proposal("open hatch"),), (), Observation("It opens.")))
@@ -263,6 +282,8 @@ class TestPrompt:
             ("take beam", "You can't.", {}, [FAILED]),
             ("put jar in vat", "It does not fit.", {}, [FAILED]),
             ("inventory", "You are carrying nothing.", {}, []),
+            ("examine well", "No rim, no rope and no bottom.", {}, []),
+            ("look under vat", "There is nothing but dust.", {}, []),
             ("wake man", f"He wakes. {LONG} He can't remember.", {"world_changed": True}, []),
             ("push statues", "They cannot be moved. No, wait: one comes off!", {"inventory_changed": True}, [HANDLED]),
             ("push statues", "They cannot be moved. No, wait: one gives way!", {"sight_changed": True}, []),
