@@ -86,7 +86,8 @@ class Ahead(BaseManager):
         scored = [turn for turn in state.scored if (turn.score_change or 0) > 0]
         known: dict[object, _Points] = {}
         for points in self._earlier:  # in the order of the best game, then of the next
-            known.setdefault(self._key(points), points)
+            if not any(self._is_alike(each, points) for each in known.values()):
+                known.setdefault(self._key(points), points)
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:

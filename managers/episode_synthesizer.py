@@ -100,11 +100,10 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        parts = [part.strip() for line in self._plan for part in _GUESS_BEGINS.split(line) if part.strip()]
-        seen, guessed = (
-            "".join(f"\n- {part}" for part in parts if bool(_GUESS.search(part)) == is_guess)
-            for is_guess in (False, True)
-        )
+        guesses = [line for line in self._plan if _GUESS.search(line)]  # whole: a guess refers to what is before it
+        beginnings = (_GUESS_BEGINS.split(line)[0].strip() for line in self._plan)
+        seen = "".join(f"\n- {part}" for part in beginnings if part and not _GUESS.search(part))
+        guessed = "".join(f"\n- {line}" for line in guesses)
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
         told = [
             self.handover(),
@@ -189,7 +188,7 @@ class EpisodeSynthesizer(BaseManager):
             episode_prompt,
             [*self._earlier(), summary],
             insights=shown,
-            plan=[*self._plan, *filter(None, [self._commands])],
+            plan=[*self._plan, *filter(None, [self._checked(knowledge.planned_commands())])],
             budget=budget,
             tokens=self.tokens,
         )
@@ -250,20 +249,22 @@ class EpisodeSynthesizer(BaseManager):
 
     def _keep_commands(self, proposed: Sequence[str] | None) -> None:
         """Keep the plan's commands, or check the earlier ones again (``None``), after what was played meanwhile."""
-        lines = self.knowledge_manager.planned_commands() if proposed is None else proposed
+        line = self._checked(self.knowledge_manager.planned_commands() if proposed is None else proposed)
+        if line or proposed is not None:
+            self.knowledge_manager.replace_commands(line)
+
+    def _checked(self, lines: Sequence[str]) -> str:
+        """Return the line of these commands, checked against all that was played; "" if there are none."""
         commands = [each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each]
         if not commands:
-            if proposed is not None:
-                self.knowledge_manager.replace_commands("")
-            return
+            return ""
         scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
         points = {
             (each.location.num if each.location else None, plain_command(each.action)): each.change for each in scored
         }
         start = self.game_state.opening_location
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
-        line = commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
-        self.knowledge_manager.replace_commands(line)
+        return commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
 
     @override
     def get_status(self) -> ManagerStatus:

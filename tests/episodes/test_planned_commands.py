@@ -100,7 +100,7 @@ def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story:
 
 def test_no_commands_are_followed_if_the_plan_has_none(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
-        if role == "agent" and prompt.user.endswith(f"1 of {TURNS}") and "`0`" not in prompt.user:
+        if role == "agent" and prompt.user.endswith(f"1 of {TURNS}, {TURNS} left") and "`0`" not in prompt.user:
             return {"action": "wait", "follow": 0} if "follow 0" not in prompt.user else {"action": "look"}
         return Planner([])(role, prompt, schema)
 

@@ -103,11 +103,13 @@ def test_points_are_done_by_other_words_for_the_same_things(tmp_path: Path) -> N
     games = Games(tmp_path)
     first_game(games)
     games.turn("east", location=VATS, score=5)
-    games.turn("dip banner in lamp", score=20)
+    games.turn("dip banner in lamp")
     assert "+15 dip banner in vat, L31, here" in games.ahead_of
-    games.turn("dip banner in tub", score=35)
+    games.turn("dip banner in tub", score=20)
     assert games.ahead_of == ["+5 fill lamp, L11, 1 move, back?"]
     assert "+15 dip banner in tub (turn 3)" in games.told
+    games.end(2)
+    assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
 
 
 def test_points_are_listed_in_the_order_in_which_the_best_game_won_them(tmp_path: Path) -> None:
