@@ -38,7 +38,7 @@ def paused(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer) 
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
         options = ("--model", FIRST, "--base-url", server.base_url, "--workdir", "work", "--quiet")
-        assert typed("run", "--max-turns", "12", "--max-tokens", "50", *options).status == 1
+        assert typed("run", "--max-turns", "24", "--max-tokens", "50", *options).status == 1
     return folder
 
 

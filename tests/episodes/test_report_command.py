@@ -162,12 +162,12 @@ def test_two_runs_are_on_one_page(own_story: Path) -> None:
 
 def test_a_run_writes_its_report_at_its_end_with_the_answers_that_could_not_be_used() -> None:
     with MisbehavingServer(Streams(("Rather not.",)), Answers()) as server:
-        options = ("--max-turns", "3", "--quiet", "--base-url", server.base_url, "--workdir", "work")
+        options = ("--max-turns", "12", "--quiet", "--base-url", server.base_url, "--workdir", "work")
         shown = typed("run", "--report", *options)
     (run,) = Path("work/runs").iterdir()
     (told,) = data_in((run / "report.html").read_text(encoding="utf-8"))["runs"]
     assert shown.status == 0
-    assert (told["figures"]["run"]["state"], told["prompts"], len(told["turns"])) == ("done", "rebuilt", 4)
+    assert (told["figures"]["run"]["state"], told["prompts"], len(told["turns"])) == ("done", "rebuilt", 13)
     first, *others = [call["event"] for turn in told["turns"] for call in calls_of(turn)]
     assert (first["unusable"], first["requests"]) == (["Rather not."], 2)
     assert {(*call["unusable"], call["text"]) for call in others if call["role"] == "agent"} == {("",)}

@@ -89,7 +89,7 @@ def test_on_a_terminal_it_says_whom_the_run_asks_and_since_when_and_ctrl_c_leave
 
 def test_a_run_whose_budget_is_spent_goes_on_with_what_status_and_watch_tell_to_type(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
-        played = ("--max-turns", "3", "--max-tokens", "10", "--base-url", server.base_url, "--workdir", "work")
+        played = ("--max-turns", "12", "--max-tokens", "10", "--base-url", server.base_url, "--workdir", "work")
         assert typed("run", *played).status == 1
         told = [typed(name, "--workdir", "work").text for name in ("status", "watch")]
         commands = [found[1] for each in told if (found := re.search(r"; zorkgpt (resume .*) goes on\.", each))]
