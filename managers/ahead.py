@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.done import done_in, places_named
+from managers.done import all_places_named, done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.known import memory_keys
 from managers.map_manager import MapManager
@@ -178,7 +178,7 @@ class MemoriesAhead(BaseManager):
             return None
         names = self._map.game_map.room_names
         seen = self.game_state.visited_locations | ({here.num} if here else set())
-        rooms = dict.fromkeys(room for text in self._aims() for room in places_named(text, names))
+        rooms = all_places_named(self._aims(), names)
         found: list[tuple[Memory, str, str]] = []
         for room in rooms:
             shown = None if room in seen else memories.shown_location(room)

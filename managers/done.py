@@ -72,6 +72,16 @@ def places_named(text: str, names: Mapping[int, str]) -> list[int]:
     return list(_places_named(text, tuple(names.items())))
 
 
+def all_places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
+    """Return the ids of the locations that any of the texts names, each once."""
+    return list(_all_places_named(tuple(texts), tuple(names.items())))
+
+
+@lru_cache(maxsize=16)
+def _all_places_named(texts: tuple[str, ...], names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(room for text in texts for room in _places_named(text, names)))
+
+
 @lru_cache(maxsize=256)  # the same lines are looked at each turn, and a map seldom grows
 def _places_named(text: str, names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
     numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & {room for room, _ in names}

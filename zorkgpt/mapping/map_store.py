@@ -37,6 +37,7 @@ class MapStore(SharedStore):
         super().__init__(path)
         self.is_changed = self._is_prepared = False
         self._warn = warn
+        self._prepared = ""  # the digest of the map as it was prepared
         self._written: set[str] = set()  # digests of the maps that the run has written or read
         if graph is None:
             graph = self._read()
@@ -66,7 +67,7 @@ class MapStore(SharedStore):
         if self.is_due:
             with locked(self.path):
                 self._absorb(self._found_edit())
-                self._write()
+                self._write(self.digest)
 
     @override
     def look(self) -> None:
@@ -77,12 +78,13 @@ class MapStore(SharedStore):
     def prepare(self, locks: ExitStack) -> None:
         self._is_prepared = self._claim(locks)
         self._absorb(self._recorded_edit(self._found_edit))
-        self._record_write(None, self.digest)
+        self._prepared = self.digest
+        self._record_write(None, self._prepared)
 
     @override
     def write(self) -> None:
         if self._is_prepared and not self._is_repeating:
-            self._write()
+            self._write(self._prepared)
             return
         self._written.add(self.digest)
         if not self._is_prepared:
@@ -92,11 +94,11 @@ class MapStore(SharedStore):
         else:
             with locked(self.path):
                 self._absorb(self._recorded_edit(self._found_edit))
-                self._write()
+                self._write(self.digest)
 
-    def _write(self) -> None:
+    def _write(self, digest: str) -> None:
         self._replace(to_json(self.graph.to_dict(), indent=2))
-        self._written = {self.digest}
+        self._written = {digest}
         self.is_changed = self.is_due = False
 
     def _read(self) -> MapGraph:
