@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -80,6 +80,8 @@ class RouteManager(BaseManager):
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self._promises = RoutePromises(self.book)
+        self._effects_in: RouteBook | None = None
+        self._effects: Mapping[int | None, Sequence[tuple[str, Effect]]] = {}
         self.reset()
 
     @property
@@ -247,16 +249,11 @@ class RouteManager(BaseManager):
 
     def effects_of(self, command: str, location_id: int | None) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
-        for action, effect in self.book.effects.get(location_id or 0, {}).items():
-            if self.vocabulary.means_same(plain_command(action), command):
+        if self._effects_in is not self.book:
+            self._effects_in, self._effects = self.book, _effects_by_place(self.book)
+        for known, effect in self._effects.get(location_id, ()):
+            if self.vocabulary.means_same(known, command):
                 yield effect
-        for route in self.book.routes:
-            points = (route.start, *(step.leads_to for step in route.steps))
-            for step, (before, after) in zip(route.steps, pairwise(points), strict=True):
-                known = plain_command(step.command)
-                if before.location_id == location_id and self.vocabulary.means_same(known, command):
-                    one, other = before.carried_set, after.carried_set
-                    yield Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -370,3 +367,17 @@ class RouteManager(BaseManager):
         route, done = found
         left = len(route.steps) - done
         return -self._promise(route, done) / left, left, route.number
+
+
+def _effects_by_place(book: RouteBook) -> Mapping[int | None, Sequence[tuple[str, Effect]]]:
+    """Return what plain commands did at each location in earlier games."""
+    found: defaultdict[int | None, list[tuple[str, Effect]]] = defaultdict(list)
+    for place, effects in book.effects.items():
+        found[place] += [(plain_command(action), effect) for action, effect in effects.items()]
+    for route in book.routes:
+        points = (route.start, *(step.leads_to for step in route.steps))
+        for step, (before, after) in zip(route.steps, pairwise(points), strict=True):
+            one, other = before.carried_set, after.carried_set
+            effect = Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
+            found[before.location_id].append((plain_command(step.command), effect))
+    return found

@@ -276,7 +276,7 @@ class Route:
         won: the location ids and plain commands that have won points in this game, and win no more
         """
         before = self.score_after(done)
-        if score is None or before is None:
+        if score is None or before is None or (score == before and not won):
             return self
         start = replace(self.start, score=score) if not done else self.start
         steps = [*self.steps]
@@ -288,7 +288,8 @@ class Route:
             if point.score is not None:
                 is_won = point.score > before and (place, plain_command(step.command)) in won
                 score, before = score if is_won else score + point.score - before, point.score
-                steps[at] = replace(step, leads_to=replace(point, score=score))
+                if score != point.score:
+                    steps[at] = replace(step, leads_to=replace(point, score=score))
             place = point.location_id
         return replace(self, start=start, steps=tuple(steps))
 
