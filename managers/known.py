@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -191,6 +192,7 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
     return Item(key, "memory", memory.title, text, place, tags, by, sources, status, lasts)
 
 
+@lru_cache(maxsize=1024)  # all lines are looked at each turn, and few change
 def _knowledge_item(entry: KnowledgeEntry) -> Item:
     spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in entry.line.sources)
     by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 
 from session.files.markdown import (
     COMMENT,
@@ -191,6 +192,7 @@ def write_line(line: KnowledgeLine) -> str:
     return f"- {text} {_written(line.sources)}"
 
 
+@lru_cache(maxsize=1024)  # a change of one line reads all of them again
 def read_line(markdown: str) -> KnowledgeLine:
     """Return the content of a list item or a paragraph, given all its lines without the list marker."""
     sources = _SOURCES.search(markdown)
