@@ -83,6 +83,7 @@ class InterruptsTheWait:
         Timer(0.5, os.kill, (self.pid, signal.SIGINT)).start()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_wait_and_nothing_is_lost_by_it(tmp_path: Path) -> None:
     interrupting = InterruptsTheWait()
     with MisbehavingServer(NORTH, interrupting) as server:
