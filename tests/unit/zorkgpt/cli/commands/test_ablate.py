@@ -66,9 +66,8 @@ def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_und
     assert last.split() == ["other", "full", "1", "4", "4", "-"]
 
 
-@pytest.mark.parametrize(
-    ("protocol", "turns"), [pytest.param("tales", 500, marks=pytest.mark.slow), ("jericho-ttl-50", 7500)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("protocol", "turns"), [("tales", 500), ("jericho-ttl-50", 7500)])
 def test_a_protocol_sets_pairs_episodes_turns_and_help(in_own_folder: Path, protocol: str, turns: int) -> None:
     shown = typed("ablate", "--protocol", protocol, "--dry-run", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
     assert shown.status == 0, shown
