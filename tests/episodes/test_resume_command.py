@@ -22,7 +22,7 @@ from tests.fixtures.typed_command import typed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # each case starts the interpreter anew
 
-TURNS = 4
+TURNS = 12
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_the_newest_run_goes_on_to_the_journal_of_one_that_never_stopped(
     assert f"Resuming run {find_run(here / 'work').name}" in shown.text
     play(tmp_path, server, "--game", str(here / "copy.z5"))
     assert journal_of(here / "work")[2:] == journal_of(tmp_path / "work")[2:]
-    assert b"is repeated exactly: 4 turns" in typed("replay", "--workdir", str(here / "work")).out
+    assert b"is repeated exactly: 12 turns" in typed("replay", "--workdir", str(here / "work")).out
 
 
 def test_the_commands_for_the_usual_work_folder_do_not_name_it(here: Path) -> None:
