@@ -69,9 +69,11 @@ class Ahead(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._earlier = [
-            _points(scored.location, scored.action, scored.change) for scored in self._episodes.known_points()
-        ]
+        self._earlier: list[_Points] = []  # in the order of the best game, then of the next
+        for scored in self._episodes.known_points():
+            points = _points(scored.location, scored.action, scored.change)
+            if not any(self._is_alike(each, points) for each in self._earlier):
+                self._earlier.append(points)
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -85,9 +87,8 @@ class Ahead(BaseManager):
         left = self.config.max_turns_per_episode - state.turn_count
         scored = [turn for turn in state.scored if (turn.score_change or 0) > 0]
         known: dict[object, _Points] = {}
-        for points in self._earlier:  # in the order of the best game, then of the next
-            if not any(self._is_alike(each, points) for each in known.values()):
-                known.setdefault(self._key(points), points)
+        for points in self._earlier:
+            known.setdefault(self._key(points), points)
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
         for turn in scored:

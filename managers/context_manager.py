@@ -405,7 +405,7 @@ class ContextManager(BaseManager):
         self._printed += [_words("" if turn.after.awaits_key else turn.after.text) for turn in played]
         described = state.room_description(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
-        told: dict[int, str] = {}
+        known_as: dict[int, str] = {}
         names: tuple[dict[str, None], dict[str, None]] = ({}, {})
         for thing in observation.visible or ():
             if "/" in thing.name:
@@ -416,17 +416,17 @@ class ContextManager(BaseManager):
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
             for name in (wanted if thing.num in self._held else printed)[:1]:
-                told[thing.num] = name
-        tells_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
-        things = {thing.num: thing for thing in observation.visible or () if thing.num in told}
+                known_as[thing.num] = name
+        shows_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
+        things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
         held: dict[int, dict[str, None]] = {}
         for thing in reversed(things.values()):  # what a thing has comes after it
-            name = told.pop(thing.num)
+            name = known_as.pop(thing.num)
             if thing.num in held:
                 name = f"{name} (with {_listed([*reversed(held[thing.num])], LONGEST_LIST // 2)})"
             is_scenery = thing.num not in held and bool(thing.attributes & self._not_listed)
-            is_held = tells_holders and thing.parent in told
-            listed = held.setdefault(thing.parent, {}) if is_held else names[is_scenery]
+            has_holder = shows_holders and thing.parent in known_as
+            listed = held.setdefault(thing.parent, {}) if has_holder else names[is_scenery]
             listed.pop(name, None)  # of equal names the first one counts
             listed[name] = None
         here_now, scenery = ([*reversed(each)] for each in names)

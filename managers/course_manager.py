@@ -122,11 +122,11 @@ class CourseManager(BaseManager):
             self._course = None
 
     @staticmethod
-    def _stopped(course: Course, number: int, told: str) -> str:
+    def _stopped(course: Course, number: int, end: str) -> str:
         """Return how a course ended after so many commands, with those that were not played."""
         first = course.skipped + number + 1
         left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], first))
-        return f"{course.name_at(number)} {told}{f' Not played: {left}.' if left else ''}"
+        return f"{course.name_at(number)} {end}{f' Not played: {left}.' if left else ''}"
 
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
         commands = [command for line in proposal.then for command in commands_of(line, self.vocabulary)]
@@ -234,17 +234,17 @@ class CourseManager(BaseManager):
         if problem:
             self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
         elif news:
-            told = f"was interrupted after `{step.command}` by {news}"
-            self._news = self._stopped(course, number, told)
+            end = f"was interrupted after `{step.command}` by {news}"
+            self._news = self._stopped(course, number, end)
         elif not is_last:
-            told = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
-            self._news = self._stopped(course, number, told)
+            end = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
+            self._news = self._stopped(course, number, end)
         elif is_known or course.name != OWN:
-            told = f"up to `{step.command}`" if course.is_part else "to its end"
+            extent = f"up to `{step.command}`" if course.is_part else "to its end"
             if course.left:
-                told = f"up to `{step.command}`"
+                extent = f"up to `{step.command}`"
             name = f"{course.name}, and then your commands," if course.further else course.name
-            self._news = f"{name} was followed {told}, in {played}. {course.left}".rstrip()
+            self._news = f"{name} was followed {extent}, in {played}. {course.left}".rstrip()
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
         """Return whether the command had the same text and effect here in an earlier game, and is not the last one.
@@ -347,8 +347,8 @@ class CourseManager(BaseManager):
             "you no longer carry": self._unnamed(record.lost, command, {num for each in earlier for num in each.lost}),
         }
         return "; ".join(
-            f"{told}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
-            for told, things in unnamed.items()
+            f"{change}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
+            for change, things in unnamed.items()
             if things
         )
 
@@ -363,15 +363,15 @@ class CourseManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        told = [self._news]
+        sentences = [self._news]
         is_of_player = self.config.agent.reasoning_length is None and not self.config.assist
         if self._routes is not None and is_of_player and self.game_state.turn_count:
             rest = self._rest_of_plan() if self._planned() else ""
             if isinstance(rest, Course) and rest.skipped:
-                told.append(
+                sentences.append(
                     f"`follow` 0 goes on with the plan: its command {rest.skipped + 1}, `{rest.steps[0].command}`."
                 )
-        return PromptSection("COURSE", "\n".join(filter(None, told)))
+        return PromptSection("COURSE", "\n".join(filter(None, sentences)))
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -378,13 +378,13 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         steps = "; ".join(_short(record.action) for record in before)
         turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps)])
     for record in played:
-        turn, told = record.turn, without_padding(record.after.text)
-        told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
+        turn, text = record.turn, without_padding(record.after.text)
+        text = TOLD_BELOW if shown_on_arrival and text == shown_on_arrival else text
         if record.moved and record.after.location is not None and record.after.location != first.location:
-            told = _as_before(record, state) or told
+            text = _as_before(record, state) or text
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
-        turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", told)])
+        turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", text)])
         if record.reasoning and _was_asked(record):
             reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
     if played and not _was_asked(played[0]):  # a course brought the player here

@@ -145,7 +145,10 @@ _Commands = Annotated[list[Annotated[str, BeforeValidator(partial(_as_command, c
 _Number = Annotated[int | None, _or_else(lambda: None)]
 _StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
-_UNTIL = "What ends a course beside failed moves, new places and questions. news: failures, new texts; place: nothing"
+_UNTIL = (
+    "What ends a course beside failed moves, new places and questions. "
+    "news: failures, new sentences; failure: failures; place: nothing"
+)
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "until": "Number of the last command of that route to play, null for all of them",
