@@ -92,7 +92,15 @@ def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Pa
 
 
 def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story: Path, tmp_path: Path) -> None:
-    play(own_story, tmp_path)
+    shown: list[str] = []
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if "plan" in schema.model_fields:
+            shown.append(prompt.user.partition("PLAN SO FAR ===")[2].partition("===")[0])
+        return Planner()(role, prompt, schema)
+
+    play(own_story, tmp_path, reply)
+    assert "; 11 not yet walked in this order: " in shown[1], "the question about the next plan has it as it is now"
     kept = [line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line]
     assert len(kept) == 1
     assert "; 11 not yet walked in this order: " in kept[0], "it was played in the second episode"
