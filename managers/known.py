@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
@@ -44,6 +44,9 @@ class Item:
     status: str = ""
     is_lasting: bool = True
 
+
+SOURCES_NAMED: Final = 12
+"""Of a line of knowledge, the first and the last ones; the file has all of them."""
 
 Items = dict[str, Item]
 """Items by their keys."""
@@ -194,10 +197,20 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
 
 @lru_cache(maxsize=1024)  # all lines are looked at each turn, and few change
 def _knowledge_item(entry: KnowledgeEntry) -> Item:
-    spans = ((source, dict.fromkeys((source.first_turn, source.last_turn))) for source in entry.line.sources)
-    by = "; ".join(f"episode {source.episode}, {_turns('-'.join(map(str, span)))}" for source, span in spans)
     key, sources = knowledge_key(entry.section, entry.line.text), entry.line.sources
-    return Item(key, "knowledge", entry.section, entry.line.text, by=by, sources=sources)
+    return Item(key, "knowledge", entry.section, entry.line.text, by=_cited(sources), sources=sources)
+
+
+def _cited(sources: Sequence[Source]) -> str:
+    first, last = sources[: SOURCES_NAMED // 2], sources[max(SOURCES_NAMED // 2, len(sources) - SOURCES_NAMED // 2) :]
+    left_out = len(sources) - len(first) - len(last)
+    between = (f"{left_out} more, which the file names",) if left_out else ()
+    return "; ".join((*map(_turns_of, first), *between, *map(_turns_of, last)))
+
+
+def _turns_of(source: Source) -> str:
+    last = f"-{source.last_turn}" if source.last_turn != source.first_turn else ""
+    return f"episode {source.episode}, {_turns(f'{source.first_turn}{last}')}"
 
 
 def _route_item(route: Route) -> Item:

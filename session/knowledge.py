@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from session.text import one_line
 
@@ -36,9 +36,11 @@ INSIGHTS: Final[tuple[str, ...]] = (
 """The headings below ``CROSS_EPISODE``, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Consecutive turns of one episode that a line cites; ``first_turn`` equals ``last_turn`` for a single one."""
+class Source(NamedTuple):
+    """Consecutive turns of one episode that a line cites; ``first_turn`` equals ``last_turn`` for a single one.
+
+    A tuple, since a line that each of 500 episodes confirmed has hundreds: they are compared and hashed fast.
+    """
 
     episode: int
     first_turn: int
@@ -82,10 +84,10 @@ def as_sources(episode: int, turns: Iterable[int]) -> tuple[Source, ...]:
 def merged_sources(sources: Iterable[Source]) -> tuple[Source, ...]:
     """Return the same turns in as few sources as possible, earliest first."""
     merged: list[Source] = []
-    for source in sorted(sources, key=lambda each: (each.episode, each.first_turn)):
+    for source in sorted(set(sources)):
         last = merged[-1] if merged else None
         if last is not None and last.episode == source.episode and source.first_turn <= last.last_turn + 1:
-            merged[-1] = replace(last, last_turn=max(last.last_turn, source.last_turn))
+            merged[-1] = Source(last.episode, last.first_turn, max(last.last_turn, source.last_turn))
         else:
             merged.append(source)
     return tuple(merged)

@@ -34,7 +34,6 @@ from session.knowledge import (
     KnowledgeEntry,
     KnowledgeLine,
     Source,
-    merged_sources,
 )
 from session.text import one_line, text_key
 
@@ -198,11 +197,14 @@ def read_line(markdown: str) -> KnowledgeLine:
     sources = _SOURCES.search(markdown)
     if sources is None:
         return KnowledgeLine(unescape(one_line(markdown)))
-    found = ((int(episode), int(first), int(last or first)) for episode, first, last in _TURNS.findall(sources[0]))
-    return KnowledgeLine(
-        unescape(one_line(markdown[: sources.start()])),
-        tuple(Source(episode, min(first, last), max(first, last)) for episode, first, last in found),
-    )
+    found = tuple(_source(*turns) for turns in _TURNS.findall(sources[0]))
+    return KnowledgeLine(unescape(one_line(markdown[: sources.start()])), found)
+
+
+@lru_cache(maxsize=4096)  # a line that each of 500 episodes confirmed is read again after each of them
+def _source(episode: str, first: str, last: str) -> Source:
+    turns = (int(first), int(last or first))
+    return Source(int(episode), min(turns), max(turns))
 
 
 class _KnowledgeReader(MarkdownReader[str, KnowledgeLine]):
@@ -253,7 +255,7 @@ def _with_more_sources(block: KnowledgeBlock, known: KnowledgeLine, line: Knowle
 def _written(sources: Iterable[Source]) -> str:
     """Return the sources as they are written behind a line: ``*(Ep1, T12-14; Ep2, T3)*``."""
     spans = []
-    for source in merged_sources(sources):
+    for source in sources:
         last = "" if source.last_turn == source.first_turn else f"-{source.last_turn}"
         spans.append(f"Ep{source.episode}, T{source.first_turn}{last}")
     return f"*({'; '.join(spans)})*"

@@ -74,7 +74,7 @@ function StoryOf({ item, journey }: { item: Item; journey: Journey }) {
 function storyOf({ key, sources }: Item, { steps, run }: Journey): Record<string, Step[]> {
   const isGone = (item: Item | null) => !item || item.tags.includes("superseded");
   const changed = (fits: (change: ItemChange) => boolean) => steps.filter((step) => step.changes.some((each) => each.key === key && fits(each)));
-  const cited = steps.filter(({ episode, turn }) => sources.some((each) => each.episode === episode && each.first_turn <= turn && turn <= each.last_turn));
+  const cited = steps.filter(({ episode, turn }) => sources.some(([cited, first, last]) => cited === episode && first <= turn && turn <= last));
   const placeBefore = (step: Step) => steps[step.index - 1]?.place ?? null;
   const again = cited.flatMap((first) => steps.slice(first.index + 1)
     .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(step) === placeBefore(first))

@@ -36,6 +36,19 @@ def test_items_say_what_they_are_where_they_hold_and_where_they_come_from() -> N
     ]
 
 
+def test_a_line_that_many_episodes_confirmed_names_the_first_and_the_last_and_counts_the_others() -> None:
+    line = KnowledgeLine("Mordant comes first.", tuple(Source(episode, 3, 4) for episode in range(1, 501)))
+    (item,) = Known(knowledge=(KnowledgeEntry("PUZZLE SOLUTIONS", line),)).items().values()
+    named = item.by.split("; ")
+    assert (named[0], named[6], named[-1]) == (
+        "episode 1, turns 3-4",
+        "488 more, which the file names",
+        "episode 500, turns 3-4",
+    )
+    assert len(named) == 13
+    assert item.sources == line.sources
+
+
 def test_memories_of_the_same_title_have_keys_of_their_own() -> None:
     assert len(Known({31: [STEAM, STEAM], 44: [STEAM]}, {31: [STEAM]}).items()) == 4
 
