@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -87,6 +88,7 @@ def main() -> None:
 
     With ``--debug`` a traceback precedes that line. Warnings are lines on stderr.
     """
+    gc.set_threshold(10_000)  # what a run or a page keeps grows, and each full collection looks at all of it
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
     logging.basicConfig(handlers=[LogTo(lambda record: print_error(f"zorkgpt: {record.getMessage()}"))])
