@@ -109,8 +109,15 @@ class Part:
             return self.empty
         if count < len(self.items):
             told = self._left_out(count)
-            text, written = replace(self, items=items).fit(characters - len(told))
-            return text + told if written == count else None
+            text = self._whole(items, characters - len(told))
+            if text is None and count == 1:  # a long one is cut
+                cut, written = replace(self, items=items).fit(characters - len(told))
+                text = cut if written else None
+            return None if text is None else text + told
+        return self._whole(items, characters)
+
+    def _whole(self, items: Sequence[Sequence[Line]], characters: int) -> str | None:
+        """Return all of these items as text, or ``None`` if they do not fit."""
         lines = [line for item in items for line in item]
         line_ends = len(lines) - len(items) + len(self.separator) * (len(items) - 1)
         room = characters - sum(len(line.head) for line in lines) - line_ends

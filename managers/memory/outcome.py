@@ -213,12 +213,19 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
 def names(text: str, things: Collection[str]) -> set[str]:
     """Return those of the things that the text names, by the last word of their names."""
     words = _words_in(text)
-    found = set()
-    for thing in filter(str.split, things):
-        last = thing.split()[-1].casefold()
-        if words & {last, f"{last}s", f"{last}es"}:
-            found.add(thing)
-    return found
+    return {thing for thing in things if not words.isdisjoint(forms_of(thing))}
+
+
+def names_any(text: str, forms: frozenset[str]) -> bool:
+    """Return whether the text names something whose ``forms_of`` are among these."""
+    return not forms.isdisjoint(_words_in(text))
+
+
+@lru_cache(maxsize=1024)  # few things, asked of all memories
+def forms_of(thing: str) -> frozenset[str]:
+    """Return the last word of a thing's name in the forms in which texts have it, in lower case; none for no word."""
+    last = thing.casefold().split()[-1:]
+    return frozenset(f"{word}{end}" for word in last for end in ("", "s", "es"))
 
 
 @lru_cache(maxsize=1024)  # the texts of memories are looked at each turn

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, create_model
 
-from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
+from managers.memory.outcome import ARRIVAL, ActionOutcome, forms_of, names_any, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import LONGEST_ACTION, WHOLE, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.commands import plain_command
@@ -327,11 +327,13 @@ def _elsewhere(visit: VisitNews) -> Part:
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
         things.update(thing.name for thing in seen)
         things.update(record.action.split()[1:])
+    named = frozenset().union(*map(forms_of, things))
+    in_told = {room for room in visit.elsewhere if names_any(told, forms_of(visit.rooms.get(room, "")))}
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if names(f"{memory.title} {memory.text}", things) or names(told, {visit.rooms.get(room, "")})
+        if room in in_told or names_any(f"{memory.title} {memory.text}", named)
     ]
     shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
