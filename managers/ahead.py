@@ -85,16 +85,18 @@ class Ahead(BaseManager):
         """Return the known points in the order of the best game, and what of the plan is done; "" for nothing."""
         state = self.game_state
         left = self.config.max_turns_per_episode - state.turn_count
-        scored = [turn for turn in state.scored if (turn.score_change or 0) > 0]
         known: dict[object, _Points] = {}
         for points in self._earlier:
             known.setdefault(self._key(points), points)
         is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
         done: dict[object, TurnRecord] = {}
-        for turn in scored:
+        for turn in state.scored if known or not is_whole else ():
+            if (turn.score_change or 0) <= 0:
+                continue
             points = _points(turn.before.location, turn.action, turn.score_change or 0)
-            same = [key for key, each in known.items() if key == self._key(points) or self._is_alike(each, points)]
-            key = same[0] if same else self._key(points)
+            own = self._key(points)
+            same = [key for key, each in known.items() if key == own or self._is_alike(each, points)]
+            key = same[0] if same else own
             if same or not is_whole or key in done:
                 done[key] = turn
             for each in same:

@@ -36,7 +36,7 @@ def printable(text: str) -> str:
     and surrogate code points.
     """
     spaced = text.replace("\r\n", "\n").replace("\t", "    ")
-    if spaced.isprintable():
+    if spaced.replace("\n", "").isprintable():
         return spaced
     return "".join(
         each if each == "\n" or each.isprintable() or unicodedata.category(each) == "Zs" else ascii(each)[1:-1]

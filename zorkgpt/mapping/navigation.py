@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
+from typing import NamedTuple
 
 from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
 
@@ -168,8 +168,7 @@ def _told(exits: str, remark: str | None) -> str:
     return plain_line(exits) + (f" ({plain_line(remark)})" if remark else "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
+class Path(NamedTuple):
     """A way over the map as its last move and the path before that, so that paths share their beginnings.
 
     before: ``None`` for the location where the path begins
@@ -243,22 +242,22 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
         return known
     order = count()
     fewest = {from_id: 0.0}
-    waiting = [(0.0, next(order), Path(from_id))]
+    waiting: list[tuple[float, int, int, Path | None, str]] = [(0.0, next(order), from_id, None, "")]
     paths: dict[int, Path] = {}
     while waiting:
-        tries, _, path = heappop(waiting)
-        here = path.to_id
+        tries, _, here, before, command = heappop(waiting)
         if here in paths:
             continue
+        path = Path(here)
+        if before is not None:
+            is_walked = before.is_walked and command in graph.connections.get(before.to_id, ())
+            path = Path(here, before, command, before.moves + 1, is_walked)
         paths[here] = path
-        walked = graph.connections.get(here, {})
         for to_id, (confidence, command) in graph.surest_ways(here, uses_ways_back=uses_ways_back).items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
-                is_walked = path.is_walked and command in walked
-                longer = Path(to_id, path, command, path.moves + 1, is_walked=is_walked)
-                heappush(waiting, (further, next(order), longer))
+                heappush(waiting, (further, next(order), to_id, path, command))
     found = dict(sorted(paths.items(), key=lambda each: (fewest[each[0]], each[0])))
     graph.kept_paths[from_id, uses_ways_back] = found
     return found
