@@ -146,9 +146,9 @@ def test_the_story_of_a_memory_names_the_turns_that_taught_showed_confirmed_and_
 ) -> None:
     run = run_of(40)
     (made,) = run["turns"][5]["changes"]
-    made["after"]["sources"] = [{"episode": 1, "first_turn": 5, "last_turn": 5}]
+    made["after"]["sources"] = [[1, 5, 5]]
     run["turns"][9]["read"] = [made["key"]]
-    gone = {**made["after"], "tags": ["NOTE", "core", "superseded"]}
+    gone = {**made["after"], "tags": ["NOTE", "core", "superseded"], "sources": []}  # none that are new
     run["turns"][20]["changes"].append({"key": made["key"], "before": made["after"], "after": gone, "by_others": True})
     for at in (5, 30):  # the same command at the same location
         run["turns"][at]["events"][-1]["event"]["record"]["proposals"][-1]["action"] = "pull lever"

@@ -71,7 +71,11 @@ function StoryOf({ item, journey }: { item: Item; journey: Journey }) {
 }
 
 /** The steps of each part of the story of something learned. The commands of its turns may have been played again since. */
-function storyOf({ key, sources }: Item, { steps, run }: Journey): Record<string, Step[]> {
+function storyOf(item: Item, { steps, run }: Journey): Record<string, Step[]> {
+  const { key } = item;
+  const changes = steps.flatMap((step) => step.changes.filter((each) => each.key === key));
+  const older = run.start.find((each) => each.key === key);
+  const sources = [item, older, ...changes.map(({ after }) => after)].flatMap((each) => each?.sources ?? []);
   const isGone = (item: Item | null) => !item || item.tags.includes("superseded");
   const changed = (fits: (change: ItemChange) => boolean) => steps.filter((step) => step.changes.some((each) => each.key === key && fits(each)));
   const cited = steps.filter(({ episode, turn }) => sources.some(([cited, first, last]) => cited === episode && first <= turn && turn <= last));
@@ -80,10 +84,9 @@ function storyOf({ key, sources }: Item, { steps, run }: Journey): Record<string
     .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(step) === placeBefore(first))
     .map((step) => ({ step, isSame: step.seen.text === first.seen.text && step.scoreChange === first.scoreChange })));
   const repeated = (wanted: boolean) => [...new Set(again.filter(({ isSame }) => isSame === wanted).map(({ step }) => step))];
-  const isOlder = run.start.some((item) => item.key === key);
   return {
     "taught by": cited,
-    [isOlder ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
+    [older ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
     "edited by hand or by others": changed(({ by_others }) => by_others),
     shown: steps.filter(({ read }) => read.includes(key)),
     "same command, same result": repeated(true),

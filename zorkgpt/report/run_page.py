@@ -65,6 +65,7 @@ class PageTurn:
 
     turn: 0 is the opening; a later turn without ``TurnPlayed`` was not played, although models were called
     read: the keys of the items that the agent was shown
+    changes: each with the turns that the item did not cite before
     """
 
     episode: int
@@ -225,8 +226,17 @@ def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
     for moment, at_moment in events.items():
         is_played = any(isinstance(each.event, EpisodeStarted | TurnPlayed) for each in at_moment)
         if is_played or (moment.turn > 0 and moment.episode in begun - ended):
-            changes = tuple(repeated.changes.get(moment, ()))
+            changes = tuple(map(_with_new_sources, repeated.changes.get(moment, ())))
             yield PageTurn(*moment, tuple(at_moment), repeated.shown.get(moment, ()), changes)
+
+
+def _with_new_sources(change: ItemChange) -> ItemChange:
+    """Return the change with the turns that the item did not cite before: a line that is often confirmed has many."""
+    if change.before is None:
+        return change
+    known, after = frozenset(change.before.sources), change.after
+    new = after and replace(after, sources=tuple(each for each in after.sources if each not in known))
+    return replace(change, before=replace(change.before, sources=()), after=new)
 
 
 def _without_repetitions(event: Event) -> Event:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from managers.known import Item
 from session.events import Event, FileEdited, GameFailed, RunPaused
+from session.knowledge import Source
 from session.values import GameObject, Observation
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.mapping.graphs import graph_of
@@ -13,7 +15,7 @@ from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, ended, played, 
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.repetition import Repetition
+from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment
 from zorkgpt.report.run_page import PageRun, page_of_run
 
 MORDANT = GameObject(7, "mordant")
@@ -41,6 +43,18 @@ def test_events_are_at_the_turn_that_they_led_to_or_came_of(tmp_path: Path) -> N
         (1, [*(event.kind for event in before), "turn_played", *(event.kind for event in taught)]),
         (2, ["model_answered", "turn_played", "episode_ended"]),
     ]
+
+
+def test_a_change_has_the_turns_that_its_item_did_not_cite_before(tmp_path: Path) -> None:
+    item = Item("k:1", "knowledge", "DANGERS", "Fumes kill.")
+    old, new = (replace(item, sources=tuple(Source(each, 1, 2) for each in range(1, end))) for end in (4, 6))
+    repeated = Repetition()
+    repeated.changes[RunMoment(1, 1)] = [ItemChange("k:1", None, old), ItemChange("k:1", old, new)]
+    run = page_of_run(read_run(write_run(tmp_path, [started(), played(UP), ended()])), repeated)
+    born, confirmed = run.turns[1].changes
+    assert born.after == old
+    only_new = replace(new, sources=(Source(4, 1, 2), Source(5, 1, 2)))
+    assert confirmed == ItemChange("k:1", replace(old, sources=()), only_new)
 
 
 def test_what_was_asked_for_a_turn_that_was_never_played_is_shown(tmp_path: Path) -> None:
