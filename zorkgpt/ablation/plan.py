@@ -77,8 +77,9 @@ KEY = "api_key"
 def parse_arms(text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``, each with its own settings.
 
-    ``+`` joins settings of one arm. Raises ``ConfigurationError`` for an unknown name, for an empty list, and for two
-    arms of the same name.
+    ``+`` joins settings of one arm; a list has a setting for each of its values, such as
+    ``assist=valid-actions+assist=proven-routes``. Raises ``ConfigurationError`` for an unknown name, for an empty list,
+    and for two arms of the same name.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
@@ -102,7 +103,8 @@ def _settings(arm: str) -> Mapping[str, object]:
         if sign and (option in THE_SAME or option.endswith(KEY)):
             raise ConfigurationError(f"--arms: {option} must be the same for all arms: set it beside --arms")
         if sign:
-            settings[option] = value
+            before = settings.get(option)
+            settings[option] = f"{before},{value}" if isinstance(before, str) else value
         elif option in NAMED:
             settings.update(NAMED[option])
         else:

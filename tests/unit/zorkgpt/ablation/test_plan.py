@@ -166,6 +166,11 @@ def test_arms_have_the_options_of_their_names_and_their_own() -> None:
     }
 
 
+def test_a_list_in_an_arm_has_a_setting_for_each_of_its_values() -> None:
+    (settings,) = parse_arms("assist=valid-actions+assist=proven-routes").values()
+    assert settings == {"assist": "valid-actions,proven-routes"}
+
+
 def test_every_named_arm_sets_options_that_there_are() -> None:
     known = {option.name for option in options_of(GameConfiguration)}
     assert {name for settings in NAMED.values() for name in settings} <= known
