@@ -171,10 +171,11 @@ class Player:
             self._since, self._thinking = self._clock(), 0.0
 
     def _measure(self, role: Role, text: str) -> None:
-        same, tokens = _shared_prefix(text, self._previous.get(role, "")), round(len(text) * FIRST_GUESS)
+        before = self._previous.get(role, "")
+        same, tokens = _shared_prefix(text, before), round(len(text) * FIRST_GUESS)
         self.cost.calls[role] += 1
         self._asked[role] += tokens
-        self.cost.billed += tokens * (1 - (1 - CACHED) * same / len(text))
+        self.cost.billed += billed_tokens(text, before)
         self.cost.longest = max(self.cost.longest, tokens)
         if role in self._previous:
             self.cost.shared[role].append(same / len(text))
@@ -203,6 +204,11 @@ class Player:
             return {"memories": [_memory(number, turns[-1])]}
         answers = {"objectives": _objectives, "insights": _insights, "cut": _consolidation, "lines": _knowledge}
         return next(answer for name, answer in answers.items() if name in schema.model_fields)(number, turns)
+
+
+def billed_tokens(text: str, before: str) -> float:
+    """Return the tokens of a prompt as they are billed after the one before of its role, four characters each."""
+    return FIRST_GUESS * (len(text) - (1 - CACHED) * _shared_prefix(text, before))
 
 
 def _shared_prefix(text: str, other: str) -> int:
