@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.done import all_places_named, done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.known import memory_keys
+from managers.known import ROUTES_SHOWN, RouteFromHere, memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
 from session.commands import plain_command
@@ -48,6 +49,7 @@ class Ahead(BaseManager):
     episodes: has the points of earlier episodes
     plan: returns the lines of the plan
     map_manager: provides the distances; ``None`` to show none
+    routes: returns those that can be followed now, best first, which show what has to be done before
     """
 
     def __init__(
@@ -59,10 +61,11 @@ class Ahead(BaseManager):
         *,
         plan: Callable[[], Sequence[str]] = tuple,
         map_manager: MapManager | None = None,
+        routes: Callable[[], Sequence[RouteFromHere]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._episodes, self._plan, self._map = episodes, plan, map_manager
+        self._episodes, self._plan, self._map, self._routes = episodes, plan, map_manager, routes
         self._exit_of = lru_cache(self.movements.exit_of)  # the same points are compared each turn
         self.reset()
 
@@ -104,11 +107,12 @@ class Ahead(BaseManager):
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = paths_from(self._map.game_map, observation.location.num)
+        on_routes = self._won_on_routes() if known else {}
         near: list[str] = []
         far: list[str] = []
         for points in known.values():
             path = None if points.place is None else paths.get(points.place)
-            (near if path is None or path.moves < left else far).append(self._told(points, path))
+            (near if path is None or path.moves < left else far).append(self._told(points, path, on_routes))
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
@@ -133,7 +137,18 @@ class Ahead(BaseManager):
         is_place = (one.place, one.change) == (other.place, other.change)
         return is_place and self.vocabulary.means_same(one.command, other.command)
 
-    def _told(self, points: _Points, path: Path | None) -> str:
+    def _won_on_routes(self) -> dict[tuple[int | None, str], str]:
+        """Return in words which command of a route wins points, by its location id and plain form."""
+        won: dict[tuple[int | None, str], str] = {}
+        for route, done in sorted(self._routes()[:ROUTES_SHOWN], key=lambda each: -len(each.route.steps)):
+            points = (route.start, *(step.leads_to for step in route.steps))
+            for number, (before, after) in enumerate(pairwise(points[done:]), start=1):
+                if None not in (before.score, after.score) and (after.score or 0) > (before.score or 0):
+                    played = before.location_id, plain_command(route.commands[done + number - 1])
+                    won.setdefault(played, f", command {number} of route {route.number}")
+        return won
+
+    def _told(self, points: _Points, path: Path | None, on_routes: Mapping[tuple[int | None, str], str]) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else ", no way known"
         if path is not None:
@@ -141,7 +156,8 @@ class Ahead(BaseManager):
             distance = f", {counted(path.moves, 'move')}{is_sure}" if path.moves else ", here"
         tries = self.game_state.tries.of(points.place, points.command)
         in_vain = f" (no point in turn {tries[-1].turn})" if tries else ""
-        return f"+{points.change} {points.command}, {place}{distance}{in_vain}"
+        route = on_routes.get((points.place, points.command), "")
+        return f"+{points.change} {points.command}, {place}{distance}{route}{in_vain}"
 
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
@@ -154,9 +170,10 @@ class Ahead(BaseManager):
 
 
 class MemoriesAhead(BaseManager):
-    """Shows the memories of locations that the plan or an open objective names, before the player comes there.
+    """Shows memories of locations that plan or open objectives name or lead to, before the player comes there.
 
     aims: returns the lines of the plan, and the open objectives
+    planned: returns the locations to which the plan's commands lead
     map_manager, memories: ``None`` without them; then nothing is shown
     """
 
@@ -167,12 +184,13 @@ class MemoriesAhead(BaseManager):
         game_state: GameState,
         *,
         aims: Callable[[], Sequence[str]] = tuple,
+        planned: Callable[[], Sequence[int]] = tuple,
         map_manager: MapManager | None = None,
         memories: LocationMemories | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._aims, self._map, self._memories = aims, map_manager, memories
+        self._aims, self._planned, self._map, self._memories = aims, planned, map_manager, memories
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -181,27 +199,34 @@ class MemoriesAhead(BaseManager):
             return None
         names = self._map.game_map.room_names
         seen = self.game_state.visited_locations | ({here.num} if here else set())
-        rooms = all_places_named(self._aims(), names)
-        found: list[tuple[Memory, str, str]] = []
-        for room in rooms:
+        named = all_places_named(self._aims(), names)
+        passed = [room for room in self._planned() if room in names and room not in named]
+        found: list[tuple[Memory, str, str, bool]] = []
+        for room in (*named, *passed):
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
-                if memory.status != MemoryStatus.SUPERSEDED:
-                    found.append((memory, key, f"L{room} {names[room]}: "))
-        # Arrivals come last: the map and earlier games often contain them.
+                is_passed = room in passed
+                if memory.status != MemoryStatus.SUPERSEDED and not (is_passed and memory.is_arrival):
+                    found.append((memory, key, f"L{room} {names[room]}: ", is_passed))
+        # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through.
         found.sort(
-            key=lambda each: (each[0].is_arrival, (each[0].score_change or 0) <= 0, each[0].category != "DANGER")
+            key=lambda each: (
+                each[0].is_arrival,
+                each[3],
+                (each[0].score_change or 0) <= 0,
+                each[0].category != "DANGER",
+            )
         )
-        lines = [f"{place}{known.headline(known.category)}: {one_line(known.text)}" for known, _, place in found]
+        lines = [f"{place}{known.headline(known.category)}: {one_line(known.text)}" for known, _, place, _ in found]
         kept = as_many_as_fit(
             range(len(found)),
             lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
             skips=True,
         )
-        left = [f"{place}{known.title}" for each, (known, _, place) in enumerate(found) if each not in kept]
-        named = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
-        told = [f"({counted(len(left), 'more memory', 'more memories')} left out: {named})"] if left else []
+        left = [f"{place}{known.title}" for each, (known, _, place, _) in enumerate(found) if each not in kept]
+        titles = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
+        told = [f"({counted(len(left), 'more memory', 'more memories')} left out: {titles})"] if left else []
         shows = tuple(found[each][1] for each in kept)
         return PromptSection(
             MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *told]), 5, Place.MEMORY, shows

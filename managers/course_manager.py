@@ -73,6 +73,8 @@ class CourseManager(BaseManager):
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._held: set[int] = set()
+        self._places_at: tuple[object, ...] = ()
+        self._places: tuple[int | None, ...] = ()
         self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
         self.has_stopped = False
 
@@ -144,19 +146,29 @@ class CourseManager(BaseManager):
         if until is not None and until <= done:
             return f"`until` is the number of a command of the plan, from {done + 1}"
         steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:until])
-        here, place = self.game_state.latest.location, self._place_in_plan(commands[:done])
+        here, place = self.game_state.latest.location, self.places_of_plan()[done]
         if place is not None and here is not None and place != here.num:
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
         return Course(OF_PLAN, steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
-    def _place_in_plan(self, played: Sequence[str]) -> int | None:
-        """Return where the first commands of the plan lead, as far as that is known."""
-        start = self.game_state.opening_location
-        place = start.num if start else None
-        leads_to = self._routes.walked({}).leads_to if self._routes and played else {}
-        for command in played:
-            place = leads_to.get((place, plain_command(command)))
-        return place
+    def places_of_plan(self) -> tuple[int | None, ...]:
+        """Return where the player is after each of the plan's commands, from the opening on; ``None`` if unknown."""
+        commands, rooms = self._planned(), len(self._map.game_map.rooms) if self._map else 0
+        now = (commands, rooms, self._routes and self._routes.book)
+        if self._places_at != now:
+            start = self.game_state.opening_location
+            places = [start.num if start else None]
+            leads_to = self._routes.walked({}).leads_to if self._routes and commands else {}
+            for command in commands:
+                places.append(leads_to.get((places[-1], plain_command(command))))
+            self._places_at, self._places = now, tuple(places)
+        return self._places
+
+    @property
+    def places_ahead(self) -> tuple[int, ...]:
+        """The locations to which the commands of the plan lead that were not played yet, in order, each once."""
+        done = done_of(self._planned(), self.game_state.turns)
+        return tuple(dict.fromkeys(place for place in self.places_of_plan()[done:] if place is not None))
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.

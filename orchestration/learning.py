@@ -109,7 +109,17 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     state = StateManager(*run, run=parts.run, managers=lambda: managers, **shared)
     achieve = objectives.achieve_at_last if objectives else len
     episodes = EpisodeSynthesizer(*run, knowledge, state, routes=routes, achieve=achieve, **shared)
-    ahead = Ahead(*run, episodes, plan=knowledge.plan, map_manager=shown_map, **shared)
+    ahead = Ahead(
+        *run,
+        episodes,
+        plan=knowledge.plan,
+        map_manager=shown_map,
+        routes=lambda: routes.known().from_here if routes else (),
+        **shared,
+    )
+    memories_ahead = MemoriesAhead(
+        *run, aims=aims, planned=lambda: courses.places_ahead, map_manager=map_manager, memories=memories, **shared
+    )
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,
         MapManager: map_manager,
@@ -123,7 +133,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         StateManager: state,
         EpisodeSynthesizer: episodes,
         Ahead: ahead if config.knowledge.enabled else None,
-        MemoriesAhead: MemoriesAhead(*run, aims=aims, map_manager=map_manager, memories=memories, **shared),
+        MemoriesAhead: memories_ahead,
     }
     built = (named[kind] if kind in named else kind.build(parts) for kind in kinds)
     managers = tuple(manager for manager in built if manager is not None)

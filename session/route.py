@@ -195,6 +195,15 @@ class Route:
         points = (self.start, *(step.leads_to for step in self.steps[:done]))
         return next((point.score for point in reversed(points) if point.score is not None), None)
 
+    def only_told(self, done: int = 0) -> tuple[int, ...]:
+        """Return the numbers of the commands after ``done`` at which all that is recorded stayed as it was.
+
+        That is the place, the score, the things in reach and those that the route touches.
+        """
+        points = (self.start, *(replace(step.leads_to, is_described=False) for step in self.steps))
+        pairs = enumerate(pairwise(points[done:]), start=1)
+        return tuple(number for number, (one, other) in pairs if one.mark and replace(one, is_described=False) == other)
+
     def tries(self, done: int = 0) -> Tries:
         """Return how often it was followed from the point after so many commands, and how often successfully."""
         return self.joined.get(done, Tries()) if done else Tries(self.followed, self.worked)

@@ -397,7 +397,8 @@ def route_line(
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
-    The aim is followed by the latest gains before its last command, each with the number of the command.
+    The aim is followed by the latest gains before its last command, each with the number of the command. The commands
+    after which the machine showed no change are named.
 
     names: of the things that it may take, by number
     held: the numbers of the things that the player carries, if it is joined now; what is missing is named
@@ -419,7 +420,9 @@ def route_line(
     missing = [] if held is None else sorted(now.carried_set - held)
     without = ", ".join((names or {}).get(each, f"object #{each}") for each in missing)
     then += f"; not tried without what was held there: {without}" if without else ""
-    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{then}"
+    told = ", ".join(map(str, route.only_told(done)))
+    only_text = f"; only text: {told}" if told else ""
+    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"
 
 
 def route_record(route: Route, done: int = 0) -> str:

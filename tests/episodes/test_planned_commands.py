@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from managers.ahead import MEMORIES_AHEAD
+from managers.memory.document import parse_memories
 from managers.plan import commands_in
 from session.events import Event, TurnPlayed
+from session.memory import Memory
 from tests.episodes.test_courses import course_in
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.run_traces import journal_of
@@ -71,6 +74,16 @@ def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: P
     assert [turn.action for turn in second[:10]] == list(PLANNED[:10])
     assert {turn.verdicts[-1].source for turn in second[:9]} == {"then"}
     assert f"Not played: {', '.join(numbered.split(', ')[10:])}." in course_in(prompts[TURNS + 1])
+
+
+def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(own_story: Path, tmp_path: Path) -> None:
+    chest = Memory("NOTE", "Chest", 1, "6", 0, "The tin is in the chest.", "permanent")
+    file = parse_memories("").add_memory(74, "Keeper's Bedroom", chest)
+    (tmp_path / "Memories.md").write_text(file.render(), encoding="utf-8")
+    _, prompts = play(own_story, tmp_path, simple_memory={"enabled": True})
+    ahead = [prompt.partition(f"## {MEMORIES_AHEAD}\n")[2].partition("\n## ")[0] for prompt in prompts]
+    shown = ["L74 Keeper's Bedroom: [NOTE] Chest: The tin is in the chest." in each for each in ahead]
+    assert (shown[0], shown[TURNS], shown[TURNS + 1]) == (False, True, False)
 
 
 def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Path) -> None:

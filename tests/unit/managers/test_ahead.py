@@ -11,9 +11,11 @@ import pytest
 import structlog
 
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
+from managers.known import RouteFromHere
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.memory import Memory
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import AgentNote, Proposal, TurnRecord
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
@@ -26,6 +28,7 @@ class Games(EpisodePlay):
     def __init__(self, workdir: Path, **options: Any) -> None:
         super().__init__(workdir, lambda *_: {}, episode=1, **options)
         log = structlog.get_logger()
+        self.routes: list[RouteFromHere] = []
         self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))
         self.ahead = Ahead(
             log,
@@ -34,6 +37,7 @@ class Games(EpisodePlay):
             self.manager,
             plan=self.knowledge.plan,
             map_manager=self.map,
+            routes=lambda: self.routes,
             directions=("east", "west", "up"),
             vocabulary=Vocabulary(9, frozenset(), objects={"vat": (7,), "tub": (6, 7), "lamp": (8,)}),
         )
@@ -82,6 +86,21 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     assert "done of these: +5 fill lamp (turn 1)" in games.told
+
+
+def test_points_have_the_command_of_a_route_that_shows_what_has_to_be_done_before(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    first_game(games)
+    ends = [Waypoint(GATE.num, score=0), Waypoint(VATS.num, score=0), Waypoint(VATS.num, score=15)]
+    commands = ("take banner", "east", "dip banner in vat")
+    steps = tuple(RouteStep(command, end) for command, end in zip(commands, ends, strict=True))
+    route = Route(7, Goal("score", 15), Waypoint(GATE.num, score=0), steps, 1)
+    games.routes = [RouteFromHere(route, 0), RouteFromHere(replace(route, number=8, steps=steps[:1]), 0)]
+    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 3 of route 7"
+    games.routes = [RouteFromHere(route, 1)]
+    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 2 of route 7"
+    games.routes = []
+    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move"
 
 
 def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
@@ -217,6 +236,25 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     assert text() == ""
     games.turn("west", location=GATE)
     assert text() == ""
+
+
+def test_places_on_the_plans_way_come_after_those_that_it_names_and_without_arrivals(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    for place in (VATS, LOFT):
+        games.map.game_map.add_room(place.num, place.name)
+    games.knowledge.planned = ("L31",)
+    arrival = replace(stands("Arrival at Drying Loft"), persistence="core")
+    shown = MemoriesAhead(
+        structlog.get_logger(),
+        games.config,
+        games.state,
+        aims=games.aims,
+        planned=lambda: (LOFT.num, VATS.num, 99),
+        map_manager=games.map,
+        memories=Memories({LOFT.num: [arrival, replace(stands("Dry"), score_change=5)], VATS.num: [stands("Boil")]}),
+    ).section(games.now)
+    assert shown is not None
+    assert [line.partition(" [")[0] for line in shown.text.splitlines()] == ["L31 Blue Vats:", "L44 Drying Loft:"]
 
 
 def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,16 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Rout
         assert line.startswith(f"{route_aim(shown)} in ")
         assert f", {route_record(shown)}: " in line
         assert route_line(shown) == f"0: {line}"
+
+
+def test_a_line_names_the_commands_after_which_nothing_had_changed_as_far_as_that_is_known() -> None:
+    yard, loft = Waypoint(1, "Yard", 0, (), (), "m"), Waypoint(9, "Loft", 0, (), (), "n", is_described=True)
+    places = [yard, loft, replace(loft, is_described=False), replace(loft, mark="o"), Waypoint(9), Waypoint(9)]
+    steps = tuple(RouteStep(letter, place) for letter, place in zip("abcdef", places, strict=True))
+    shown = Route(0, Goal("room", 9, "Loft"), yard, steps, 1)
+    assert route_line(shown).endswith(": 1. a, 2. b, 3. c, 4. d, 5. e, 6. f; only text: 1, 3")
+    assert route_line(shown, 1).endswith(": 1. b, 2. c, 3. d, 4. e, 5. f; only text: 2")
+    assert "only text" not in route_line(shown, 3)
 
 
 def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number_of_their_command() -> None:
