@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import defaultdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,26 @@ def test_every_call_has_the_prompt_of_its_checksum_and_all_changes_come_to_what_
         assert (call["prompt"]["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["event"]["prompt_sha256"])
     played = [command_of(turn) for turn in told["turns"] if turn["turn"]]
     assert played == [event.record.action for event in events if isinstance(event, TurnPlayed)]
-    known = {item["key"]: item for item in told["start"]}
+    taught: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+
+    def taken(item: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The item without its sources, of which a change has only the new ones; these are noted."""
+        if item is None:
+            return None
+        taught[item["key"]] |= {
+            (each, turn) for each, first, last in item["sources"] for turn in range(first, last + 1)
+        }
+        return {**item, "sources": None}
+
+    known = {item["key"]: taken(item) for item in told["start"]}
     for change in (change for turn in told["turns"] for change in turn["changes"]):
-        assert known.get(change["key"]) == change["before"]
-        known[change["key"]] = change["after"]
+        assert known.get(change["key"]) == taken(change["before"])
+        known[change["key"]] = taken(change["after"])
+    noted = dict(taught)
+    taught.clear()
     assert [item for item in known.values() if item is not None] != []
-    assert sorted(filter(None, known.values()), key=str) == sorted(told["end"], key=str)
+    assert sorted(filter(None, known.values()), key=str) == sorted(map(taken, told["end"]), key=str)
+    assert {key: noted[key] for key in taught} == taught
     assert {item["kind"] for item in told["end"]} == {"memory", "knowledge", "route", "objective"}
     read = {key for turn in told["turns"] for key in turn["read"]}
     assert {key.partition(":")[0] for key in read} == {"m", "k", "o", "r"}
