@@ -62,6 +62,9 @@ class KnowledgeLine:
         object.__setattr__(self, "text", one_line(self.text))
         object.__setattr__(self, "sources", merged_sources(self.sources))
 
+    def __hash__(self) -> int:
+        return hash((self.text, len(self.sources), self.sources[-1:]))  # hundreds of sources take long
+
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEntry:
