@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.done import all_places_named, done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.known import ROUTES_SHOWN, RouteFromHere, memory_keys
+from managers.known import memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
 from session.commands import plain_command
@@ -23,6 +23,7 @@ from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory, MemoryStatus
+from session.route import Route
 from session.text import counted, one_line
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.navigation import Path, paths_from
@@ -49,7 +50,7 @@ class Ahead(BaseManager):
     episodes: has the points of earlier episodes
     plan: returns the lines of the plan
     map_manager: provides the distances; ``None`` to show none
-    routes: returns those that can be followed now, best first, which show what has to be done before
+    routes: returns those that the prompt shows at a moment, which show what has to be done before
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Ahead(BaseManager):
         *,
         plan: Callable[[], Sequence[str]] = tuple,
         map_manager: MapManager | None = None,
-        routes: Callable[[], Sequence[RouteFromHere]] = tuple,
+        routes: Callable[[Observation], Sequence[tuple[Route, int]]] = lambda _: (),
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
@@ -107,7 +108,7 @@ class Ahead(BaseManager):
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = paths_from(self._map.game_map, observation.location.num)
-        on_routes = self._won_on_routes() if known else {}
+        on_routes = self._won_on_routes(observation) if known else {}
         near: list[str] = []
         far: list[str] = []
         for points in known.values():
@@ -137,10 +138,10 @@ class Ahead(BaseManager):
         is_place = (one.place, one.change) == (other.place, other.change)
         return is_place and self.vocabulary.means_same(one.command, other.command)
 
-    def _won_on_routes(self) -> dict[tuple[int | None, str], str]:
+    def _won_on_routes(self, observation: Observation) -> dict[tuple[int | None, str], str]:
         """Return in words which command of a route wins points, by its location id and plain form."""
         won: dict[tuple[int | None, str], str] = {}
-        for route, done in sorted(self._routes()[:ROUTES_SHOWN], key=lambda each: -len(each.route.steps)):
+        for route, done in self._routes(observation):
             points = (route.start, *(step.leads_to for step in route.steps))
             for number, (before, after) in enumerate(pairwise(points[done:]), start=1):
                 if None not in (before.score, after.score) and (after.score or 0) > (before.score or 0):

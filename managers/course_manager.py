@@ -294,9 +294,9 @@ class CourseManager(BaseManager):
         that stops at places over all of them.
         """
         place, command = record.after.location, plain_command(record.action)
+        if place is not None and record.moved and not is_known and place.num not in self._visited:
+            return f"a new place: {place.name}."
         if course.stop_at != "news" and (place is not None or record.is_key):
-            if place is not None and not is_known and place.num not in self._visited:
-                return f"a new place: {place.name}."
             if course.stop_at == "place" or record.did_something or only_informs(command):
                 return ""
             return self._new_sentence(record, "an answer that is new, and may be a refusal", is_known=is_known)

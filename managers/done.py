@@ -65,7 +65,7 @@ def _began_at(turn: TurnRecord, location_id: int) -> bool:
 
 
 def places_named(text: str, names: Mapping[int, str]) -> list[int]:
-    """Return the ids of the locations that a text names by number or by a name that no other location has.
+    """Return the ids of the locations that a text names: by number, or by a name that no other has or with its number.
 
     names: of all known locations by id
     """
@@ -86,16 +86,12 @@ def _all_places_named(texts: tuple[str, ...], names: tuple[tuple[int, str], ...]
 def _places_named(text: str, names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
     numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & {room for room, _ in names}
     words = f" {text_key(text)} "
-    if numbers:
-        return tuple(sorted(numbers))
     rooms: dict[str, list[int]] = {}
     for room, name in names:
         if len(name) >= SHORTEST_NAME:
             rooms.setdefault(text_key(name), []).append(room)
-    return tuple(
-        sorted(
-            found[0]
-            for name, found in rooms.items()
-            if len(found) == 1 and name in words and re.search(rf"\b{re.escape(name)}\b", words)
-        )
-    )
+    named: set[int] = set()
+    for name, found in rooms.items():
+        if name in words and (match := re.findall(rf"\b{re.escape(name)}\b(?: (\d+)\b)?", words)):
+            named.update(found if len(found) == 1 else {int(each) for each in match if each}.intersection(found))
+    return (*sorted(numbers), *sorted(named - numbers))

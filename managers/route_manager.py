@@ -21,6 +21,7 @@ from managers.routes.document import (
     FollowedRoute,
     LearnedRoutes,
     RouteBook,
+    RouteLines,
     RoutePromises,
     TriedRoute,
     held_key,
@@ -100,6 +101,8 @@ class RouteManager(BaseManager):
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
+        self._shown_of: object = None  # the found routes of which ``_shown`` are
+        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -255,14 +258,15 @@ class RouteManager(BaseManager):
             if self.vocabulary.means_same(known, command):
                 yield effect
 
-    @override
-    def section(self, observation: Observation) -> PromptSection | None:
-        """Return the best routes from here.
+    def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
+        """Return the best routes from here, each with the number of commands done, and their lines.
 
         A route is left out if a shorter one leads to the same goal with the same objects, or if a known way leads to
         its room in as few commands.
         """
         found = self._from_here(observation)
+        if self._shown_of is found and self._shown is not None:
+            return self._shown
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
@@ -278,7 +282,14 @@ class RouteManager(BaseManager):
                     continue
             best.append((replace(route, steps=self._played(route)), done))
         held = None if observation.inventory is None else {thing.num for thing in observation.inventory}
-        lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN, held)
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN, held)
+        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
+        return self._shown
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return the best routes from here."""
+        _, (lines, numbers, left_out) = self.shown(observation)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))
 

@@ -114,7 +114,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         episodes,
         plan=knowledge.plan,
         map_manager=shown_map,
-        routes=lambda: routes.known().from_here if routes else (),
+        routes=lambda now: routes.shown(now)[0] if routes else (),
         **shared,
     )
     memories_ahead = MemoriesAhead(

@@ -71,8 +71,7 @@ def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path:
     run = play_mill(tmp_path, model, episodes=1)
     assert [turn.action for turn in run.turns] == ["up", "wait", "wait"]
     assert course_in(model.calls[1].prompt.user) == (
-        'Your course was interrupted after `up` by something new: "A loft, and a rope." '
-        "Not played: 2. take rope, 3. down."
+        "Your course was interrupted after `up` by a new place: Loft. Not played: 2. take rope, 3. down."
     )
     assert course_in(model.calls[2].prompt.user) == ""
 

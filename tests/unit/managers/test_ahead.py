@@ -11,7 +11,6 @@ import pytest
 import structlog
 
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
-from managers.known import RouteFromHere
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.memory import Memory
@@ -28,7 +27,7 @@ class Games(EpisodePlay):
     def __init__(self, workdir: Path, **options: Any) -> None:
         super().__init__(workdir, lambda *_: {}, episode=1, **options)
         log = structlog.get_logger()
-        self.routes: list[RouteFromHere] = []
+        self.routes: list[tuple[Route, int]] = []
         self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))
         self.ahead = Ahead(
             log,
@@ -37,7 +36,7 @@ class Games(EpisodePlay):
             self.manager,
             plan=self.knowledge.plan,
             map_manager=self.map,
-            routes=lambda: self.routes,
+            routes=lambda _: self.routes,
             directions=("east", "west", "up"),
             vocabulary=Vocabulary(9, frozenset(), objects={"vat": (7,), "tub": (6, 7), "lamp": (8,)}),
         )
@@ -95,9 +94,9 @@ def test_points_have_the_command_of_a_route_that_shows_what_has_to_be_done_befor
     commands = ("take banner", "east", "dip banner in vat")
     steps = tuple(RouteStep(command, end) for command, end in zip(commands, ends, strict=True))
     route = Route(7, Goal("score", 15), Waypoint(GATE.num, score=0), steps, 1)
-    games.routes = [RouteFromHere(route, 0), RouteFromHere(replace(route, number=8, steps=steps[:1]), 0)]
+    games.routes = [(route, 0), (replace(route, number=8), 0)]
     assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 3 of route 7"
-    games.routes = [RouteFromHere(route, 1)]
+    games.routes = [(route, 1)]
     assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 2 of route 7"
     games.routes = []
     assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move"

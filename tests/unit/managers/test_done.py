@@ -65,6 +65,8 @@ def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
         ("from the Blue Vats to the drying loft", [31, 44]),
         ("take 31 coins to a Cellar", []),
         ("L99", []),
+        ("from the Gate (11) to the Blue Vats, then Cellar 6", [11, 6, 31]),
+        ("cellar 44, of the loft", []),
         ("a blue vatship", []),
     ],
 )

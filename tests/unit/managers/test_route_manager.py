@@ -252,6 +252,13 @@ def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_pat
     assert long == f"1: +6 in 6 turns, worked in 1 of 1 episode: {commands}; only text: 2, 3, 4, 5"
 
 
+def test_a_beginning_of_a_longer_route_is_not_among_those_that_are_shown(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "up", "jump"), route_to(6, "up", "jump", "in"), route_to(2, "in"))
+    routes, lines = manager.shown(YARD)
+    assert sorted(route.number for route, _ in routes) == sorted(lines.numbers) == [2, 3]
+    assert manager.shown(YARD)[0] is routes
+
+
 def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_leaves(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "in"), route_to(9, *["north"] * 7))
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=10)
