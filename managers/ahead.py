@@ -227,10 +227,10 @@ class MemoriesAhead(BaseManager):
         )
         left = [f"{place}{known.title}" for each, (known, _, place, _) in enumerate(found) if each not in kept]
         titles = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
-        told = [f"({counted(len(left), 'more memory', 'more memories')} left out: {titles})"] if left else []
+        rest = [f"({counted(len(left), 'more memory', 'more memories')} left out: {titles})"] if left else []
         shows = tuple(found[each][1] for each in kept)
         return PromptSection(
-            MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *told]), 5, Place.MEMORY, shows
+            MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *rest]), 5, Place.MEMORY, shows
         )
 
     @override

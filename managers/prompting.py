@@ -108,12 +108,12 @@ class Part:
         if not items:
             return self.empty
         if count < len(self.items):
-            told = self._left_out(count)
-            text = self._whole(items, characters - len(told))
+            note = self._left_out(count)
+            text = self._whole(items, characters - len(note))
             if text is None and count == 1:  # a long one is cut
-                cut, written = replace(self, items=items).fit(characters - len(told))
+                cut, written = replace(self, items=items).fit(characters - len(note))
                 text = cut if written else None
-            return None if text is None else text + told
+            return None if text is None else text + note
         return self._whole(items, characters)
 
     def _whole(self, items: Sequence[Sequence[Line]], characters: int) -> str | None:

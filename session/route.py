@@ -195,7 +195,7 @@ class Route:
         points = (self.start, *(step.leads_to for step in self.steps[:done]))
         return next((point.score for point in reversed(points) if point.score is not None), None)
 
-    def only_told(self, done: int = 0) -> tuple[int, ...]:
+    def without_change(self, done: int = 0) -> tuple[int, ...]:
         """Return the numbers of the commands after ``done`` at which all that is recorded stayed as it was.
 
         That is the place, the score, the things in reach and those that the route touches.

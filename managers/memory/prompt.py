@@ -328,12 +328,12 @@ def _elsewhere(visit: VisitNews) -> Part:
         things.update(thing.name for thing in seen)
         things.update(record.action.split()[1:])
     named = frozenset().union(*map(forms_of, things))
-    in_told = {room for room in visit.elsewhere if names_any(told, forms_of(visit.rooms.get(room, "")))}
+    named_rooms = {room for room in visit.elsewhere if names_any(told, forms_of(visit.rooms.get(room, "")))}
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if room in in_told or names_any(f"{memory.title} {memory.text}", named)
+        if room in named_rooms or names_any(f"{memory.title} {memory.text}", named)
     ]
     shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)

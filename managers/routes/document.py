@@ -420,8 +420,8 @@ def route_line(
     missing = [] if held is None else sorted(now.carried_set - held)
     without = ", ".join((names or {}).get(each, f"object #{each}") for each in missing)
     then += f"; not tried without what was held there: {without}" if without else ""
-    told = ", ".join(map(str, route.only_told(done)))
-    only_text = f"; only text: {told}" if told else ""
+    unchanged = ", ".join(map(str, route.without_change(done)))
+    only_text = f"; only text: {unchanged}" if unchanged else ""
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"
 
 
