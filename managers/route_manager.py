@@ -361,8 +361,12 @@ class RouteManager(BaseManager):
 
     def _played(self, route: Route) -> tuple[RouteStep, ...]:
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
-        middle = len(route.steps) // 2 if self.config.routes.shuffled else 0
-        return route.steps[middle:] + route.steps[:middle]
+        if not self.config.routes.shuffled:
+            return route.steps
+        # In another order, what was recorded after a command says nothing of what the command changes.
+        steps = tuple(replace(step, leads_to=replace(step.leads_to, mark="")) for step in route.steps)
+        middle = len(steps) // 2
+        return steps[middle:] + steps[:middle]
 
     def _wanted_rooms(self, routes: tuple[Route, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""

@@ -252,6 +252,15 @@ def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_pat
     assert long == f"1: +6 in 6 turns, worked in 1 of 1 episode: {commands}; only text: 2, 3, 4, 5"
 
 
+def test_nothing_is_said_of_what_commands_in_another_order_change(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(6, "north", "wait", "open box", "take gem", "up", "pray"))
+    assert "only text: " in told(manager, YARD)
+    manager.config = GameConfiguration(zork_game_workdir=tmp_path, routes={"shuffled": True})
+    manager.reset()
+    assert "1. take gem" in told(manager, YARD)
+    assert "only text: " not in told(manager, YARD)
+
+
 def test_a_beginning_of_a_longer_route_is_not_among_those_that_are_shown(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up", "jump"), route_to(6, "up", "jump", "in"), route_to(2, "in"))
     routes, lines = manager.shown(YARD)
