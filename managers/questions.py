@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
@@ -15,6 +16,8 @@ from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
+_ANSWER_ALONE = re.compile(r"Answer with one JSON object(?: and nothing else)?(?=[.:])")
+"""The instruction of a question that is asked alone."""
 
 Topic = Literal["knowledge", "episode"]
 
@@ -95,8 +98,9 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     topics = [each.topic for each in questions if each.topic]
     prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))
+    tasks = (f"=== TASK {n} ===\n{_ANSWER_ALONE.sub('Fields of this task', each.system)}" for n, each in numbered)
     prompt = Prompt(
-        "\n\n".join([fill_prompt("episode_end"), *(f"=== TASK {n} ===\n{each.system}" for n, each in numbered)]),
+        "\n\n".join([fill_prompt("episode_end"), *tasks, fill_prompt("episode_end_answer")]),
         "\n\n".join(f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered),
     )
     try:

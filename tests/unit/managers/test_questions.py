@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from typing import Any
 
-from managers.questions import Question
+import pytest
+from pydantic import BaseModel, create_model
+
+from managers.questions import Question, ask_together
+from session.text import TokenCounter
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.llm.scripted_llm import ScriptedLLM
+from zorkgpt.prompts.loader import fill_prompt
 
 
 def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_other_has_it() -> None:
@@ -20,3 +25,28 @@ def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_ot
     assert {each.system for each in told} == {"Learn."}
     other = Question(ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), "knowledge")
     assert (other.with_material("\n\nGames."), question.with_material("")) == (other, question)
+
+
+@pytest.mark.parametrize(
+    "names", [("memory", "knowledge", "episode"), ("memory_brief", "knowledge_brief"), ("knowledge", "reflection")]
+)
+def test_one_call_says_once_and_last_how_to_answer_and_shows_the_fields_of_each_task(names: tuple[str, ...]) -> None:
+    model = ScriptedLLM([{}])
+    fields: dict[str, Any] = dict.fromkeys(names, (str, ""))
+    questions = [
+        Question(
+            model, "analysis", Prompt(fill_prompt(name), "Play."), create_model(name, **{name: fields[name]}), print
+        )
+        for name in names
+    ]
+    ask_together(questions, 100_000, TokenCounter())
+    (call,) = model.calls
+    instruction = "Answer with one JSON object"
+    assert call.prompt.system.count(instruction) + call.prompt.user.count(instruction) == 1
+    assert instruction in call.prompt.system.splitlines()[-1]
+    assert all(fill_prompt(name).splitlines()[-1] in call.prompt.system for name in names)
+    alone = ScriptedLLM([{}])
+    ask_together(
+        [Question(alone, "analysis", questions[0].prompt, questions[0].schema, print)], 100_000, TokenCounter()
+    )
+    assert instruction in alone.calls[0].prompt.system
