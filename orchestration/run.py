@@ -19,12 +19,13 @@ from threading import Event as Flag
 from pydantic import BaseModel
 from structlog.typing import FilteringBoundLogger
 
+from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from orchestration.learning import Learning, build_learning, shared_files
 from orchestration.parts import Parts, bind_to_story
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
-from orchestration.turn import build_critic, build_turn, recorded_game, with_changes
+from orchestration.turn import build_critic, build_turn, with_changes
 from orchestration.zork_orchestrator import RunEnd, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.journal import Journal, Manifest, new_run_id
@@ -180,15 +181,8 @@ def assemble(
         known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
         learning = build_learning(known)
         learning.hold(recording, files, copies or folder / AT_START)
-        build = partial(
-            build_turn,
-            model,
-            parts,
-            recorded_game(parts.game, recording),
-            build_critic(known, learning),
-            learning,
-            recording,
-        )
+        game, critic = RestoringGame(parts.game, recording), build_critic(known, learning)
+        build = partial(build_turn, model, parts, game, critic, learning, recording)
         orchestrator = ZorkOrchestrator(
             turn=build(),
             seeds=manifest.seeds,

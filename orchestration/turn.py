@@ -9,7 +9,6 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from game_interface.core.commands import refusal
-from game_interface.core.game import Game
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager, Rejection
@@ -178,14 +177,19 @@ class Turn:
         return replace(proposal, action=first), [_JudgedProposal(proposal, verdict)]
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
-        """Return the commands to choose from. Equally fresh ones are shuffled, since small models prefer the first."""
-        offers = {"fresh-actions": freshest, "valid-actions": freshest_first}
-        offer = next((offers[name] for name in offers if name in self.configuration.assist), None)
-        if offer is None or self.judged_by == "person":
+        """Return the commands to choose from, the least played here first, or with ``fresh-actions`` only these.
+
+        Equally fresh ones are shuffled. Small models prefer the beginning of a list, and repeat themselves.
+        """
+        assist = self.configuration.assist
+        if assist.isdisjoint({"fresh-actions", "valid-actions"}) or self.judged_by == "person":
             return None
         actions = list(self.game.valid_actions())
         Random(f"{state.seed}, turn {state.turn_count}").shuffle(actions)  # noqa: S311  not for secrets
-        return offer(tuple(actions), partial(self._times, state))
+        times = {action: self._times(state, action) for action in actions}
+        if "fresh-actions" in assist:
+            return tuple(action for action in actions if times[action] == min(times.values()))
+        return tuple(sorted(actions, key=times.__getitem__))
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
@@ -215,13 +219,7 @@ class Turn:
             )
 
         context = TurnContext(
-            before,
-            turn,
-            limit - turn,
-            prompt,
-            valid_actions,
-            routes or (),
-            offers_ways=routes is not None,
+            before, turn, limit - turn, prompt, valid_actions, routes or (), offers_ways=routes is not None
         )
         return context
 
@@ -279,15 +277,6 @@ def with_changes(model: RunModel, build: Callable[[], Turn], turn: Turn) -> Turn
     return turn if model.in_force.agent.player == turn.configuration.agent.player else build()
 
 
-def recorded_game(inner: Game, recording: Recording) -> RestoringGame:
-    """Return the game of a run, whose failed commands are recorded in ``recording`` and repeated from there."""
-
-    def recorded(command: str) -> GameFailed | None:
-        return recording.get(GameFailed, lambda: None, lambda event: event.command == command)
-
-    return RestoringGame(inner, recorded, recording.emit)
-
-
 class _JudgedProposal(NamedTuple):
     proposal: Proposal
     verdict: Verdict
@@ -297,17 +286,6 @@ def _only_choice(context: TurnContext) -> Proposal | None:
     """Return a proposal of the only command that the player may choose; ``None`` if there are none or several."""
     choices = () if context.route_choices else context.valid_actions or ()
     return Proposal(choices[0], "The only command on the list; no model was asked.") if len(choices) == 1 else None
-
-
-def freshest_first(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
-    """Sort the actions, the least played here first: small models prefer the beginning of a list."""
-    return tuple(sorted(actions, key=times))
-
-
-def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
-    """Return the actions that were played least here: small models repeat themselves."""
-    played = [times(action) for action in actions]
-    return tuple(action for action, number in zip(actions, played, strict=True) if number == min(played))
 
 
 def build_critic(parts: ManagerParts, learning: Learning) -> Critic:

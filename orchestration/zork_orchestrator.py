@@ -26,7 +26,7 @@ from session.events import (
 )
 from session.files.recording import Recording
 from session.game_state import EpisodeProgress, GameState
-from session.values import Observation, Seed
+from session.values import Seed
 from zorkgpt.players.player import Leave, Remember
 
 RunEnd = Literal["done", "interrupted", "paused"]
@@ -153,12 +153,19 @@ class ZorkOrchestrator:
             start = time.monotonic()
             if self.learning.courses.next_proposal is None:  # else no player is called
                 self.learning.state.catch_up()
-            learned = _Sections(self.learning, self.game.observation, self.stop)
-            record = self.turn.play(state, learned.read)
+            before, sections = self.game.observation, list[PromptSection]()
+
+            def learned() -> list[PromptSection]:
+                """Return the managers' sections, which are built when a prompt needs them."""
+                if not sections:
+                    sections.extend(self.learning.sections(before, self.stop))
+                return sections
+
+            record = self.turn.play(state, learned)
             if isinstance(record, Remember | Leave):
                 return record
             seconds = round(time.monotonic() - start, 3)
-            memory = "".join(section.text for section in learned.found if section.place == Place.MEMORY)
+            memory = "".join(section.text for section in sections if section.place == Place.MEMORY)
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
         self.recording.emit(played)
         state.record(played.record)
@@ -180,21 +187,3 @@ class ZorkOrchestrator:
         state = self._state
         self.recording.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
         return end
-
-
-class _Sections:
-    """The managers' sections of the prompts of a turn, built when they are first read.
-
-    found: those that were built
-    """
-
-    def __init__(self, learning: Learning, observation: Observation, stop: Flag) -> None:
-        self.found: list[PromptSection] = []
-        self._learning = learning
-        self._observation = observation
-        self._stop = stop
-
-    def read(self) -> list[PromptSection]:
-        """Return the sections. Raises ``WaitInterrupted``."""
-        self.found = self.found or self._learning.sections(self._observation, self._stop)
-        return self.found

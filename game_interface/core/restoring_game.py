@@ -11,6 +11,7 @@ from typing import TypeVar
 from game_interface.core.game import Game
 from session.errors import GameError
 from session.events import GameFailed
+from session.files.recording import Recording
 from session.values import Observation, Seed
 
 Answer = TypeVar("Answer")
@@ -19,34 +20,19 @@ _LOG = logging.getLogger("zorkgpt.game")
 _RETRIED = "the interpreter crashed; the command is retried: %s"
 
 
-def _not_recorded(_command: str) -> GameFailed | None:
-    return None
-
-
-def _not_reported(_failure: GameFailed) -> None:
-    pass
-
-
 class RestoringGame:
     """Wraps ``inner``, and restores it to its last state whenever the interpreter crashes.
 
     The command is retried once, since the process may have been killed from outside or have run out of memory. After a
     second crash the command counts as failed.
 
-    recorded: returns the failure if this command failed in the run that is repeated
-    report: called with every new failure
+    recording: of a run, in which each failed command is recorded, and from which it is repeated
     Every method raises ``GameError`` if the game cannot be restored.
     """
 
-    def __init__(
-        self,
-        inner: Game,
-        recorded: Callable[[str], GameFailed | None] = _not_recorded,
-        report: Callable[[GameFailed], None] = _not_reported,
-    ) -> None:
+    def __init__(self, inner: Game, recording: Recording | None = None) -> None:
         self._inner = inner
-        self._recorded = recorded
-        self._report = report
+        self._recording = recording
         self.observation = inner.observation
         self._saved = inner.save()
 
@@ -73,7 +59,9 @@ class RestoringGame:
 
     def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
         """Return the answer of the inner game, after one retry if necessary; ``None`` if the command failed."""
-        failure = self._recorded(command)
+        recording, failure = self._recording, None
+        if recording is not None:
+            failure = recording.get(GameFailed, lambda: None, lambda event: event.command == command)
         if failure is None:
             try:
                 return ask()
@@ -84,7 +72,8 @@ class RestoringGame:
                 return ask()
             except GameError as error:
                 failure = GameFailed(command, str(error))
-                self._report(failure)
+                if recording is not None:
+                    recording.emit(failure)
         self.put_back(failure)
         return None
 

@@ -15,7 +15,7 @@ from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from orchestration.learning import build_learning
-from orchestration.turn import Turn, build_critic, recorded_game
+from orchestration.turn import Turn, build_critic
 from session.commands import Vocabulary
 from session.errors import GameError
 from session.events import Event, GameFailed, ProposalReviewed
@@ -64,7 +64,7 @@ class Turns:
         self.learning = build_learning(parts)
         self.turn = Turn(
             config,
-            recorded_game(game, recording := held(folder).recording),
+            RestoringGame(game, recording := held(folder).recording),
             ModelPlayer(self.model, travels=True),
             build_critic(parts, self.learning),
             self.learning,
@@ -171,7 +171,7 @@ def test_the_only_command_of_a_list_is_reviewed_by_a_person_who_reviews_proposal
     turns.turn = replace(
         turns.turn,
         configuration=turns.turn.configuration.model_copy(update={"assist": frozenset({"valid-actions"})}),
-        game=recorded_game(ScriptedGame(SCRIPT, valid_actions=("down",)), turns.turn.recording),
+        game=RestoringGame(ScriptedGame(SCRIPT, valid_actions=("down",)), turns.turn.recording),
         review=lambda proposal: next(decisions, ProposalReviewed(proposal.action, proposal.action)),
     )
     record = turns.play()
@@ -214,7 +214,7 @@ def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[E
     journal.close()
     recording, events = HeldStores(folder, []).recording, list[Event]()
     recording.count_with(events.append)
-    return recorded_game(inner, recording), events
+    return RestoringGame(inner, recording), events
 
 
 def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said_and_play_goes_on() -> None:

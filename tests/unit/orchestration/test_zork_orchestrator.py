@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import NoReturn, TypeVar
 import pytest
 import structlog
 
+from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from orchestration.learning import build_learning
-from orchestration.turn import Turn, build_critic, freshest, freshest_first, recorded_game
+from orchestration.turn import Turn, build_critic
 from orchestration.zork_orchestrator import ZorkOrchestrator
 from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
@@ -76,7 +76,7 @@ class Run:
         self.orchestrator = ZorkOrchestrator(
             turn=Turn(
                 configuration,
-                recorded_game(self.game, recording),
+                RestoringGame(self.game, recording),
                 ModelPlayer(self.model),
                 build_critic(parts, learning),
                 learning,
@@ -227,13 +227,17 @@ def test_equally_fresh_actions_are_offered_in_an_order_that_depends_on_the_seed(
     assert sorted(shown[0]) == sorted(shown[2]) == sorted(actions)
 
 
-def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_is() -> None:
-    played = Counter(("wait", "wait", "board boat"))
-    actions = ("wait", "dive", "board boat", "row home")
-    assert freshest_first(actions, played.__getitem__) == ("dive", "row home", "board boat", "wait")
-    assert freshest(actions, played.__getitem__) == ("dive", "row home")
-    assert freshest(("wait", "board boat"), played.__getitem__) == ("board boat",)
-    assert freshest((), played.__getitem__) == ()
+@pytest.mark.parametrize(("assist", "last"), [("valid-actions", ["wait"]), ("fresh-actions", [])])
+def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_is(
+    tmp_path: Path, assist: str, last: list[str]
+) -> None:
+    actions = ("wait", "sing", "swim")
+    run = Run(tmp_path, says("wait", "sing"), max_turns=2, valid_actions=actions, assist={assist})
+    run.orchestrator.play()
+    prompt = run.model.calls[-1].prompt.user
+    offered = [line[2:] for line in prompt[prompt.index("Commands that would") :].splitlines() if line[2:] in actions]
+    assert sorted(offered[:2]) == ["sing", "swim"]
+    assert offered[2:] == last
 
 
 def lost(state: object) -> NoReturn:
