@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
+from game_interface.core.game import SavedState
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.saved_state import SavedState
 from managers.circling import CIRCLING, CirclingDetector, TriedCommands
 from session.commands import plain_command
 from session.context import render_sections

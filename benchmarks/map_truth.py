@@ -18,8 +18,7 @@ from pathlib import Path
 
 from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
-from game_interface.core.game import Game
-from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.game import Game, SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager

@@ -9,8 +9,7 @@ from functools import partial, reduce
 from itertools import takewhile
 from threading import Event as Flag
 
-from game_interface.core.game import Game
-from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.game import Game, SavedState
 from managers.routes.document import LONGEST_DETOUR
 from managers.routes.trail import Commands, minimised
 from orchestration.learning import Learning

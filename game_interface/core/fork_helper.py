@@ -31,8 +31,8 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from game_interface.core.game import SavedState
 from game_interface.core.jericho_game import JerichoGame
-from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
 from session.processes import child_environment, python_command

@@ -1,15 +1,51 @@
-"""The interface of a running story to the rest of the program."""
+"""The interface of a running story to the rest of the program, and the state of a story as plain JSON."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
-from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.interpreter import Snapshot
+from game_interface.core.status.status_reader import LearnedStatus
+from game_interface.core.story_text import StoryQuestion
 from session.errors import ConfigurationError, GameError
 from session.seeds import HIGHEST_SEED
 from session.values import Observation, Seed, StoryFacts
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """The state of a story at one of its prompts.
+
+    story: SHA-256 of the story file
+    command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; at others it reads an
+        answer to a question
+    """
+
+    story: str
+    snapshot: Snapshot
+    observation: Observation
+    command_places: tuple[int, ...] = ()
+    question: StoryQuestion = field(default_factory=StoryQuestion)
+    learned: LearnedStatus = field(default_factory=LearnedStatus)
+
+    def packed(self) -> bytes:
+        """Return the state as JSON, which :meth:`unpacked` reads on any machine."""
+        return _STATES.dump_json(self)
+
+    @classmethod
+    def unpacked(cls, content: bytes) -> SavedState:
+        """Read the state that :meth:`packed` wrote. Raises ``GameError`` if it is of another version."""
+        try:
+            return _STATES.validate_json(content)
+        except ValidationError as error:
+            raise GameError("The saved state is of another version.") from error
+
+
+_STATES = TypeAdapter(SavedState)
 
 
 class Game(Protocol):

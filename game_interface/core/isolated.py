@@ -13,9 +13,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from game_interface.core.fork_helper import ERRORS, forked_child
-from game_interface.core.game import Game, require_command, require_saved_state, require_seed
+from game_interface.core.game import Game, SavedState, require_command, require_saved_state, require_seed
 from game_interface.core.machine.interpreter import private_folder
-from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from session.errors import GameError, StoryError
 from session.values import Observation, Seed, StoryFacts

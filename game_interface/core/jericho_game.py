@@ -11,10 +11,9 @@ from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
 from game_interface.core.commands import ENDED, KEYS, leaving, normalised, refusal
-from game_interface.core.game import Game, require_command, require_saved_state, require_seed
+from game_interface.core.game import Game, SavedState, require_command, require_saved_state, require_seed
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import Dictionary
 from game_interface.core.observer import Observer, lasting_memory

@@ -12,10 +12,9 @@ from zlib import crc32
 from game_interface.core.machine.attribute_tables import PLAYERS_NAME, attribute_table, numbers_of
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import LearnedStatus
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import names_of_things
-from game_interface.core.status.status_reader import LearningReader, ProfileReader
+from game_interface.core.status.status_reader import LearnedStatus, LearningReader, ProfileReader
 from game_interface.core.story_text import heading_of, headings_in, told_text
 from session.values import GameObject, Location, Observation
 

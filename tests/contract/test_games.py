@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.core.game import Game
+from game_interface.core.game import Game, SavedState
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.saved_state import SavedState
 from session.errors import ConfigurationError, GameError
 from session.values import GameObject, Location, Observation
 from tests.fixtures.scripted_game import ScriptedGame

@@ -12,11 +12,11 @@ from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 
 from benchmarks.stories import walkthrough_of
+from game_interface.core.game import SavedState
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.status.status_reader import ProfileReader
 from game_interface.core.story_text import told_text

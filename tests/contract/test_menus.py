@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from game_interface.core.game import SavedState
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.saved_state import SavedState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 
 MENUS = Path(__file__).parents[1] / "stories" / "menus.z5"

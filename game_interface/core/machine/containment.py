@@ -17,7 +17,7 @@ from functools import partial
 from typing import Literal
 
 from game_interface.core.commands import plain
-from game_interface.core.machine.characters import Characters
+from game_interface.core.machine.story import Characters
 from game_interface.core.machine.upper_window import UpperWindow
 
 Stop = Literal["quit", "restart"]
@@ -26,14 +26,8 @@ _Opcode = ctypes.CFUNCTYPE(None)
 _SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
 _EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO, _PRINT_UNICODE = 0x00, 0x01, 0x09, 0x0A, 0x0B  # EXT
 _PLAIN_OPCODES, _EXT_OPCODES, _VAR_OPCODES = 0x10, 0x1D, 0x40
-_SPLIT_WINDOW, _SET_WINDOW, _ERASE_WINDOW, _SET_CURSOR, _SET_STYLE, _BUFFER_MODE = (
-    0x2A,
-    0x2B,
-    0x2D,
-    0x2F,
-    0x31,
-    0x32,
-)  # VAR
+_SPLIT_WINDOW, _SET_WINDOW, _ERASE_WINDOW = 0x2A, 0x2B, 0x2D  # VAR
+_SET_CURSOR, _SET_STYLE, _BUFFER_MODE = 0x2F, 0x31, 0x32  # VAR
 _UPPER_WINDOW = 1
 _ERASE_UNSPLIT = 0xFFFF  # the window's number -1: erase both and remove the upper one
 _REVERSE_STYLE = 1

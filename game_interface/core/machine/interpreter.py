@@ -18,9 +18,8 @@ from jericho.template_action_generator import TemplateActionGenerator
 from pydantic import ConfigDict
 
 from game_interface.core.commands import LONGEST_LINE, keypress
-from game_interface.core.machine.characters import Characters, with_codes
 from game_interface.core.machine.containment import Containment, Screen
-from game_interface.core.machine.story import DynamicMemory, Story, read_word, unicode_table
+from game_interface.core.machine.story import Characters, DynamicMemory, Story, read_word, unicode_table, with_codes
 from game_interface.core.machine.vocabulary_reader import Dictionary
 from session.errors import GameError, reported_as
 
@@ -207,9 +206,7 @@ class Interpreter:
             library.getFP(),
             library.getFrameCount(),
             library.get_opcode(),
-            library.getRngA(),
-            library.getRngInterval(),
-            library.getRngCounter(),
+            *self.chance,
             self._containment.screen,
         )
         text: bytes = library.get_narrative_text()

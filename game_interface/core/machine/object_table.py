@@ -41,10 +41,7 @@ _WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFF
 _FIRST_WIDE_VERSION = 4
 _MOST_ENTRIES = 4096
 """Parsed entries to keep: most objects have a few dozen states in a long session."""
-_COMPILER_ADDRESS = 0x3C
 _COMPILERS_NAME = re.compile(r"\(\w+\)")
-_INFORM_6 = b"6."
-"""The compiler's signature in the header. It stores individual properties between property tables and globals."""
 
 
 class ObjectTable:
@@ -76,8 +73,8 @@ class ObjectTable:
         address = max(self._properties, default=self._entries)
         name_end = address + 1 + 2 * self._content[address]
         end = 1 + max((place.stop for _, place in self._listed(address)), default=name_end)
-        self._by_inform = story.content.startswith(_INFORM_6, _COMPILER_ADDRESS)
-        if self._by_inform:
+        self._by_inform = story.by_inform_6
+        if self._by_inform:  # it stores individual properties between property tables and globals
             end = max(end, story.globals)
         starts = range(self._entries, self._entries + layout.attributes)
         self._attributes = [slice(start, entries_end, layout.entry) for start in starts]

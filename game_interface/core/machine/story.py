@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +25,7 @@ DynamicMemory: TypeAlias = "bytes | bytearray | memoryview"
 """A story's writable memory, from address 0 on, or a copy. For a ctypes array pass a memoryview."""
 
 HEADER_SIZE = 64
+_COMPILER_ADDRESS = 0x3C
 PLAYABLE_VERSIONS = (1, 2, 3, 4, 5, 7, 8)
 _LARGEST_FILE = 1024 * 1024
 """Bytes: twice the maximum size of a story (Z-Machine Standard 1.1 §1.1.4), to allow for padding."""
@@ -73,6 +74,11 @@ class Story:
     abbreviations: int
     dictionary: int
     shows_time: bool
+
+    @property
+    def by_inform_6(self) -> bool:
+        """Whether the header has the signature of Inform's compiler, version 6."""
+        return self.content.startswith(b"6.", _COMPILER_ADDRESS)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -195,6 +201,8 @@ def _damage(story: Story) -> str:
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PUNCTUATION = "\n0123456789.,!?_#'\"/\\-:()"
 _PUNCTUATION_VERSION_1 = "0123456789.,!?_#'\"/\\<-:()"
+_LATIN_1 = range(0xA0, 0x100)
+"""The codes of the characters beyond ASCII that the interpreter can print and read."""
 _FIRST_EXTRA_CODE = 155
 _EXTRA_CHARACTERS = "äöüÄÖÜß»«ëïÿËÏáéíóúýÁÉÍÓÚÝàèìòùÀÈÌÒÙâêîôûÂÊÎÔÛåÅøØãñõÃÑÕæÆçÇþðÞÐ£œŒ¡¿"
 
@@ -225,6 +233,53 @@ def unicode_table(story: Story) -> tuple[int, str]:
             words = range(address + 1, address + 1 + 2 * content[address], 2)
             return address, "".join(chr(read_word(content, at)) for at in words)
     return 0, ""
+
+
+class Characters:
+    """The bytes for a story's characters, because the interpreter prints and reads Latin-1 only.
+
+    A character beyond Latin-1 is given a byte whose own character the story does not use.
+
+    own: the characters of the story's table, or those of Latin-1 in the standard one, besides ASCII
+    """
+
+    def __init__(self, table: Iterable[str] = ()) -> None:
+        """table: the characters of the story's Unicode table; empty if it has none."""
+        table = tuple(table)
+        self.own = frozenset(table or _EXTRA_CHARACTERS.replace("œŒ", ""))
+        self._free = [code for code in _LATIN_1 if chr(code) not in self.own]
+        self._codes: dict[str, int] = {}
+        self._meant: dict[int, str] = {}
+        for character in table:
+            self.code(character)
+
+    def code(self, character: str) -> int | None:
+        """Return the byte for ``character``; ``None`` if it has none."""
+        if ord(character) <= _LATIN_1[-1]:
+            return None if ord(character) in self._meant else ord(character)
+        if character not in self._codes and character.isprintable() and self._free:
+            self._codes[character] = self._free.pop()
+            self._meant[self._codes[character]] = character
+        return self._codes.get(character)
+
+    def decoded(self, printed: bytes) -> str:
+        """Return the text that the interpreter ``printed``."""
+        return printed.decode("ascii") if printed.isascii() else printed.decode("latin-1").translate(self._meant)
+
+    def encoded(self, line: str) -> bytes:
+        """Return the bytes by which the interpreter reads ``line``."""
+        if line.isascii() and "\0" not in line:
+            return line.encode("ascii")
+        return bytes(self.code(each) or ord("?") for each in line)
+
+
+def with_codes(story: Story, address: int, characters: Characters) -> DynamicMemory:
+    """Return the content of ``story`` in which the Unicode table at ``address`` has the bytes of ``characters``."""
+    content = bytearray(story.content)
+    for at in range(address + 1, address + 1 + 2 * content[address], 2):
+        code = characters.code(chr(read_word(content, at)))
+        content[at : at + 2] = (code or read_word(content, at)).to_bytes(2, "big")
+    return content
 
 
 class TextDecoder:

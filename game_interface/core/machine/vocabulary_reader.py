@@ -21,7 +21,6 @@ from game_interface.core.machine.story import Story, TextDecoder, read_word
 from session.commands import ParserFamily, Vocabulary
 
 _FIRST_LONG_VERSION = 4
-_COMPILER_ADDRESS = 0x3C
 _COMPASS = (
     *("north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest"),
     *("up", "down", "in", "out", "fore", "aft", "port", "starboard", "inside", "outside"),
@@ -38,19 +37,12 @@ class DictionaryEntry(NamedTuple):
     marks: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    """The flags for parts of speech in the byte after a word, for one family of compilers."""
-
-    noun: int
-    verb: int
-    preposition: int
-    direction: int
-    meta: int
-
-
-_INFORM = _Flags(noun=0x80, verb=0x01, preposition=0x08, direction=0, meta=0x02)
-_INFOCOM = _Flags(noun=0x80, verb=0x40, preposition=0x08, direction=0x10, meta=0)
+_NOUN, _PREPOSITION_WORD = 0x80, 0x08
+"""Flags for parts of speech in the byte after a word."""
+_VERB, _META = 0x01, 0x02
+"""More such flags, of Inform's compilers."""
+_INFOCOM_VERB, _DIRECTION = 0x40, 0x10
+"""More such flags, of Infocom's compiler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +73,12 @@ class Dictionary:
         """Read the dictionary of ``story``; empty if its table is corrupt."""
         letters = 9 if story.version >= _FIRST_LONG_VERSION else 6
         entries = [(entry.text, entry.marks[0]) for entry in read_entries(story)]
-        signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
-        flags = _INFOCOM if not signed and dict(entries).get("take", 0) & _INFOCOM.verb else _INFORM
+        by_infocom = not story.by_inform_6 and bool(dict(entries).get("take", 0) & _INFOCOM_VERB)
 
         def having(bit: int, *, without: int = 0) -> tuple[str, ...]:
             return tuple(text for text, mark in entries if mark & bit and not mark & without)
 
-        marked = having(flags.direction)
+        marked = having(_DIRECTION) if by_infocom else ()
         words = frozenset(text for text, _ in entries)
         usual = tuple(word for word in _COMPASS + _COMPASS_ABBREVIATED if word[:letters] in (marked or words))
         known = {word[:letters] for word in usual}
@@ -95,13 +86,13 @@ class Dictionary:
         return cls(
             letters=letters,
             words=words,
-            verbs=having(flags.verb, without=flags.meta),
-            nouns=frozenset(having(flags.noun)),
-            prepositions=having(flags.preposition),
+            verbs=having(_INFOCOM_VERB) if by_infocom else having(_VERB, without=_META),
+            nouns=frozenset(having(_NOUN)),
+            prepositions=having(_PREPOSITION_WORD),
             directions=directions,
             moves=tuple(word for word in directions if word not in _COMPASS_ABBREVIATED),
-            session_verbs=having(flags.meta),
-            by_infocom=flags is _INFOCOM,
+            session_verbs=() if by_infocom else having(_META),
+            by_infocom=by_infocom,
             accented=frozenset(letter for word in words if not word.isascii() for letter in word if letter > "\x7f"),
         )
 
@@ -132,7 +123,6 @@ def read_entries(story: Story) -> Iterator[DictionaryEntry]:
         yield DictionaryEntry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
 
 
-_VERB = 0x01
 _HIGHEST_VERB = 255
 _OLD_LINE = 8
 """Bytes of a line in format 1: the number of tokens, six tokens, the action."""
@@ -180,7 +170,7 @@ def _old_lines(content: bytes, address: int) -> tuple[bool, int]:
     return any(not _OLD_FREE.isdisjoint(content[at + 1 : at + _OLD_LINE - 1]) for at in starts), starts.stop
 
 
-_INFOCOM_VERB, _VERB_FIRST = 0x40, 1
+_VERB_FIRST = 1
 _OBJECTS, _PREPOSITION, _SOUGHT, _PLACE = 0, 1, 3, 5
 """The bytes of a line of Infocom's grammar that concern its first object."""
 _PLACES = 0xF0
@@ -188,24 +178,10 @@ _PLACES = 0xF0
 _MOST_OBJECTS = 2
 _TO_PEOPLE = ("ask", "awake", "greet", "hello", "kiss", "talk", "tell", "thank", "wake")
 _HANDLING = (
-    *("attack", "break", "burn", "clean", "climb", "close", "cut", "drink", "drop", "eat", "empty", "examine", "fill"),
-    *(
-        "get",
-        "insert",
-        "kick",
-        "lift",
-        "lock",
-        "lower",
-        "move",
-        "open",
-        "press",
-        "pull",
-        "push",
-        "put",
-        "raise",
-        "read",
-    ),
-    *("remove", "rub", "search", "shake", "shut", "take", "throw", "tie", "touch", "turn", "unlock", "wear", "x"),
+    *("attack", "break", "burn", "clean", "climb", "close", "cut", "drink", "drop", "eat", "empty", "examine"),
+    *("fill", "get", "insert", "kick", "lift", "lock", "lower", "move", "open", "press", "pull", "push"),
+    *("put", "raise", "read", "remove", "rub", "search", "shake", "shut", "take", "throw", "tie", "touch"),
+    *("turn", "unlock", "wear", "x"),
 )
 """English verbs that touch a thing or look at it closely."""
 

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import Clues, LearnedStatus
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
 from game_interface.core.story_text import headings_in
 
@@ -43,6 +42,38 @@ _TRY_EVERY = 5
 """While a value is missing, the reader learns again at each of the first ``_TRIES`` turns, then at every fifth."""
 _STAYS = 6
 """Turns after which another body is accepted as the player without having moved; visions are shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """Where an unknown story keeps its status. All numbers but those in ``players`` are of globals.
+
+    players: the objects that have been the player; more than one if the player changes bodies
+    body: contains the object that is the player now
+    rooms: each contains the room, in most places
+    score, turns: contain the story's own values
+    shown_score, shown_turns: contain the copies from when the status line was last drawn; only these may be known
+    tells_score: the story answers ``score`` with a figure
+    max_score: the maximum score according to that answer
+    """
+
+    players: tuple[int, ...] = ()
+    body: int | None = None
+    rooms: tuple[int, ...] = ()
+    score: int | None = None
+    turns: int | None = None
+    shown_score: int | None = None
+    shown_turns: int | None = None
+    tells_score: bool = False
+    max_score: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedStatus:
+    """What was learned about a story's status, and the number of consecutive turns with a value missing."""
+
+    clues: Clues = Clues()
+    missed: int = 0
 
 
 class Status(NamedTuple):

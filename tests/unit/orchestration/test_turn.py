@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 import pytest
 import structlog
 
-from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.game import SavedState
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
 from orchestration.learning import build_learning

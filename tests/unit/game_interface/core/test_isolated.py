@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.core import fork_helper
+from game_interface.core.game import SavedState
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Registers, Snapshot
-from game_interface.core.machine.saved_state import SavedState
 from session.errors import GameError, StoryError
 from session.values import GameObject, Location, Observation
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH

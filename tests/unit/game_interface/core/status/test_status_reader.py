@@ -13,9 +13,8 @@ from benchmarks.general_way import CLAIMS, measure
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter, Registers, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.saved_state import Clues
 from game_interface.core.machine.story import Story
-from game_interface.core.status.status_reader import LearningReader, Status, explore, told_score
+from game_interface.core.status.status_reader import Clues, LearningReader, Status, explore, told_score
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
