@@ -21,10 +21,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from benchmarks.first_return import digest_of, scores_of
-from benchmarks.tables import show
-from session.files.journal import read_journal, read_manifest
-from session.files.run_folders import find_run
+from benchmarks.tables import Row, show
+from zorkgpt.ablation.page import read_results
 
 TEN = 10
 
@@ -69,13 +67,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def curves_of(label: str, folder: Path) -> list[Curve]:
-    """Return the curves of an ablation's runs."""
-    found = []
-    for pair in sorted((*folder.glob("full/*"), *folder.glob("*/full/*"))):  # of one story, of several
-        run = find_run(pair)
-        scores = scores_of([line.event for line in read_journal(run) if line.event is not None])
-        means = [statistics.fmean(scores[first : first + TEN]) for first in range(0, len(scores), TEN)]
-        found.append(Curve(read_manifest(run).story, label, pair.name, means, digest_of(run)))
+    """Return the curves of an ablation's runs. Raises ``ValueError`` if the score at an episode's end is unknown."""
+    results, found = read_results(folder), []
+    for run in results.runs if results else ():
+        if run.arm == "full":
+            scores = [each.score for each in run.episodes if each.score is not None]
+            if len(scores) < len(run.episodes):
+                raise ValueError("the score at an episode's end is unknown; choose a story that shows its score")
+            means = [statistics.fmean(scores[first : first + TEN]) for first in range(0, len(scores), TEN)]
+            found.append(Curve(run.story, label, str(run.pair), means, run.journal_sha256))
     return found
 
 
@@ -105,7 +105,7 @@ def _ends(means: Sequence[float]) -> range:
     return range(TEN, TEN * len(means) + 1, TEN)
 
 
-def _row(story: str, label: str, pair: str, means: Sequence[float]) -> dict[str, str | float | None]:
+def _row(story: str, label: str, pair: str, means: Sequence[float]) -> Row:
     tens = {f"{end - TEN + 1}-{end}": mean for end, mean in zip(_ends(means), means, strict=True)}
     return {"story": story, "code": label, "pair": pair, **tens}
 
