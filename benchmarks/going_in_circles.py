@@ -15,12 +15,12 @@ import math
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 
-from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
+from benchmarks.stories import OWN_STORY, Walkthrough, played, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.game import SavedState
 from game_interface.core.jericho_interface import JerichoInterface
@@ -30,7 +30,7 @@ from session.context import render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import FIRST_GUESS
-from session.values import Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import Location, Observation, TurnRecord
 from zorkgpt.report.figures import repeat_failures
 
 AIMLESS_TURNS, AIMLESS_GAMES = 400, 3
@@ -103,8 +103,8 @@ class Notices:
 
 def walkthrough_turns(play: Walkthrough) -> Iterator[TurnRecord]:
     """Yield the turns of the walkthrough."""
-    remaining = iter(play.commands)
-    return _turns(play.open(), lambda _: next(remaining, None))
+    with play.open() as game:
+        yield from played(game, play.commands)
 
 
 def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
@@ -116,7 +116,8 @@ def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
         names = [each.name.split()[-1].lower() for each in at_hand if each.name.strip()]
         return chance.choice((*_ALWAYS, *(f"{verb} {name}" for verb in _VERBS for name in names)))
 
-    return _turns(JerichoInterface(story, seed=seed), choose, AIMLESS_TURNS)
+    with JerichoInterface(story, seed=seed) as game:
+        yield from played(game, (choose(game.observation) for _ in range(AIMLESS_TURNS)))
 
 
 def loops(play: Walkthrough, start: int) -> dict[str, list[str]]:
@@ -167,10 +168,10 @@ def repetitions_until_warned(play: Walkthrough, start: int, loop: list[str]) -> 
     other turns came until the end, so that no warning was due.
     """
     between = cycle(_BETWEEN)
-    commands = iter([*play.commands[:start], *(each or next(between) for each in loop * LAPS)])
+    commands = [*play.commands[:start], *(each or next(between) for each in loop * LAPS)]
     state, known, repeated = GameState(), set[tuple[object, ...]](), 0
     circling = CirclingDetector(logging.getLogger(__name__), GameConfiguration(), state)
-    for turn in _turns(play.open(), lambda _: next(commands, None)):
+    for turn in walkthrough_turns(replace(play, commands=commands)):
         state.record(turn)
         circling.learn(turn)
         seen = (turn.action, turn.after.text, turn.before.noticed, turn.after.noticed)
@@ -180,18 +181,6 @@ def repetitions_until_warned(play: Walkthrough, start: int, loop: list[str]) -> 
             break
     repetitions = math.ceil(repeated / len(loop))
     return repetitions if circling.is_circling or repetitions > MOST_REPETITIONS else None
-
-
-def _turns(
-    game: JerichoInterface, choose: Callable[[Observation], str | None], most: int = sys.maxsize
-) -> Iterator[TurnRecord]:
-    with game:
-        for number in range(1, most + 1):
-            before = game.observation
-            command = choose(before)
-            if command is None or before.ending is not None:
-                return
-            yield TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
 
 
 def noticed_in(turns: Sequence[TurnRecord]) -> Notices:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.stories import user_stories, walkthrough_of
+from benchmarks.stories import played, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.game import Game, SavedState
 from game_interface.core.machine.story import Story
@@ -24,7 +24,6 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.movement_analyzer import carries_along, repeated
 from zorkgpt.mapping.navigation import shortest_path
@@ -115,20 +114,16 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
 def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
     """Play the commands, as many as the story takes, and let the map learn from each."""
     walk = Walk()
-    previous = ""
-    for number, command in enumerate(commands, 1):
-        if game.observation.ending is not None:
-            break
-        before, state = game.observation, game.save()
-        previous = repeated(command, previous)
-        turn = TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
+    previous, now = "", game.save()
+    for turn in played(game, commands):
+        before, state, now = turn.before, now, game.save()
+        previous = repeated(turn.action, previous)
         started = time.perf_counter()
         manager.learn(turn)
         walk.learning_seconds += time.perf_counter() - started
         walk.commands += 1
         here = turn.after.location
         if turn.moved and here is not None and turn.after.ending is None and not turn.after.died:
-            now = game.save()
             for exit_back, to_id in manager.game_map.ways_back(here.num).items():
                 back = (Edge(here.num, exit_back), to_id)
                 if back not in walk.presumed:

@@ -18,13 +18,12 @@ from pathlib import Path
 
 import structlog
 
-from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
+from benchmarks.stories import OWN_STORY, Walkthrough, played, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from managers.route_manager import RouteManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Route
-from session.values import Proposal, TurnRecord, Verdict
 
 MOST_COMMANDS = 120
 IDLE = ("look", "inventory", "examine me", "take zz", "up", "down", "wait")
@@ -74,11 +73,7 @@ def _learned(play: Walkthrough, workdir: Path) -> Iterator[Route]:
     state = GameState()
     routes = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
     with play.open() as game:
-        for number, command in enumerate(play.commands, start=1):
-            if game.observation.ending is not None:
-                break
-            before, after = game.observation, game.step(command)
-            turn = TurnRecord(state.episode, number, before, (Proposal(command),), (Verdict(accepted=True),), after)
+        for turn in played(game, play.commands):
             state.record(turn)
             routes.learn(turn)
     routes.end("turn_limit")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from jericho.defines import BINDINGS_DICT
 
+from game_interface.core.game import Game
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
+from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import begin_walkthrough
 
@@ -35,6 +37,15 @@ class Walkthrough:
         game = JerichoInterface(self.story, use_profile=use_profile)
         begin_walkthrough(game, self.seed)
         return game
+
+
+def played(game: Game, commands: Iterable[str]) -> Iterator[TurnRecord]:
+    """Play the commands until the story ends, and yield the turns."""
+    for number, command in enumerate(commands, start=1):
+        before = game.observation
+        if before.ending is not None:
+            return
+        yield TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
 
 
 def walkthrough_of(story: Path) -> Walkthrough:
