@@ -64,8 +64,7 @@ def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
         "map_truth": "Is the map true?",
         "route_truth": "Do routes bring the points that they promise?",
         "general_way": "Are unknown stories read rightly?",
-        "memories_file": "How fast is Memories.md read and edited?",
-        "memory_writes": "What does it cost to keep a memory?",
+        "memories_file": "How fast is Memories.md read, edited and written?",
         "memory_reader": "What is memory worth to a player that needs it?",
         "report_page": "How long does the page of a run take?",
     }

@@ -18,17 +18,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from statistics import fmean
 from subprocess import DEVNULL, PIPE, Popen
-from threading import Thread
 from typing import NamedTuple
-
-from typing_extensions import override
 
 from benchmarks.memories_file import file_of
 from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_own
@@ -38,6 +34,7 @@ from managers.routes.document import RouteBook
 from orchestration.parts import open_story
 from session.game_configuration import GameConfiguration
 from session.route import Goal, Route, RouteStep, Waypoint
+from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from zorkgpt.mapping.map_graph import OPPOSITES, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
 
@@ -61,6 +58,8 @@ LIMITS: Mapping[str, float] = {
     GROWN: GROWTH,
 }
 SAMPLES = 5  # walkthroughs for the growth
+ANSWER = {"reasoning": "To see.", "action": "look", "reason": "", "accepted": True, "confidence": 1, "ok": True}
+"""Of a model that always looks around, in every role."""
 
 
 def make_map(rooms: int) -> MapGraph:
@@ -120,43 +119,6 @@ def play_episodes(folder: Path, episodes: int, *, runs: int = 1) -> Path:
     return folder
 
 
-class Answers(BaseHTTPRequestHandler):
-    """Answers every question as a model that always looks around would."""
-
-    def do_GET(self) -> None:
-        """Send the list of models."""
-        self._send({"data": [{"id": "quick"}]})
-
-    def do_POST(self) -> None:
-        """Send an answer."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        answer = {"reasoning": "To see.", "action": "look", "reason": "", "accepted": True, "confidence": 1, "ok": True}
-        message = {"role": "assistant", "content": json.dumps(answer)}
-        self._send({"model": "quick", "choices": [{"message": message, "finish_reason": "stop"}]})
-
-    def _send(self, body: Mapping[str, object]) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        with suppress(BrokenPipeError):  # a run that is stopped does not wait
-            self.wfile.write(content)
-
-    @override
-    def log_message(self, *_arguments: object) -> None:
-        """Print nothing."""
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Serve the model within the block, and yield its URL."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-
-
 def started(*arguments: object) -> Popen[str]:
     """Start the command line, with the lines that it prints to be read."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ZORKGPT_")}
@@ -177,12 +139,6 @@ def ended(process: Popen[str]) -> float:
 def seconds(*arguments: object) -> float:
     """Return the processor time of a command. Raises ``AssertionError`` if it fails."""
     return ended(started(*arguments))
-
-
-def run_arguments(folder: Path, url: str, turns: int) -> Sequence[object]:
-    """Return the arguments of a run of so many turns in that work folder."""
-    model = ("--base-url", url, "--model", "quick")
-    return ("run", "--workdir", folder, "--game", OWN_STORY, *model, "--max-turns", turns, "--json")
 
 
 class Stopped(NamedTuple):
@@ -277,10 +233,11 @@ def run_rows(scratch: Path, share: float) -> Iterator[Row]:
     """Yield the figures of a run that begins in folders with all content of one kind, and with everything."""
     full = {"memories": int(MEMORIES * share), "rooms": int(ROOMS * share), "routes": int(ROUTES * share)}
     contents = {f"{count:,} {kind}": {kind: count} for kind, count in full.items()}
-    with serving() as url:
+    with MisbehavingServer(Streams((json.dumps(ANSWER),))) as server:
+        model = ("--base-url", server.base_url, "--model", "served")
         for name, content in {"nothing": {}, **contents, "all of these": full}.items():
             folder = make_folder(scratch / name.replace(" ", "-").replace(",", ""), **content)
-            arguments = run_arguments(folder, url, 20)
+            arguments = ("run", "--workdir", folder, "--game", OWN_STORY, *model, "--max-turns", 20, "--json")
             first, second = (stopped_at(event, started(*arguments)) for event in ("episode_started", "turn_played"))
             yield {
                 "work folder with": name,
