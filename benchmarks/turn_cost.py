@@ -93,7 +93,8 @@ class Cost:
     """What a run cost.
 
     calls: model calls, by role
-    tokens: of the prompts of each turn, by role; what was learned from a turn is part of the next one
+    tokens: of the prompts of each turn, by role; what was learned from a turn is part of the next one, but at the end
+        of an episode part of its last one
     billed: the tokens of all prompts, those that a prompt's predecessor began with at a tenth
     longest: tokens of the longest prompt
     shared: by role, the share of each prompt's characters that its predecessor began with
@@ -104,28 +105,13 @@ class Cost:
     turns: int = 0
     score: int | None = None
     calls: Counter[str] = field(default_factory=Counter)
-    tokens: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    tokens: list[Counter[str]] = field(default_factory=list)
     billed: float = 0
     longest: int = 0
     shared: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     seconds: list[float] = field(default_factory=list)
     journal_bytes: int = 0
     rooms: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def calls_a_turn(self) -> float:
-        """Model calls of all roles for one turn, on average."""
-        return self.calls.total() / self.turns
-
-    @property
-    def all_tokens(self) -> list[int]:
-        """The prompt tokens of each turn, of all roles together."""
-        return [sum(of_turn) for of_turn in zip(*self.tokens.values(), strict=True)]
-
-    @property
-    def shared_on_average(self) -> float:
-        """The share over all prompts of all roles but each role's first."""
-        return fmean(share for shares in self.shared.values() for share in shares)
 
 
 class Player:
@@ -160,13 +146,12 @@ class Player:
             location = event.record.before.location
             if location is not None:
                 cost.rooms[location.num] = location.name
-            self._close_turn()
+            cost.tokens.append(self._asked)
+            self._asked = Counter()
         elif isinstance(event, EpisodeEnded):
             cost.score = event.score
-            for role, asked in self._asked.items():
-                of_role = cost.tokens[role]
-                of_role += [0] * (cost.turns - len(of_role))
-                of_role[-1] += asked
+            cost.tokens[-1].update(self._asked)
+            self._asked.clear()
         if isinstance(event, EpisodeStarted | TurnPlayed):
             self._since, self._thinking = self._clock(), 0.0
 
@@ -180,14 +165,6 @@ class Player:
         if role in self._previous:
             self.cost.shared[role].append(same / len(text))
         self._previous[role] = text
-
-    def _close_turn(self) -> None:
-        tokens = self.cost.tokens
-        for role in self._asked.keys() | tokens.keys():
-            of_role = tokens[role]
-            of_role += [0] * (self.cost.turns - 1 - len(of_role))
-            of_role.append(self._asked[role])
-        self._asked.clear()
 
     def _reply(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
         number = self.cost.calls[role]
@@ -375,7 +352,7 @@ class Measured:
         """Return the figures of a turn that have a bar and do not depend on the machine."""
         cost, turns = self.cost, self.cost.turns
         return {
-            "model calls": cost.calls_a_turn,
+            "model calls": cost.calls.total() / turns,
             "billed tokens": cost.billed / turns,
             "longest prompt, tokens": cost.longest,
             "function calls": self.calls / turns,
@@ -454,23 +431,20 @@ def _row(name: str, cold: float, warm: float) -> Row:
 
 
 def _role_rows(kind: str, cost: Cost) -> Iterator[Row]:
-    for role, tokens in cost.tokens.items():
+    """Yield the figures of each role, and of all together."""
+    tokens = {role: [of_turn[role] for of_turn in cost.tokens] for role in cost.calls}
+    tokens["all"] = [of_turn.total() for of_turn in cost.tokens]
+    calls = {**cost.calls, "all": cost.calls.total()}
+    shared = {**cost.shared, "all": [share for shares in cost.shared.values() for share in shares]}
+    for role, of_turns in tokens.items():
         yield {
             "": kind,
             "role": role,
-            "calls": cost.calls[role] / cost.turns,
-            "prompt tokens": fmean(tokens),
-            "p95": percentile_95(tokens),
-            "prefix shared with the prompt before": fmean(cost.shared[role]) if cost.shared[role] else None,
+            "calls": calls[role] / cost.turns,
+            "prompt tokens": fmean(of_turns),
+            "p95": percentile_95(of_turns),
+            "prefix shared with the prompt before": fmean(shared[role]) if shared.get(role) else None,
         }
-    yield {
-        "": kind,
-        "role": "all",
-        "calls": cost.calls_a_turn,
-        "prompt tokens": fmean(cost.all_tokens),
-        "p95": percentile_95(cost.all_tokens),
-        "prefix shared with the prompt before": cost.shared_on_average,
-    }
 
 
 if __name__ == "__main__":
