@@ -41,8 +41,7 @@ from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import Asked, ChosenModel
-from zorkgpt.players.person import Person
-from zorkgpt.players.player import JUDGED_BY, Player
+from zorkgpt.players.player import JUDGED_BY, Person, Player
 from zorkgpt.prompts.loader import check_prompts
 
 if TYPE_CHECKING:  # a run without a model needs neither client nor engine

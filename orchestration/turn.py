@@ -28,8 +28,7 @@ from zorkgpt.llm.run_model import RunModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.agent import ModelPlayer, ReadingAnswer
 from zorkgpt.players.critic import Critic, ObjectCheck
-from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, Remember, TurnContext
-from zorkgpt.players.recorded_player import RecordedPlayer
+from zorkgpt.players.player import JUDGED_BY, JudgedBy, Leave, RecordedPlayer, Remember, TurnContext
 from zorkgpt.prompts.loader import fill_prompt
 
 ReadSections = Callable[[], Sequence[PromptSection]]

@@ -24,7 +24,7 @@ from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.players.random_player import RandomPlayer
+from zorkgpt.players.player import RandomPlayer
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,

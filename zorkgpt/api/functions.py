@@ -47,8 +47,7 @@ from zorkgpt.api.situation import Agent, Map, Situation
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.players.function import Action, FunctionPlayer
-from zorkgpt.players.player import JUDGED_BY, Remember, TurnContext
+from zorkgpt.players.player import JUDGED_BY, Action, FunctionPlayer, Remember, TurnContext
 from zorkgpt.report import played_run
 from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of

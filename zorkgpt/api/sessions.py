@@ -18,8 +18,7 @@ from session.game_state import LONGEST_NOTE
 from session.memory import PERSISTENCES, Memory, Persistence
 from session.text import text_key
 from zorkgpt.api.situation import Agent, Choice, Situation
-from zorkgpt.players.function import Action
-from zorkgpt.players.player import Remember
+from zorkgpt.players.player import Action, Remember
 from zorkgpt.report.played_run import PlayedRun
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

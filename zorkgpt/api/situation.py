@@ -16,8 +16,7 @@ from session.values import Observation
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
 from zorkgpt.mapping.navigation import shortest_path
-from zorkgpt.players.function import Action
-from zorkgpt.players.player import Remember, TurnContext
+from zorkgpt.players.player import Action, Remember, TurnContext
 
 
 @dataclass(frozen=True, slots=True)

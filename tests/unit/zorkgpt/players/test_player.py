@@ -13,11 +13,17 @@ from session.events import Event, MemoryGiven, Proposed
 from session.files.recording import Diverged
 from session.values import AgentNote, Location, Observation, Proposal
 from tests.fixtures.held_stores import held
-from zorkgpt.players.function import Action, FunctionPlayer
-from zorkgpt.players.person import Person
-from zorkgpt.players.player import Leave, Player, Remember, TurnContext
-from zorkgpt.players.random_player import RandomPlayer
-from zorkgpt.players.recorded_player import RecordedPlayer
+from zorkgpt.players.player import (
+    Action,
+    FunctionPlayer,
+    Leave,
+    Person,
+    Player,
+    RandomPlayer,
+    RecordedPlayer,
+    Remember,
+    TurnContext,
+)
 
 CHOICES = ("north", "open box", "take box")
 
