@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     if not curves:
         parser.error("these folders have no runs of the arm `full`")
     curves.sort(key=lambda curve: curve.story)  # stable: before and after stay in the order given
-    show([_row(each.story, each.label, each.pair, each.means) | {"SHA-256": each.digest[:16]} for each in curves])
+    show([{**_row(each.story, each.label, each.pair, each.means), "SHA-256": each.digest[:16]} for each in curves])
     means = {
         key: [statistics.fmean(column) for column in zip(*(each.means for each in runs), strict=True)]
         for key, runs in groupby(curves, key=lambda curve: (curve.story, curve.label))
