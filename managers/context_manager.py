@@ -33,7 +33,6 @@ REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
 LONGEST_LABEL = 200  # characters
 LONGEST_LIST = 800  # characters: of belongings, or of things in sight
-LONGEST_REASON = 400  # characters
 HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
 GAME = "This game so far"
@@ -211,9 +210,7 @@ class ContextManager(BaseManager):
             pasts, reason = chain([self._whole_past(budget)], pasts), self._latest_reason()
         elif self.game_state.turn_count:
             opening = cut_middle(prologue(self.game_state), budget.share(OPENING_SHARE))
-        rejected = (
-            f"`{cut_at(action, LONGEST_ACTION)}`: {cut_at(reason, LONGEST_REASON)}" for action, reason in rejections
-        )
+        rejected = (f"`{cut_at(action, LONGEST_ACTION)}`: {reason}" for action, reason in rejections)
         others = (
             PromptSection("Your notes", notes, 3),
             PromptSection("Your latest reason", reason, 5, Place.HERE),
@@ -274,8 +271,7 @@ class ContextManager(BaseManager):
         """Return the latest reason that the agent wrote, with its turn. Commands of a course have none of their own."""
         for turn in reversed(self.game_state.turns if self.config.agent.show_reasoning else ()):
             if not turn.is_unasked or turn.verdicts[-1].source == "only" or turn.proposals[-1].wants_way:
-                reasoning = cut_middle(one_line(turn.reasoning), LONGEST_REASONING)
-                return f"Turn {turn.turn}: {reasoning}" if turn.reasoning else ""
+                return f"Turn {turn.turn}: {one_line(turn.reasoning)}" if turn.reasoning else ""
         return ""
 
     def _pasts(

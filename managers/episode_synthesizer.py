@@ -24,7 +24,7 @@ from managers.episodes import (
     parse_summaries,
     summary_of,
 )
-from managers.knowledge.analysis import entries_numbered, most_useful, proposed_text, with_sources_of
+from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, Walked, commands_line
@@ -182,18 +182,19 @@ class EpisodeSynthesizer(BaseManager):
             return ()
         budget = share_at_end(budget)
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
+        ours = [entry for entry in shown if entry.is_ours]
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
             [*self._earlier(), summary],
-            insights=shown,
+            insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
             plan=[*self._plan, *filter(None, [self._checked(knowledge.planned_commands())])],
             budget=budget,
             tokens=self.tokens,
         )
         alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
-        take = partial(self._take, summary, [entry for entry in shown if entry.is_ours])
+        take = partial(self._take, summary, ours)
         beside: dict[Topic, Prompt] = {"knowledge": prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
         return (Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, "episode", beside),)
 

@@ -9,13 +9,13 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from managers.knowledge.analysis import LONGEST_LINE, numbered_list
+from managers.knowledge.analysis import LONGEST_LINE
 from managers.plan import MOST_COMMANDS
-from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
+from managers.prompting import Line, Part, fitted_prompt, turn_text
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
+from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
 from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import Prompt, at_most
@@ -31,7 +31,6 @@ PLANNED_TURNS: Final = 20
 INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
 COMMANDS_SHOWN: Final = 3
-DEATHS_HANDED_OVER: Final = 3
 GAINS_SHOWN: Final = 8
 LONGEST_NAME: Final = 80  # characters of a command or a location
 LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
@@ -46,12 +45,10 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
 }
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
 EARLIER_SHOWN: Final = 5
-EARLIER_DEATH: Final = 400  # characters
 POINTS_SHOWN: Final = 40
 LONGEST_PLAN_LINE: Final = 600  # characters
 DEATHS_SHOWN: Final = 5
 DEATHS_SHARE: Final = 0.5
-LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +212,8 @@ def handover_text(summary: EpisodeSummary, *, with_points: bool) -> str:
     shown += [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
     gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found and with_points else []
     room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
-    return cut_at("\n".join([*outcome, *death_lines(summary, DEATHS_HANDED_OVER, room), *gains]), LONGEST_HANDOVER)
+    deaths, _ = Part("deaths", [[Line(line)] for line in death_lines(summary)], empty="").fit(room)
+    return "\n".join(filter(None, [*outcome, deaths, *gains]))
 
 
 def outcome_line(summary: EpisodeSummary) -> str:
@@ -250,17 +248,12 @@ def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:
     return KnowledgeLine(text, (Source(episode, death.steps[0].turn, death.last.turn),))
 
 
-def death_lines(summary: EpisodeSummary, most: int, characters: int) -> list[str]:
-    """Return a sentence for each of the latest deaths: the location, the command, the commands before it, the story's
-    words.
-
-    The story's words share the remaining characters, with a minimum for each.
-    """
-    deaths = summary.deaths[-most:]
-    heads = [f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in deaths]
-    room = characters - sum(len(head) + len(': ""\n') for head in heads)
-    quotes = share_out([death.last.response for death in deaths], max(room, LONGEST_QUOTE * len(deaths)))
-    return [f'{head}: "{quote}"' for head, quote in zip(heads, quotes, strict=True)]
+def death_lines(summary: EpisodeSummary) -> list[str]:
+    """Return a sentence for each death: the location, the command, the commands before it, the story's words."""
+    return [
+        f'In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}: "{death.last.response}"'
+        for death in summary.deaths
+    ]
 
 
 def _deadly(death: Death) -> str:
@@ -276,7 +269,7 @@ def _short(text: str) -> str:
 def episode_prompt(
     summaries: Sequence[EpisodeSummary],
     *,
-    insights: Sequence[KnowledgeEntry],
+    insights: str,
     knowledge: str,
     plan: Sequence[str] = (),
     outlook: Sequence[str] = (),
@@ -291,17 +284,11 @@ def episode_prompt(
     outlook: what a plan for the next one should take into account
     """
     *earlier, summary = summaries
-    ours = [entry for entry in insights if entry.is_ours]
-    fields = {"insights": numbered_list(insights, ours), "episode": outcome_line(summary)}
+    fields = {"insights": insights, "episode": outcome_line(summary)}
     before = [
-        [Line(line) for line in (outcome_line(each), *death_lines(each, 1, EARLIER_DEATH))]
-        for each in earlier[-EARLIER_SHOWN:]
+        [Line(line) for line in (outcome_line(each), *death_lines(each)[-1:])] for each in earlier[-EARLIER_SHOWN:]
     ]
-    if len(earlier) > EARLIER_SHOWN:
-        before.insert(0, [Line(f"({counted(len(earlier) - EARLIER_SHOWN, 'earlier episode')} left out)")])
     deaths = []
-    if len(summary.deaths) > DEATHS_SHOWN:
-        deaths.append([Line(f"({counted(len(summary.deaths) - DEATHS_SHOWN, 'earlier death')} left out)")])
     for death in summary.deaths[-DEATHS_SHOWN:]:
         lines = [Line(f"Death in turn {death.last.turn}:")]
         for step in death.steps[-STEPS_KEPT:]:
@@ -309,15 +296,13 @@ def episode_prompt(
             lines.append(Line("  Response: ", step.response))
         deaths.append(lines)
     points = [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]
-    if len(summary.scored) > POINTS_SHOWN:
-        points.insert(0, [Line(f"({len(summary.scored) - POINTS_SHOWN} earlier left out)")])
     parts = [
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
-        Part("earlier", before),
+        Part("earlier", before, others=len(earlier) - len(before)),
         Part("plan", [[Line(line)] for line in plan]),
         Part("outlook", [[Line(line)] for line in outlook], keeps="best", share=0.25),
-        Part("points", points),
-        Part("deaths", deaths, share=DEATHS_SHARE, least=LEAST_TOLD, separator="\n\n"),
+        Part("points", points, others=len(summary.scored) - len(points)),
+        Part("deaths", deaths, share=DEATHS_SHARE, others=len(summary.deaths) - len(deaths), separator="\n\n"),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
 

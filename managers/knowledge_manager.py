@@ -28,6 +28,7 @@ from managers.knowledge.analysis import (
     laid_out,
     line_in_brief,
     memories_of,
+    more_lines,
     proposed_text,
     size,
     update_question,
@@ -50,11 +51,12 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import LocationMemories
-from session.text import counted, text_key
+from session.text import text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
 KNOWLEDGE_TITLE = "What is known of this game"
+LONGEST_NOTE = 30  # characters, of how many lines are left out
 SHARE_OF_KNOWLEDGE, MOST_TOKENS = 5, 800
 """It takes at most one in so many tokens of the agent's prompt, and at most so many of them."""
 MOST_WAITING = 300  # turns; more than a prompt has room for
@@ -110,11 +112,9 @@ class KnowledgeManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
         del observation
-        entries = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
-        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
-        others = len(self._known()) - len(entries) if entries else 0
-        told = f"\n\n({counted(others, 'more line')} left out)" if others else ""
-        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries) + told, 7, Place.KNOWLEDGE, shows)
+        tokens = min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS)
+        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in self._within(tokens))
+        return PromptSection(KNOWLEDGE_TITLE, self.text(tokens), 7, Place.KNOWLEDGE, shows)
 
     @override
     def known(self) -> Known:
@@ -123,14 +123,22 @@ class KnowledgeManager(BaseManager):
     def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
         """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
 
+        The number of the others follows.
         They change only at updates and between episodes, so that the server can cache the beginning of a prompt
         (docs/records/specification.md, Prompt order).
         """
-        return laid_out(self._within(tokens, but))
+        entries = self._within(tokens, but)
+        others = self._number(but) - len(entries) if entries else 0
+        return "\n\n".join(filter(None, [laid_out(entries), *more_lines(others)]))
 
     def _within(self, tokens: int, but: Collection[str] = ()) -> list[KnowledgeEntry]:
-        shown = (entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled)
-        return within(shown, tokens * CHARACTERS_PER_TOKEN)
+        known = [entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled]
+        kept = within(known, tokens * CHARACTERS_PER_TOKEN)
+        return kept if len(kept) == self._number(but) else within(known, tokens * CHARACTERS_PER_TOKEN - LONGEST_NOTE)
+
+    def _number(self, but: Collection[str]) -> int:
+        """Return how many lines are known, without those of the sections ``but``."""
+        return sum(entry.section not in but for entry in self._known())
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""

@@ -13,13 +13,12 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import description_in, first_line, gist, is_dark
+from session.text import description_in, first_line, is_dark
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 
-LONGEST_REFUSAL = 240  # characters
 SAVE_INTERVAL = 10  # turns
 
 
@@ -167,7 +166,7 @@ class MapManager(BaseManager):
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
         was_dark = any(is_dark(text) for text in (turn.before.text, turn.after.text))
-        words = gist(first_line(turn.after.text), LONGEST_REFUSAL)
+        words = first_line(turn.after.text)
         place = f" in L{reached.num} {reached.label}" if reached else ""
         told = f"you died{place}{', in the dark' if was_dark else ''}{f': {words}' if words else ''}"
         self.game_map.record_death(here.num, exit_, told)
@@ -185,7 +184,7 @@ class MapManager(BaseManager):
         if here and description_in(text, here.name):
             graph.record_refusal(from_id, exit_, "leads back here")
             return False
-        graph.record_refusal(from_id, exit_, gist(first_line(text), LONGEST_REFUSAL))
+        graph.record_refusal(from_id, exit_, first_line(text))
         return graph.record_failure(from_id, exit_, prune_after=self.config.map.prune_after) in {
             "contradicted",
             "pruned",

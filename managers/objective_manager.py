@@ -18,7 +18,6 @@ from managers.map_manager import MapManager
 from managers.objectives import (
     AT_LAST,
     RECENT_TURNS,
-    SHORTEST_TEXT,
     STALE,
     ChangedObjective,
     CompletedObjective,
@@ -37,7 +36,6 @@ from managers.plan import PLAN
 from managers.prompting import (
     CHARACTERS_PER_TOKEN,
     LEFT_OUT,
-    WHOLE,
     Line,
     Part,
     fitted_prompt,
@@ -296,8 +294,8 @@ class ObjectiveManager(BaseManager):
         opening = prologue(game)
         templates, fields = ["objectives_play"], present_texts(game, self.objectives, self.attribute_names)
         parts = [
-            Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
-            Part("notes", [[Line("- ", note)] for note in game.notes], least=WHOLE),
+            Part("opening", [[Line("", opening)]] if opening else []),
+            Part("notes", [[Line("- ", note)] for note in game.notes]),
             play_part(game, self.evidence, turns, self._known_turns),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
@@ -305,7 +303,7 @@ class ObjectiveManager(BaseManager):
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
             parts += [
-                Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best", least=WHOLE),
+                Part("plan", [[Line("- ", line)] for line in knowledge.plan()], keeps="best"),
                 self._memories_part(game.current_room_id),
                 self._map_part(),
             ]
@@ -348,7 +346,7 @@ class ObjectiveManager(BaseManager):
                     heading = []
         if len(best) > len(doors):
             items.append([Line(f"({counted(len(best) - len(doors), 'more adjacent location')} with memories)")])
-        return Part("memories", items, keeps="best", least=WHOLE, empty=NO_MEMORIES)
+        return Part("memories", items, keeps="best", empty=NO_MEMORIES)
 
     def _get_full_knowledge(self) -> str:
         """Return the whole knowledge, or that there is none."""

@@ -29,8 +29,6 @@ AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
-SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
-LEAST_RESPONSE = 300  # characters: few answers are longer, and what they bring to light is often in their middle
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
@@ -205,9 +203,9 @@ def memory_lines(memory: Memory) -> list[Line]:
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known: Collection[int] = ()) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
-    Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn with a room's
-    description contains it; the others refer to that turn. What a text with a description says besides, and no
-    earlier turn of these said, is a response like others.
+    Each is whole. Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn
+    with a room's description contains it; the others refer to that turn. What a text with a description says besides,
+    and no earlier turn of these said, is a response like others.
 
     known: turns on a route, which have no reasoning of their own
     """
@@ -248,7 +246,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
             if text:
                 lines.append(Line(head, text, matters=part is besides))
         items.append(lines)
-    return Part("play", items, least=LEAST_RESPONSE, empty="")
+    return Part("play", items, others=first, empty="")
 
 
 def present_texts(

@@ -8,13 +8,13 @@ and share the remaining room. The agent's prompt consists of sections with prior
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 
 from session.context import PromptSection, render_sections
 from session.game_state import GameState
-from session.text import TokenCounter, cut_at, cut_middle, prologue_of, shared_room, without_padding
+from session.text import TokenCounter, counted, cut_at, cut_middle, prologue_of, shared_room, without_padding
 from session.values import GameObject
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -22,9 +22,7 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"
 LONGEST_ACTION = 200  # characters
-WHOLE = 1_000_000  # characters, more than any text has
-LEAST = 160  # characters of a text that is cut, before other items are left out instead
-SHORTEST = 10  # characters of a text that is worth showing at all
+SHORTEST = 160  # characters of a text that is cut and worth showing, with the number of those left out
 SHORTEST_REPEATED = 80
 """Characters. A line of at least this length is shortened in later turns, with a reference to the first turn."""
 MARKED = ("worn", "lit")
@@ -39,9 +37,7 @@ T = TypeVar("T")
 class Line(NamedTuple):
     """A line of an item.
 
-    head: never cut
-    text: cut in its middle if it does not fit; if nothing of it is left, the head is left out, too
-    matters: gets room before texts that do not matter
+    matters: kept if its item is; others are kept if there is room beside those that matter, the latest first
     """
 
     head: str
@@ -53,19 +49,20 @@ class Line(NamedTuple):
 class Part:
     """A field of a prompt that lists items, each of which is kept or left out as a whole.
 
+    A text is cut only if it is the first of the kept ones and longer than the whole room.
+
     keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
-    least: characters to which a text that matters may be cut before items are left out; ``WHOLE``: only one is
-        cut that is longer than the whole room
+    others: items that were left out before, and count as such
 
-    The text says how many items are left out.
+    The text says how many items are left out, and how many lines of the others.
     """
 
     name: str
     items: Sequence[Sequence[Line]]
     keeps: Literal["newest", "best"] = "newest"
     share: float = 1
-    least: int = LEAST
+    others: int = 0
     separator: str = "\n"
     empty: str = NONE
 
@@ -87,56 +84,42 @@ class Part:
         if text is not None:
             return text, count
         told = self._left_out(1)
-        if characters - len(told) >= max(self.least, SHORTEST):
-            item = "\n".join(line.head + line.text for line in self._kept(1)[0])
+        if self.items and characters - len(told) >= SHORTEST:
+            item = "\n".join(line.head + line.text for line in self._kept(1)[0] if line.matters)
             return cut_middle(item, characters - len(told)) + told, 1
         return LEFT_OUT, 0
 
-    def _left_out(self, count: int) -> str:
-        """Return the end of the text with that many items: how many others there are."""
-        others = len(self.items) - count
-        return (
-            f"{self.separator}({others} {'earlier' if self.keeps == 'newest' else 'more'} left out)" if others else ""
-        )
+    def _left_out(self, count: int, lines: int = 0) -> str:
+        """Return the end of the text with that many items: how many others there are, and missing lines of these."""
+        others = self.others + len(self.items) - count
+        told = [f"{others} {'earlier' if self.keeps == 'newest' else 'more'}"] if others else []
+        told += [f"{counted(lines, 'line')} of the above"] if lines else []
+        return f"{self.separator}({' and '.join(told)} left out)" if told else ""
 
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
 
     def _written(self, count: int, characters: int) -> str | None:
-        """Return that many items as text, or ``None`` if they do not fit. Where some do not fit, no more do."""
+        """Return that many items as text, or ``None`` if they do not fit. If some do not fit, no more do."""
         items = self._kept(count)
         if not items:
             return self.empty
-        if count < len(self.items):
-            note = self._left_out(count)
-            text = self._whole(items, characters - len(note))
-            if text is None and count == 1:  # a long one is cut
-                cut, written = replace(self, items=items).fit(characters - len(note))
-                text = cut if written else None
-            return None if text is None else text + note
-        return self._whole(items, characters)
+        loose = [(item, line) for item in reversed(items) for line in item if not line.matters]
 
-    def _whole(self, items: Sequence[Sequence[Line]], characters: int) -> str | None:
-        """Return all of these items as text, or ``None`` if they do not fit."""
-        lines = [line for item in items for line in item]
-        line_ends = len(lines) - len(items) + len(self.separator) * (len(items) - 1)
-        room = characters - sum(len(line.head) for line in lines) - line_ends
-        if room < 0:
-            return None
-        firm = shared_room([len(line.text) * line.matters for line in lines], room)
-        loose = shared_room([len(line.text) * (not line.matters) for line in lines], room - sum(firm))
-        cut: list[str] = []
-        for line, share in zip(lines, map(max, firm, loose), strict=True):
-            least = self.least if len(line.text) <= characters else min(self.least, LEAST)
-            is_too_short = share < min(max(least, SHORTEST), len(line.text))
-            if is_too_short and line.matters:
-                return None
-            cut.append("" if is_too_short else cut_middle(line.text, share))
-        left = iter(cut)
-        pairs = ([(line, next(left)) for line in item] for item in items)
-        return self.separator.join(
-            "\n".join(line.head + text for line, text in item if text or not line.text) for item in pairs
+        def note(kept: Sequence[object]) -> str:
+            return self._left_out(count, len(loose) - len(kept))
+
+        def written(kept: Collection[tuple[Sequence[Line], Line]]) -> str:
+            shown = ((line for line in item if line.matters or (item, line) in kept) for item in items)
+            return self.separator.join("\n".join(line.head + line.text for line in item) for item in shown)
+
+        room = characters - len(written(()))
+        lengths = [len(f"\n{line.head}{line.text}") for _, line in loose]
+        fitting = as_many_as_fit(
+            range(len(loose)), lambda kept: sum(lengths[each] for each in kept) + len(note(kept)) <= room, skips=True
         )
+        text = written([loose[each] for each in fitting]) + note(fitting)
+        return text if len(text) <= characters else None
 
 
 def fit(parts: Sequence[Part], characters: int) -> dict[str, str]:

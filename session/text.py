@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,8 +19,6 @@ SHORTEST_WITH_END = 60
 
 _PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
-_SPEECH = re.compile('["\u201c\u201d]')
-_POINT = re.compile(r"\b(?:you|must|need|without)\b", re.IGNORECASE)
 _WORD_END = re.compile(r"(?=\s)")
 
 
@@ -97,42 +95,17 @@ def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:
 
 
 def cut_middle(text: str, characters: int) -> str:
-    """Return the text, or its beginning and its end with a mark between them, in at most so many characters.
+    """Return the text, or its beginning and its end with the number of characters between them, in so many at most.
 
     The end of a story's text is often the most important part, so the middle is cut. The cut is between sentences if
     that uses most of the room, else between words.
     """
-    room = characters - len(CUT_MARK)
+    room = characters - len(f" [… {len(text)} characters]")
     if len(text) <= characters or characters < SHORTEST_WITH_END:
         return cut_at(text, characters)
     beginning = text[: _break_before(text, room // 2)]
     end = text[_break_after(text, len(text) - room + len(beginning)) :]
-    return f"{beginning}{CUT_MARK}{end}"
-
-
-def gist(text: str, characters: int) -> str:
-    """Return the text in at most so many characters: all of it, or its most informative sentences.
-
-    These are speech, then sentences with *you*, *must*, *need* or *without*, then the rest, in their original order
-    with marks for the cuts. If the first choice alone is too long, its middle is cut.
-    """
-    text = one_line(text)
-    if len(text) <= characters:
-        return text
-    sentences = sentences_of(text)
-    points = [2 if _SPEECH.search(sentence) else bool(_POINT.search(sentence)) for sentence in sentences]
-    kept: list[int] = []
-    for number in sorted(range(len(sentences)), key=points.__getitem__, reverse=True):
-        if len(_joined(sentences, {*kept, number})) <= characters:
-            kept.append(number)
-        elif not kept:
-            return cut_middle(sentences[number], characters)
-    return _joined(sentences, kept)
-
-
-def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:
-    parts = (f"{CUT_MARK if number - 1 not in kept and number else ''} {sentences[number]}" for number in sorted(kept))
-    return "".join(parts).strip() + ("" if len(sentences) - 1 in kept else CUT_MARK)
+    return f"{beginning} [… {len(text) - len(beginning) - len(end)} characters]{end}"
 
 
 def shared_room(lengths: Sequence[int], characters: int) -> list[int]:

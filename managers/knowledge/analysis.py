@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, WHOLE, Line, Part, fit, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
@@ -159,7 +159,8 @@ def update_question(
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
     known = most_useful(entries, int(KNOWLEDGE_SHARE * room))
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
-    fields["knowledge"] = numbered_list(known, numbered)
+    left_out = len(entries) - len(known)
+    fields["knowledge"] = numbered_list(known, numbered, left_out)
     memories = [
         _remembered("memories", played.persistent, MEMORIES_SHARE),
         _remembered("ephemeral", played.ephemeral, EPHEMERAL_SHARE),
@@ -169,7 +170,7 @@ def update_question(
     stretches = _stretches(played.turns)
     play, count = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
-    others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered)
+    others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
         Prompt(system, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
         for text in (fields["knowledge"], others)
@@ -237,7 +238,7 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
         Line("- ", f"T{memory.turns}, {one_line(place)}: {one_line(memory.title)}: {one_line(memory.text)}")
         for place, memory in latest_first
     ]
-    return Part(name, [[line] for line in lines], keeps="best", share=share, least=WHOLE)
+    return Part(name, [[line] for line in lines], keeps="best", share=share)
 
 
 def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
@@ -464,13 +465,19 @@ def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
     return "\n\n".join(_by_section(sorted(entries, key=_rank), {}))
 
 
-def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[KnowledgeEntry]) -> str:
+def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[KnowledgeEntry], others: int = 0) -> str:
     """Return the entries below the titles of their sections, those that a model may name with their number.
 
     numbered: the first of these has the number 1; all other entries have a dash
+    others: entries for which there is no room, whose number is told
     """
     marks = {entry: f"{number}." for number, entry in enumerate(numbered, start=1)}
-    return "\n".join(_by_section(entries, marks)) or NONE
+    return "\n".join([*_by_section(entries, marks), *more_lines(others)]) or NONE
+
+
+def more_lines(others: int) -> list[str]:
+    """Return a line with the number of lines that are left out; none for 0."""
+    return [f"({counted(others, 'more line')} left out)"] if others else []
 
 
 def size(entries: Iterable[KnowledgeEntry]) -> int:

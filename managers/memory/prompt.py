@@ -17,7 +17,7 @@ from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, forms_of, names_any, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
-from managers.prompting import LONGEST_ACTION, WHOLE, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.commands import plain_command
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
@@ -46,7 +46,6 @@ LONGEST_COMMAND = 60
 LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
-LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
 TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
@@ -342,7 +341,7 @@ def _elsewhere(visit: VisitNews) -> Part:
         for room, memory in shown
         if memory.status != MemoryStatus.SUPERSEDED
     ]
-    return Part("elsewhere", [[line] for line in lines], keeps="best", least=WHOLE)
+    return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
 def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Memory | None = None) -> Part:
@@ -359,7 +358,7 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
         for memory in standing
     ]
     lines += [Line(_head(memory)) for memory in given_up]
-    return Part("memories", [[line] for line in lines], keeps="best", least=WHOLE)
+    return Part("memories", [[line] for line in lines], keeps="best")
 
 
 def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
@@ -395,9 +394,9 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
             reasoning.insert(0, [Line(f"Turn {begun.turn}, of the course: ", one_line(begun.reasoning))])
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [
-        Part("arrival", arrivals, empty="", least=LEAST_TOLD),
-        Part("actions", turns, least=LEAST_TOLD, separator="\n\n"),
-        Part("reasoning", reasoning, least=LEAST_TOLD),
+        Part("arrival", arrivals, empty=""),
+        Part("actions", turns, separator="\n\n"),
+        Part("reasoning", reasoning),
     ]
 
 

@@ -14,12 +14,10 @@ from pydantic import NonNegativeInt, TypeAdapter
 
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
-from session.text import counted, cut_at, one_line
+from session.text import counted, one_line
 
 MOST_GAINS = 4
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
-LONGEST_GAINS = 120  # characters: of the things that a route takes
-LONGEST_LAST = 60  # characters of the last command of a route
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
@@ -295,7 +293,7 @@ def route_aim(route: Route, done: int = 0) -> str:
 def last_command(steps: Sequence[RouteStep]) -> str:
     """Return the last of these commands and where it is typed, for a reader."""
     place = one_line(steps[-2].leads_to.place) if len(steps) > 1 else ""
-    return f"`{cut_at(one_line(steps[-1].command), LONGEST_LAST)}`{f' at {place}' if place else ''}"
+    return f"`{one_line(steps[-1].command)}`{f' at {place}' if place else ''}"
 
 
 class RouteLines(NamedTuple):
@@ -415,7 +413,7 @@ def route_line(
     part += ", then no more points" if gains and max(gains) == route.gain(done) else ""
     left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
-    things = cut_at(", ".join((names or {})[each] for each in more if each in (names or {})), LONGEST_GAINS)
+    things = ", ".join((names or {})[each] for each in more if each in (names or {}))
     then = f"; then you also hold: {things}" if things else ""
     missing = [] if held is None else sorted(now.carried_set - held)
     without = ", ".join((names or {}).get(each, f"object #{each}") for each in missing)

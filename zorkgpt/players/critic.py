@@ -223,7 +223,7 @@ class ObjectCheck:
         if len(failures) < TRIES_UNTIL_CERTAIN or not is_just_tried or not is_plain or asks(answer):
             return None
         reason = f"{exit_!r} was tried here with everything as it is now, again and again: "
-        return Verdict(accepted=False, reason=reason + cut_at(answer, LONGEST_OUTCOME), source="map")
+        return Verdict(accepted=False, reason=reason + answer, source="map")
 
     def _each_of_list(self, action: str) -> list[str]:
         """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""

@@ -416,7 +416,8 @@ def talkative(**state: Any) -> ContextManager:
 
 def letters(text: str, letter: str) -> int:
     """The length of the longest run of the letter, on both sides of a cut."""
-    return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))))
+    found = re.sub(r" \[… (\d+) characters\]", lambda cut: "#" * len(cut[0]), text.replace(" […]", "####"))
+    return max(map(len, re.findall(f"{letter}[{letter}#]+|{letter}", found)))
 
 
 LONG_X = "x" * 9000
@@ -433,7 +434,7 @@ LONG_X = "x" * 9000
         ("x", 800, {}, {"inventory": (GameObject(7, LONG_X),)}, ()),
         ("x", 200, {}, {"location": Location(4, LONG_X)}, ()),
         ("x", 200, {}, {}, [Rejection(LONG_X, "no")]),
-        ("x", 400, {}, {}, [Rejection("y", LONG_X)]),
+        ("x", 9000, {}, {}, [Rejection("y", LONG_X)]),
         ("x", 4000, {"room_descriptions": {4: RoomDescription(LONG_X, 2)}}, {}, ()),
     ],
     ids=[
@@ -445,13 +446,13 @@ def test_of_each_part_so_many_characters_are_shown_at_most(
     letter: str, characters: int, state: dict[str, Any], seen: dict[str, Any], rejections: list[Rejection]
 ) -> None:
     shown = talkative(**state).get_agent_context(replace(HALL, **seen), rejections=rejections).render()
-    assert letters(shown, letter) == characters - len(" […]")
+    assert letters(shown, letter) == characters
 
 
 def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
     shown = manager(5).get_critic_context(HALL, "wait")
     assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
-    assert letters(talkative().get_critic_context(HALL, LONG_X), "x") == 200 - len(" […]")
+    assert letters(talkative().get_critic_context(HALL, LONG_X), "x") == 200
 
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
@@ -495,8 +496,8 @@ def test_a_long_line_is_repeated_by_its_beginning_unless_it_was_cut_before() -> 
     played = [("look", f"Mill\n{SHEET}"), ("wait", "It rains."), ("look", f"Mill\n{SHEET}\nIt rains.")]
     texts = told(played)
     assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
-    cut = [("look", f"{'x' * 300} {SHEET}\n{SHEET}"), ("look", SHEET)]
-    assert told(cut, characters=400)[1].endswith(SHEET)
+    cut = [("look", f"{'x' * 400} {SHEET}\n{SHEET}"), ("look", SHEET)]
+    assert told(cut, characters=500)[1].endswith(SHEET)
 
 
 WHOLE = {"agent": 16_000, "history": 6000}

@@ -577,11 +577,12 @@ def test_the_model_is_told_of_five_episodes_and_deaths_or_fewer_with_the_number_
     assert told(play.prompt) == {
         "earlier": ["3", "4", "5", "6", "7"],
         "points": [str(score) for score in range(6, 46)],
-        "deaths": ["72", "81", "90", "99", "108"],
-        "steps": ["6"] * 5,
+        "deaths": ["81", "90", "99", "108"],
+        "steps": ["6"] * 4,
         "known": ["fumes"],
     }
-    seen = [{"earlier": 5, "points": 40, "deaths": 5, "steps": 6, "known": 1}]
+    assert play.prompt.count("(3 earlier left out)") == 1, "deaths, of which there is no room for a fifth one"
+    seen = [{"earlier": 5, "points": 40, "deaths": 4, "steps": 6, "known": 1}]
     for tokens in range(9000, 1200, -300):
         budget = tokens if tokens <= LEAST_AT_END else round(tokens / SHARE_AT_END)
         play = eventful(tmp_path / str(budget), budget)
@@ -599,7 +600,7 @@ def test_the_model_is_told_of_five_episodes_and_deaths_or_fewer_with_the_number_
     assert all(part["deaths"] and part["steps"] for part in seen)
 
 
-def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_the_eight_largest_gains(
+def test_the_next_player_is_told_of_deaths_with_three_commands_and_of_the_eight_largest_gains(
     tmp_path: Path,
 ) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING, agent=SMALL)
@@ -612,20 +613,21 @@ def test_the_next_player_is_told_of_three_deaths_with_three_commands_and_of_the_
         play.turn("step 3")
         play.die()
     deaths, gains = next_told(play).split("Points came")
-    assert re.findall(r"In turn (\d+) of episode 1", deaths) == ["21", "26", "31"]
-    assert deaths.count("on `drink dye` after `step 2`, `step 3`, `east`: ") == 3
+    assert re.findall(r"In turn (\d+) of episode 1", deaths) == ["16", "21", "26", "31"]
+    assert deaths.count("on `drink dye` after `step 2`, `step 3`, `east`: ") == 4
     assert re.findall(r"`stir (\d+)`", gains) == ["0", *(str(score) for score in range(4, 11))]
     assert gains.endswith("(+1, turn 11); and 3 more.")
 
 
-def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING, agent=SMALL)
-    for score in range(1, 9):
-        play.turn(f"{score}{'x' * 75}", score=score)
-    for _ in range(3):
-        play.turn("drink dye", "y" * 400, died=True)
+def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_whole_answer(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    for turn in range(1, 7):
+        play.turn("drink dye", f"{'y' * 400} {turn} bites.", died=True)
     handover = next_told(play)
-    assert (len(handover), handover[-4:]) == (1200, " […]")
+    assert 900 < len(handover) <= 1200
+    assert re.findall("y+ (.) bites", handover) == ["5", "6"]
+    assert {len(run) for run in re.findall("y+(?= )", handover) if len(run) > 20} == {400}
+    assert "(4 earlier left out)" in handover
 
 
 def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(tmp_path: Path) -> None:

@@ -359,8 +359,11 @@ class TestWhatTheAgentIsShown:
         lines = [f"- Danger {number} is near. *(Ep1, T{number})*\n" for number in range(9)]
         sure = "- Danger that came back. *(Ep1, T1; Ep2, T1)*\n"
         written = f"## LESSONS LEARNED\n- Look at the banner. *(Ep1, T1)*\n## DANGERS & THREATS\n{''.join(lines)}{sure}"
-        text = KnowledgePlay(tmp_path, written=written).manager.text(23)
-        assert text == "DANGERS & THREATS:\n- Danger that came back.\n\nLESSONS LEARNED:\n- Look at the banner."
+        text = KnowledgePlay(tmp_path, written=written).manager.text(31)
+        assert text == (
+            "DANGERS & THREATS:\n- Danger that came back.\n\nLESSONS LEARNED:\n- Look at the banner.\n\n"
+            "(9 more lines left out)"
+        )
 
     @pytest.mark.parametrize("tokens", [0, 1, 7, 40, 200])
     def test_it_keeps_to_its_tokens(self, tmp_path: Path, tokens: int) -> None:
@@ -493,7 +496,7 @@ class TestSmallModels:
             play.turn("a" * 900, "r" * 900, score=score)
         prompt = prompt_of(play)
         assert re.findall(r"^Turn (\d+):", prompt, re.MULTILINE) == [str(turn) for turn in range(5, 13)]
-        assert (longest("a", prompt), longest("r", prompt)) == (80 - MARK, 160 - MARK)
+        assert (longest("a", prompt), prompt.count("r [… ")) == (80 - MARK, 8)
 
 
 class TestHowMuchIsShown:
@@ -520,7 +523,7 @@ class TestHowMuchIsShown:
         assert f"Of permanent use, {WORDS.strip()}: It lies here." in shown["remembered"]
         assert f"Of ephemeral use, {WORDS.strip()}: It lies here." in shown["ephemeral"]
 
-    def test_responses_are_shortened_little_by_little_those_without_a_fact_first(self, tmp_path: Path) -> None:
+    def test_responses_without_a_fact_go_first_and_each_is_whole(self, tmp_path: Path) -> None:
         seen: list[tuple[int, int]] = []
         for budget in (27_500, 22_500, 17_500, 5000, 3000, 2600):  # of which a question at the end takes a part
             play = KnowledgePlay(tmp_path / str(budget), nothing_new, **UNASKED, prompt_budgets={"analysis": budget})
@@ -528,12 +531,13 @@ class TestHowMuchIsShown:
                 play.turn(f"stir {score}", "t" * 500, score=score)
                 play.turn("wait", "o" * 500)
             played = parts(prompt_of(play))["played"]
-            seen.append((longest("t", played), longest("o", played)))
+            seen.append((played.count("t" * 500), played.count("o" * 500)))
+            assert "[…" not in played
+            assert seen[-1] == (30, 30) or "left out)" in played
         telling, others = zip(*seen, strict=True)
-        assert telling[:3] == (500,) * 3
-        assert 500 > telling[3] > telling[4] > 150
-        assert others[0] == 500 > others[1] > others[2] > 150
-        assert others[3:] == (1,) * 3
+        assert telling[:3] == (30, 30, 30)
+        assert 30 > telling[3] > telling[4] > telling[5] > 0
+        assert 30 == others[0] > others[1] > others[2] > 0 == others[3]
 
     def test_what_is_known_and_remembered_leaves_room_for_what_was_played(self, tmp_path: Path) -> None:
         """Known lines have two fifths of the room, memories three twentieths of either kind, and turns the rest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -69,7 +70,7 @@ class TestSections:
         sections = [PromptSection("Same", "x" * 30), PromptSection("Same", "y" * 300)]
         short, long = fit_sections(sections, 200)
         assert short.text == "x" * 30
-        assert " […]" in long.text
+        assert re.search(r"y \[… \d+ characters\]y", long.text.replace("yy", "y"))
         assert length([short, long]) == 200
 
     @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=6), st.integers(60, 1500))
@@ -86,14 +87,15 @@ def played(turn: int, *, matters: bool = True) -> list[Line]:
 
 
 class TestParts:
-    def test_what_fits_stays_whole_and_long_texts_are_cut_alike_before_an_item_is_left_out(self) -> None:
+    def test_what_fits_stays_whole_and_no_text_is_cut_to_make_room_for_others(self) -> None:
+        """Texts were cut alike, and lost what only their middle had."""
         part = Part("play", [played(1), played(2)], separator="\n\n")
         text, count = part.fit(2000)
         assert text == "\n\n".join(f"Turn {turn}: dig\n  {'word ' * 100}" for turn in (1, 2))
         assert count == 2
         assert part.fit(len(text)) == (text, 2)
-        text, count = Part("play", [played(1), played(2)]).fit(500)
-        assert (text.count(" […]"), count) == (2, 2)
+        text, count = Part("play", [played(1), played(2), played(3)]).fit(len(text))
+        assert (text, count) == (f"Turn 3: dig\n  {'word ' * 100}\n(2 earlier left out)", 1)
 
     @pytest.mark.parametrize(("keeps", "kept"), [("newest", "Turn 3"), ("best", "Turn 1")])
     def test_then_the_oldest_or_the_least_useful_items_go(self, keeps: Literal["newest", "best"], kept: str) -> None:
@@ -101,9 +103,22 @@ class TestParts:
         assert count == 1
         assert text.startswith(kept)
 
-    def test_texts_that_matter_get_room_first_and_others_go_with_their_heads(self) -> None:
+    def test_texts_that_matter_get_room_first_and_the_number_of_the_others_is_told(self) -> None:
         text, count = Part("play", [played(1, matters=False), played(2)]).fit(600)
-        assert (text, count) == (f"Turn 1: dig\nTurn 2: dig\n  {'word ' * 100}", 2)
+        assert (text, count) == (f"Turn 1: dig\nTurn 2: dig\n  {'word ' * 100}\n(1 line of the above left out)", 2)
+        text, count = Part("play", [played(0), played(1, matters=False), played(2)]).fit(600)
+        assert text.endswith("(1 earlier and 1 line of the above left out)")
+        assert count == 2
+        whole, _ = Part("play", [played(1, matters=False), played(2, matters=False)]).fit(1100)
+        assert whole.count("word ") == 200, "and nothing is said if nothing is missing"
+        assert "left out" not in whole
+
+    def test_a_text_longer_than_the_whole_room_says_how_much_of_it_is_missing(self) -> None:
+        text, count = Part("play", [played(1), [Line("Turn 2: read\n  ", "x" * 900)]]).fit(300)
+        assert (len(text), count) == (300, 1)
+        missing = re.search(r"x \[… (\d+) characters\]x", text)
+        assert missing is not None
+        assert text.count("x") == 900 - int(missing[1])
 
     def test_without_items_or_room_it_says_so(self) -> None:
         assert Part("play", []).fit(100) == ("(none)", 0)
@@ -121,11 +136,10 @@ class TestParts:
     @given(
         st.lists(st.tuples(st.integers(0, 80), st.integers(0, 900), st.booleans()), max_size=12),
         st.integers(0, 3000),
-        st.integers(0, 300),
     )
-    def test_a_part_keeps_to_its_room(self, sizes: list[tuple[int, int, bool]], room: int, least: int) -> None:
+    def test_a_part_keeps_to_its_room(self, sizes: list[tuple[int, int, bool]], room: int) -> None:
         items = [[Line("h" * head, "word " * (text // 5), matters=matters)] for head, text, matters in sizes]
-        text, count = Part("play", items, least=least).fit(room)
+        text, count = Part("play", items).fit(room)
         assert len(text) <= room or not count
 
 

@@ -363,16 +363,15 @@ class TestPrompt:
             "(8 more left out)",
         ]
 
-    def test_all_texts_together_share_what_the_budget_leaves_alike(self, tmp_path: Path) -> None:
+    def test_texts_longer_than_the_whole_room_share_it_alike(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.turn("north", "q" * 9000, location=VATS)
-        play.turn("stir vat", "r" * 9000, world_hash="1")
-        play.turn("x" * 9000, "Hm.", world_hash="2")  # its reason is "because of" it
+        play.turn("x" * 9000, "r" * 9000, world_hash="2")  # its reason is "because of" it
         prompt = asked(play)
-        arrival, response, reason = (longest(letter, prompt) for letter in "qrx")
-        assert 1500 < arrival < 4000
-        assert abs(response - arrival) < arrival / 10
-        assert abs(reason - arrival) < arrival / 10
+        arrival, response, reason = (prompt.count(letter * 50) for letter in "qrx")
+        assert 30 < arrival < 80
+        assert abs(response - arrival) < arrival / 5
+        assert abs(reason - arrival) < arrival / 5
         assert longest("x", asked(play, "RECENT ACTION SEQUENCE:", end="AGENT'S REASONING:")) == 200 - MARK
         assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 
@@ -388,10 +387,8 @@ class TestPrompt:
         assert [(number, len(text)) for number, text in lines] == [(f"{n:02}", 900) for n in range(len(lines))]
         assert known.endswith(f"({20 - len(lines)} more left out)")
 
-    @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 1), (2600, 2), (2260, 6)])
-    def test_the_oldest_turns_go_before_texts_become_a_line(
-        self, tmp_path: Path, budget: int, first_shown: int
-    ) -> None:
+    @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 1), (2600, 11), (2260, 12)])
+    def test_the_oldest_turns_go_before_a_text_is_cut(self, tmp_path: Path, budget: int, first_shown: int) -> None:
         options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
         play = MemoryPlay(tmp_path, lambda *_: learned(), **options)
         for turn in range(1, 15):
@@ -399,7 +396,7 @@ class TestPrompt:
         shown = re.findall(r"^Turn (\d+) \[.*\]: .*\nResponse: (.*)", asked(play), re.MULTILINE)
         # All turns since the first news are shown if there is room.
         assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))
-        assert min(len(response) for _, response in shown) > 280
+        assert {len(response.strip()) for _, response in shown} == {999}
         prompt = play.llm.calls[-1].prompt
         assert play.manager.tokens.estimate(prompt.system + prompt.user) <= budget
 
