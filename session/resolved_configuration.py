@@ -1,7 +1,7 @@
 """Resolves the configuration, and limits what files of a folder may set and what a run may change.
 
 A file may be part of a downloaded folder, such as a clone or an archive: its owner is then the user, but its author is
-not. Unless it is trusted, it names only paths within its folder (``LIMITS``), and keys are sent to its URLs only if it
+not. Unless it is trusted, it names only paths within its folder (``Kind``), and keys are sent to its URLs only if it
 has its own key.
 
 A run may change its models, servers and sampling, but not its prompts or the story. The one exception is a run of a
@@ -21,7 +21,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from operator import attrgetter, getitem
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
@@ -51,62 +51,29 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """What a file that came with a folder, and the record of a run, may set for the options of one kind.
+Kind = Literal["work folder", "story file", "file name", "model", "prompts", "URL", "key", "fields of requests"]
+"""What an option names that a file of a folder and the record of a run may set within limits only.
 
-    from_folder, recorded: in words, for docs/reference/configuration.md
-    """
-
-    from_folder: str
-    recorded: str
-
-
-WORK_FOLDER, STORY, FILE_NAME, MODEL, PROMPTS, URL, KEY, FIELDS = (
-    "work folder",
-    "story file",
-    "file name",
-    "model",
-    "prompts",
-    "URL",
-    "key",
-    "fields of requests",
-)
-LIMITS: Mapping[str, Limit] = {
-    WORK_FOLDER: Limit("a path within the file's folder", "not used: the folder in which the run is"),
-    STORY: Limit("a path within the file's folder", "any path, if the story there has the run's digest"),
-    FILE_NAME: Limit(
-        "a name with the ending of the default, if the work folder is within the file's folder",
-        "a name with the ending of the default; another one only if your own options have it, too",
-    ),
-    MODEL: Limit("a name at a server, `hf:OWNER/REPO`, or a `.gguf` file within the file's folder", "any"),
-    PROMPTS: Limit("`.md` files within the file's folder", "the texts; no file is read"),
-    URL: Limit(
-        "any; your key is sent there only if it is of this machine",
-        "any; your key is sent there only if it is of this machine, or if your own options name the URL, too",
-    ),
-    KEY: Limit("any", "none: a run stores no key"),
-    FIELDS: Limit("any, unless a key from elsewhere is sent along", "any"),
-}
-"""By kind of option. Options of no kind here may be set by every source."""
+docs/reference/configuration.md lists these limits. Every source may set an option of no kind.
+"""
 
 
 def limited_kind(option: Option) -> str:
-    """Return the key of the option in ``LIMITS``; "" if every source may set it."""
+    """Return the ``Kind`` of the option; "" for none."""
     if option.name == "prompts":
-        return PROMPTS
+        return "prompts"
     if option.secret:
-        return KEY
+        return "key"
     if option.name.endswith(".extra_body"):
-        return FIELDS
+        return "fields of requests"
     if option.format == "path":
-        return WORK_FOLDER if option.name == _WORKDIR else STORY
+        return "work folder" if option.name == _WORKDIR else "story file"
     return option.format
 
 
 @cache
-def _of_kind(kind: str) -> tuple[str, ...]:
-    return tuple(option.name for option in options_of(GameConfiguration) if limited_kind(option) == kind)
+def _of_kind(*kinds: Kind) -> tuple[str, ...]:
+    return tuple(option.name for option in options_of(GameConfiguration) if limited_kind(option) in kinds)
 
 
 def _has_usual_ending(option: str, name: str) -> bool:
@@ -136,7 +103,7 @@ def require_usual_names(configuration: GameConfiguration, now: GameConfiguration
 
     folder: of the run, which may have been unpacked into a folder with other files of that name
     """
-    for option in _of_kind(FILE_NAME):
+    for option in _of_kind("file name"):
         name = attrgetter(option)(configuration)
         if not _has_usual_ending(option, name) and name != attrgetter(option)(now):
             variable = f"{PREFIX}{option.upper().replace('.', '__')}"
@@ -268,7 +235,7 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
     ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, ``SHORT_PROMPTS`` if it
     is embedded and large, or ``prompt_budgets.cached`` is false, defaults.
-    Raises ``ConfigurationError``, also if a file breaks its ``LIMITS``. A file directly in the home folder has none.
+    Raises ``ConfigurationError``, also if a file breaks its limits. A file directly in the home folder has none.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
@@ -304,9 +271,9 @@ def _require_own_keys(
                 f"{file} gives {address}, and {key} comes from elsewhere: no key is sent to an address that may have "
                 f"come with a folder; {_trusting(file)}"
             )
-    for option in _of_kind(FIELDS):
+    for option in _of_kind("fields of requests"):
         file = files.get(option)
-        other = next((key for key in _of_kind(KEY) if key in files and files[key] != file), None)
+        other = next((key for key in _of_kind("key") if key in files and files[key] != file), None)
         if file is not None and file in foreign and other:
             raise ConfigurationError(
                 f"{file} gives {option}, and {other} comes from elsewhere: a field can make a server pass the key on; "
@@ -320,19 +287,19 @@ def _require_own_paths(configuration: GameConfiguration, option: str, file: Path
     The work folder is checked even if no source names it: it may be a link that came with the folder.
     """
     group, _, entry = option.partition(".")
-    if group == PROMPTS:
+    if group == "prompts":
         paths = [Path(prompt.file) for name, prompt in configuration.prompts.items() if entry in {"", name}]
     else:
         value = attrgetter(option)(configuration)
-        is_name = option in _of_kind(FILE_NAME)
+        is_name = option in _of_kind("file name")
         if is_name and not _has_usual_ending(option, value):
             usual = attrgetter(option)(GameConfiguration())
             raise ConfigurationError(
                 f"{file} gives {option} = {value}, and it may have come with the folder: then the name must be one "
                 f"such as {usual}, with that ending; {_trusting(file)}"
             )
-        is_path = option in (*_of_kind(WORK_FOLDER), *_of_kind(STORY)) or (
-            option in _of_kind(MODEL) and value.endswith(".gguf") and not value.startswith(HUB)
+        is_path = option in _of_kind("work folder", "story file") or (
+            option in _of_kind("model") and value.endswith(".gguf") and not value.startswith(HUB)
         )
         paths = [configuration.zork_game_workdir / value] if is_name else [Path(value)] if is_path else []
     for path in (cwd / path.expanduser() for path in paths):

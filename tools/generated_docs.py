@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
 from session.options import options_of
-from session.resolved_configuration import LIMITS, limited_kind
+from session.resolved_configuration import Kind, limited_kind
 from tests.fixtures.command_line import COMMAND, environment
 from zorkgpt.cli.commands.setup import as_text
 from zorkgpt.cli.main import app
@@ -39,6 +39,25 @@ _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
 _LIMITS = re.compile(r"^\| Options \|.*(?:\n\|.*)+\n", re.MULTILINE)
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 _KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false", "string": "text", "object": "table"}
+
+
+LIMITS: Mapping[Kind, tuple[str, str]] = {
+    "work folder": ("a path within the file's folder", "not used: the folder in which the run is"),
+    "story file": ("a path within the file's folder", "any path, if the story there has the run's digest"),
+    "file name": (
+        "a name with the ending of the default, if the work folder is within the file's folder",
+        "a name with the ending of the default; another one only if your own options have it, too",
+    ),
+    "model": ("a name at a server, `hf:OWNER/REPO`, or a `.gguf` file within the file's folder", "any"),
+    "prompts": ("`.md` files within the file's folder", "the texts; no file is read"),
+    "URL": (
+        "any; your key is sent there only if it is of this machine",
+        "any; your key is sent there only if it is of this machine, or if your own options name the URL, too",
+    ),
+    "key": ("any", "none: a run stores no key"),
+    "fields of requests": ("any, unless a key from elsewhere is sent along", "any"),
+}
+"""What a file that came with a folder, and the record of a run, may set for the options of each kind."""
 
 
 @cache
@@ -83,11 +102,11 @@ def _options() -> str:
 def _limits() -> str:
     """What files of a folder and recorded runs may set, as a table in Markdown."""
     lines = ["| Options | File in the current folder or above | Manifest and journal of a run |", "|---|---|---|"]
-    for kind, limit in LIMITS.items():
+    for kind, (from_folder, recorded) in LIMITS.items():
         names = ", ".join(
             f"`{option.name}`" for option in options_of(GameConfiguration) if limited_kind(option) == kind
         )
-        lines.append(f"| {names} | {limit.from_folder} | {limit.recorded} |")
+        lines.append(f"| {names} | {from_folder} | {recorded} |")
     return "\n".join(lines)
 
 

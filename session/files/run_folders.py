@@ -7,14 +7,14 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
@@ -41,7 +41,8 @@ STORY_FILE = "story.json"
 RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
-LOCK = "run.lock"
+LOCKED = "run"
+"""The name that is locked while a process plays the run."""
 RUN_LOG = "log.jsonl"
 EPISODES = "episodes.json"
 AT_START = "start"
@@ -228,29 +229,18 @@ def _own_folders(folder: Path) -> list[Path]:
     return _folders_in(folder)
 
 
-@contextmanager
-def claimed(run: Path) -> Iterator[None]:
+def claimed(run: Path) -> AbstractContextManager[None]:
     """Claim the run of that folder for this process within the block.
 
     Raises ``StoreError`` if another process plays it.
     """
-    lock = FileLock(run / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise StoreError(f"run {run.name} is being played by another process") from error
-    except OSError as error:
-        raise StoreError(f"cannot lock the run in {run}: {error.strerror or error}") from error
-    try:
-        yield
-    finally:
-        lock.release()
+    return locked(run / LOCKED, 0, f"run {run.name} is being played by another process")
 
 
 def is_claimed(run: Path) -> bool:
     """Return whether a process is known to be playing the run in that folder."""
     try:
-        if (run / LOCK).exists():
+        if (run / f"{LOCKED}.lock").exists():
             with claimed(run):
                 pass
     except StoreError as error:
@@ -274,7 +264,7 @@ def take_episode_numbers(workdir: Path, count: int) -> int:
 def give_back_episode_numbers(workdir: Path, first: int, count: int) -> None:
     """Give back numbers that were taken for a run that could not begin, unless others were taken since.
 
-    Where that cannot be written they are lost: A write error is ignored here: the run already reports its own..
+    If that cannot be written they are lost: the run already reports an error of its own.
     """
     path = workdir / EPISODES
     with suppress(StoreError), locked(path):
@@ -391,13 +381,13 @@ class SharedFiles:
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
         """Copy the files into ``copies`` after the block. An error of the block is not replaced by one of copying."""
-        with ExitStack() as stack:
-            stack.push(lambda kind, _error, _trace: self._copy_at_end(copies, has_failed=kind is not None))
+        try:
             yield
-
-    def _copy_at_end(self, copies: Path, *, has_failed: bool) -> None:
-        with suppress(StoreError) if has_failed else nullcontext():
-            self.copy_to(copies)
+        except BaseException:
+            with suppress(StoreError):
+                self.copy_to(copies)
+            raise
+        self.copy_to(copies)
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""

@@ -214,17 +214,18 @@ def permissions(path: Path) -> int | None:
 
 
 @contextmanager
-def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+def locked(path: Path, timeout: float = LOCK_TIMEOUT, busy: str = "") -> Iterator[None]:
     """Lock the file against other writers within the block, by ``NAME.lock`` beside it; its folder is made if need be.
 
-    Raises ``StoreError`` if that fails, or if another process has it locked for more than ``timeout`` seconds.
+    Raises ``StoreError`` if that fails, or with ``busy`` if another process has it locked for more than ``timeout``
+    seconds.
     """
     lock = FileLock(f"{path}.lock", timeout=timeout)
     make_folder(path.parent, f"{path} cannot be locked for writing")
     try:
         lock.acquire(poll_interval=LOCK_POLL)
     except Timeout as error:
-        raise StoreError(f"{path} is still locked by another program after {timeout:g} s") from error
+        raise StoreError(busy or f"{path} is still locked by another program after {timeout:g} s") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be locked for writing: {error.strerror or error}") from error
     try:

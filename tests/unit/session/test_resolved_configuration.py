@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import SecretStr
@@ -12,7 +13,7 @@ from session.errors import ConfigurationError, StoreError
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.options import options_of
 from session.resolved_configuration import (
-    LIMITS,
+    Kind,
     ResolvedConfiguration,
     keep_budgets,
     kept_budgets,
@@ -606,7 +607,7 @@ class TestFolder:
             if kind.get("type") == "string" and "enum" not in kind and "const" not in kind and not limited_kind(option)
         }
         assert free == {"reasoning_effort"}
-        assert {limited_kind(option) for option in options_of(GameConfiguration)} == {"", *LIMITS}
+        assert {limited_kind(option) for option in options_of(GameConfiguration)} == {"", *get_args(Kind)}
 
     @pytest.mark.parametrize(
         ("option", "name"), [("simple_memory.memory_file", ".bashrc"), ("knowledge_file", "k"), ("map_state_file", "m")]
