@@ -38,14 +38,7 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.files.journal import (
-    Journal,
-    JournalLine,
-    Manifest,
-    new_run_id,
-    read_journal,
-    read_manifest,
-)
+from session.files.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
 from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
 from session.files.run_folders import (
     AT_END,
@@ -60,11 +53,7 @@ from session.files.run_folders import (
 from session.files.shared_files import require_no_link
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.processes import program
-from session.resolved_configuration import (
-    HANDED_OVER,
-    changed,
-    keep_budgets,
-)
+from session.resolved_configuration import HANDED_OVER, changed, keep_budgets
 from session.text import counted
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall

@@ -50,11 +50,7 @@ if TYPE_CHECKING:  # a run without a model needs neither client nor engine
 
 @contextmanager
 def choose_model(
-    configuration: GameConfiguration,
-    progress: Progress | None = None,
-    stop: Flag | None = None,
-    *,
-    plays: bool = True,
+    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None, *, plays: bool = True
 ) -> Iterator[ChosenModel]:
     """Open the configured models; embedded ones run until the end of the block.
 
@@ -63,11 +59,7 @@ def choose_model(
     plays: the agent's model is called; otherwise the models learn from another player
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
-    from zorkgpt.llm.embedded.embedded_server import (  # noqa: PLC0415
-        LONGEST_BRIEF_PROMPT,
-        SAMPLING_EXTRAS,
-        EmbeddedServer,
-    )
+    from zorkgpt.llm.embedded.embedded_server import LONGEST_BRIEF_PROMPT, SAMPLING_EXTRAS, EmbeddedServer  # noqa: PLC0415
     from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415
 
     with ExitStack() as stack:

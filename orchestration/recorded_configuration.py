@@ -16,13 +16,7 @@ from session.files.run_folders import MANIFEST, RUNS, digests_at_start
 from session.files.shared_files import writers_besides_user
 from session.game_configuration import GameConfiguration, PlayerKind, ServerOptions
 from session.processes import program
-from session.resolved_configuration import (
-    changed,
-    kept_budgets,
-    require_named,
-    require_usual_names,
-    updated,
-)
+from session.resolved_configuration import changed, kept_budgets, require_named, require_usual_names, updated
 from session.values import ROLES
 from zorkgpt.players.player import JUDGED_BY
 

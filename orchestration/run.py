@@ -108,14 +108,7 @@ class Run:
 
 
 @contextmanager
-def open_run(
-    configuration: GameConfiguration,
-    parts: Parts,
-    *,
-    episodes: int,
-    show: Show,
-    stop: Flag,
-) -> Iterator[Run]:
+def open_run(configuration: GameConfiguration, parts: Parts, *, episodes: int, show: Show, stop: Flag) -> Iterator[Run]:
     """Create a run folder and assemble the run; every event goes to the journal, then to ``show``.
 
     Each model is tested before the run begins. If it cannot begin, no folder is left behind, and no episode

@@ -37,12 +37,7 @@ class IsolatedGame(Game):
     """
 
     def __init__(
-        self,
-        rom_path: str | Path,
-        *,
-        seed: Seed = 1,
-        time_limit: float = 10.0,
-        opening_limit: float = OPENING_LIMIT,
+        self, rom_path: str | Path, *, seed: Seed = 1, time_limit: float = 10.0, opening_limit: float = OPENING_LIMIT
     ) -> None:
         require_seed(seed)
         self._path = Path(rom_path).absolute()

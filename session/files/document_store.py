@@ -159,28 +159,6 @@ class SharedStore(ABC):
         )
         self._signature = self._left = self._stat()
 
-    def _settle(self) -> None:
-        """Wait while others write the file in place, at most some seconds; see ``QUIET``."""
-        _wait_while(self._is_being_written)
-
-    def _is_being_written(self) -> bool:
-        """Return whether a person or a program other than this one has just changed the file."""
-        signature = self._stat()
-        if signature is None or signature == self._left or not _is_recent(signature[0]):
-            return False
-        if not self.holds:  # no run comes back to it: only a file that is not finished is waited for
-            backup = backup_of(self.path)
-            return (backup.exists() and signature[1] < backup.stat().st_size) or self._is_unfinished()
-        return last_version(self.path) != short_digest(read_shared(self.path))
-
-    def _is_unfinished(self) -> bool:
-        """Return whether others have just changed the file, and it ends within a line: the rest may still come."""
-        signature = self._stat()
-        if signature is None or signature == self._left or not _is_recent(signature[0], _LONGEST_WAIT):
-            return False
-        content = read_shared(self.path) or b""
-        return not content.endswith(b"\n") and last_version(self.path) != short_digest(content)
-
     def let_go(self) -> None:
         """Forget the replaced versions, before a checkpoint."""
 
@@ -284,7 +262,7 @@ class DocumentStore(SharedStore, Generic[D]):
     @override
     def prepare(self, locks: ExitStack) -> None:
         if self._claim(locks):
-            self._settle()
+            _wait_while(self._is_being_written)
             if not (self._repetition is None and self._is_unfinished()):
                 self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
         self._take_in(self._found_edit)
@@ -361,12 +339,26 @@ class DocumentStore(SharedStore, Generic[D]):
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
             self._replaced.append(_Replaced(descriptor, (signature[0], signature[1]), content or b"", now))
 
-    @override
     def _is_being_written(self) -> bool:
+        """Return whether a person or a program other than this one has just changed the file; see ``QUIET``."""
         changed = [each.signature() for each in self._replaced if each.has_changed]
-        if any(_is_recent(time_ns) for time_ns, _ in changed) or super()._is_being_written():
+        if any(_is_recent(time_ns) for time_ns, _ in changed):
             return True
-        return self.holds and self._is_unfinished()
+        signature = self._stat()
+        if signature is None or signature == self._left or not _is_recent(signature[0]):
+            return self.holds and self._is_unfinished()
+        if self.holds:
+            return last_version(self.path) != short_digest(read_shared(self.path)) or self._is_unfinished()
+        backup = backup_of(self.path)  # no run comes back to it: only a file that is not finished is waited for
+        return (backup.exists() and signature[1] < backup.stat().st_size) or self._is_unfinished()
+
+    def _is_unfinished(self) -> bool:
+        """Return whether others have just changed the file, and it ends within a line: the rest may still come."""
+        signature = self._stat()
+        if signature is None or signature == self._left or not _is_recent(signature[0], _LONGEST_WAIT):
+            return False
+        content = read_shared(self.path) or b""
+        return not content.endswith(b"\n") and last_version(self.path) != short_digest(content)
 
     def _late_edit(self) -> FileEdited | None:
         """Return the content with what a person has written into a version that was replaced meanwhile."""
@@ -391,7 +383,7 @@ class DocumentStore(SharedStore, Generic[D]):
     def _save(self) -> list[Edit[D]]:
         """Write the unsaved edits, outside a run, and return those that had something to do."""
         with locked(self.path):
-            self._settle()
+            _wait_while(self._is_being_written)
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
             self._take_in(self._found_edit)
             self._replay()
