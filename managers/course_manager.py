@@ -16,13 +16,21 @@ from managers.plan import PLAN, done_of
 from managers.route_manager import RouteManager
 from managers.routes.document import Effect, last_command
 from managers.routes.trail import digests_of, without_words
-from managers.transcripts.document import Game
-from session.commands import commands_of, is_move, only_informs, passes_time, plain_command
+from managers.transcripts.document import Game, game_of
+from session.commands import (
+    commands_of,
+    is_move,
+    is_speech,
+    only_informs,
+    passes_time,
+    perceives,
+    plain_command,
+)
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Course, RouteStep, Waypoint
-from session.text import asks, counted, cut_at, description_in, is_dark, sentences_of
+from session.text import addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
 from session.values import GameObject, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.navigation import shortest_path
 
@@ -229,11 +237,8 @@ class CourseManager(BaseManager):
         held = self._held | known_gains.intersection(thing.num for thing in record.gained)
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (not course.key or not is_known):  # a route was played through its questions
-            asks_anew = asks(record.after.text) and not self._was_so(record, course)
             is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
-            is_asked = (asks_anew or record.after.awaits_key) and not is_next_key
-            asks_how = "the story waits for a key" if record.after.awaits_key else "the text ends with a question"
-            problem = asks_how if is_asked else ""
+            problem = "" if is_next_key else self._question(record, course)
         problem = problem or ("" if is_known else self._failure(record, course))
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
@@ -257,6 +262,40 @@ class CourseManager(BaseManager):
                 extent = f"up to `{step.command}`"
             name = f"{course.name}, and then your commands," if course.further else course.name
             self._news = f"{name} was followed {extent}, in {played}. {course.left}".rstrip()
+
+    def _question(self, record: TurnRecord, course: Course) -> str:
+        """Return how the story asks the player something; "" if it does not, or an earlier game went on with the next
+        command of the course.
+
+        If the story reads commands as usual, a question at the end of its text counts if two of three signs say so: the
+        command took no turn, the text is not what the command made the player read or see, the question addresses the
+        player.
+        """
+        before, after, command = record.before, record.after, plain_command(record.action)
+        if after.awaits_key:
+            return "the story waits for a key"
+        if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course):
+            return ""
+        if after.awaits_answer:
+            return "the story waits for an answer, not for a command"
+        scene = after.location and description_in(after.text, after.location.name)
+        is_shown = perceives(command) or (bool(scene) and "\n\n" not in (scene or ""))
+        took_none = before.moves is not None and before.moves == after.moves and not record.did_something
+        is_asked = sum((took_none, not is_shown, addresses_player(after.text))) > 1
+        return "the text ends with a question" if is_asked and not self._was_idle(record) else ""
+
+    def _was_idle(self, record: TurnRecord) -> bool:
+        """Return whether the command printed the same question in any game, and the next command did not answer it."""
+        action, question = plain_command(record.action), sentences_of(record.after.text)[-1:]
+        words = {*re.findall(r"\w+", question[0].lower()), "yes", "no"} if question else set()
+        return any(
+            plain_command(turn.action) == action
+            and sentences_of(turn.response)[-1:] == question != sentences_of(later.response)[-1:]
+            and not is_speech(plain_command(later.action))
+            and not words.issuperset(plain_command(later.action).split())
+            for game in (*self._games(), game_of(self.game_state))
+            for turn, later in pairwise(game.turns)
+        )
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
         """Return whether the command had the same text and effect here in an earlier game, and is not the last one.

@@ -149,7 +149,12 @@ def passes_time(command: str) -> bool:
 
 def only_informs(command: str) -> bool:
     """Return whether a plain command waits, perceives or speaks, so that its result may be the story's text alone."""
-    return passes_time(command) or is_speech(command) or command.split(" ", 1)[0] in _PERCEIVING
+    return passes_time(command) or is_speech(command) or perceives(command)
+
+
+def perceives(command: str) -> bool:
+    """Return whether a plain command looks, reads or listens, so that the story describes or quotes something."""
+    return command.split(" ", 1)[0] in _LOOKING_AT | _PERCEIVING
 
 
 def is_speech(command: str) -> bool:

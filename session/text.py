@@ -173,15 +173,21 @@ def description_in(text: str, name: str) -> str | None:
     return None
 
 
-_ASKING = ("?", "?)", '?"', ":")
-_YES_OR_NO = re.compile(r"\byes or no\b[^\n]*$", re.IGNORECASE)
+_ASKING = re.compile("[?:][\"'\u2019\u201d)\\]]*$")
+_YES_OR_NO = re.compile(r"\b(?:yes or no|y/n)\b[^\n]*$", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\b(?:you|yours?|or)\b|:$|/", re.IGNORECASE)
 _DARK_HERE = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark)\b", re.IGNORECASE)
 _DARK = re.compile(rf"{_DARK_HERE.pattern}|\bdarkness\b", re.IGNORECASE)
 
 
 def asks(text: str) -> bool:
     """Return whether a text ends with a question, whose answer the story reads in its own way."""
-    return text.rstrip().endswith(_ASKING) or _YES_OR_NO.search(text.rstrip()) is not None
+    return any(form.search(text.rstrip()) for form in (_ASKING, _YES_OR_NO))
+
+
+def addresses_player(text: str) -> bool:
+    """Return whether the last sentence of a text says "you" or "your", offers a choice ("or"), or is incomplete."""
+    return any(_ADDRESSED.search(sentence) for sentence in sentences_of(text)[-1:])
 
 
 def is_dark(text: str, *, of_elsewhere: bool = True) -> bool:

@@ -70,6 +70,7 @@ class Observation:
     refusal: why the command was not passed to the story; no turn of the story passed then
     parents: for each object number the number of its parent; empty if there is no object tree
     awaits_key: the story waits for a single key, not for a command
+    awaits_answer: the story reads the next line in a part of its program for answers, as after "Are you sure?"
     attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are
     inside: the innermost thing that the player is in or on, such as a boat or a chair
     state_hash: 8 hex digits, equal if the story's whole memory, its prompt and its random numbers are equal, apart from
@@ -92,6 +93,7 @@ class Observation:
     attributes_hash: str = ""
     inside: GameObject | None = None
     state_hash: str = ""
+    awaits_answer: bool = False
 
     @property
     def noticed(self) -> tuple[object, ...] | None:

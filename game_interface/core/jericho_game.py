@@ -22,6 +22,7 @@ from game_interface.core.story_text import (
     asks_to_leave,
     asks_what_next,
     judge_ending,
+    last_line,
     names_the_outcome,
     offers_a_new_game,
     sounds_like_an_end,
@@ -107,6 +108,7 @@ class JerichoGame(Game):
             if reason:
                 return self._refuse(reason)
         before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
+        at, depth = self._interpreter.instruction, self._interpreter.frames
         text = self._interpreter.send(
             command if self.observation.awaits_key else normalised(command, self._dictionary.accented)
         )
@@ -121,7 +123,9 @@ class JerichoGame(Game):
             and not self._interpreter.stop
         ):
             told = self.observation.text  # the screen still shows it
-        return self._observe(told)
+        is_next_question = self.observation.awaits_answer and "?" in last_line(told)
+        is_deeper = self._interpreter.frames > depth - is_next_question
+        return self._observe(told, is_nested=is_deeper and self._interpreter.instruction == at)
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
@@ -180,8 +184,11 @@ class JerichoGame(Game):
         self.observation = replace(self.observation, text=reason, died=False, refusal=reason)
         return self.observation
 
-    def _observe(self, text: str) -> Observation:
-        """Read the observation after a step that printed ``text``, and judge whether the story ended in it."""
+    def _observe(self, text: str, *, is_nested: bool = False) -> Observation:
+        """Read the observation after a step that printed ``text``, and judge whether the story ended in it.
+
+        is_nested: the story waits in a routine that it called while it carried out the command, or the one before
+        """
         interpreter = self._interpreter
         place, stop = interpreter.prompt_place, interpreter.stop
         if place not in self._command_places and interpreter.listens and reads_commands(interpreter):
@@ -205,6 +212,9 @@ class JerichoGame(Game):
                 all_points=bool(observation.max_score) and observation.score == observation.max_score,
             )
             observation = replace(observation, died=died, ending=ending)
+        elsewhere = bool(self._command_places) and place not in self._command_places
+        if (elsewhere or is_nested) and observation.ending is None and interpreter.listens:
+            observation = replace(observation, awaits_answer=True)
         self.observation = observation
         return observation
 

@@ -155,5 +155,7 @@ def test_a_question_that_wants_another_word_is_no_end_however_often_it_is_asked_
         asked = [game.step(command) for command in (question, *answers[:-1])]
         answered = game.step(answers[-1])
         assert {each.ending for each in (*asked, answered)} == {None}
+        assert {each.awaits_answer or each.awaits_key for each in asked} == {True}
+        assert not answered.awaits_answer
         assert answered.text != asked[-1].text
         assert game.step("look").text.startswith("Hall")

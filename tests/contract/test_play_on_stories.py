@@ -33,7 +33,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
+from tests.fixtures.walkthrough import WINNING_SEED, begin_walkthrough, get_zork1_walkthrough
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.figures import repeat_failures
 
@@ -288,3 +288,31 @@ def test_the_map_of_zork_1_is_true_after_its_walkthrough(zork1: Path, tmp_path: 
     truth = truth_of(zork1, get_zork1_walkthrough(), tmp_path)
     assert (truth.commands, truth.moves, truth.carried, truth.rooms, truth.edges) == (396, 241, 2, 86, 142)
     assert truth.holds, truth
+
+
+def test_the_parsers_questions_are_read_elsewhere_than_commands(own_story: Path) -> None:
+    with JerichoInterface(own_story) as game:
+        asked = [game.step(command) for command in ("take", "wear", "look")]
+    assert [each.awaits_answer for each in asked] == [True, True, False]
+
+
+ASKING: dict[str, set[str]] = {
+    OWN_STORY.name: set(),
+    "curses.z5": set(),  # with riddles that are answered by commands
+    "lostpig.z8": set(),
+    "spirit.z5": {"take key", "pull lever", "x machine"},
+    "yomomma.z8": {"insult joe"},
+    "wishbringer.z3": {"w", "s", "out", "press button", "yes", "insert wishbringer in sculpture"},
+    "zork1.z5": {"e"},  # to a room that reads no commands
+}
+
+
+@pytest.mark.parametrize(
+    "story", [each for each in (OWN_STORY, *user_stories()) if each.name in ASKING], ids=lambda story: story.stem
+)
+def test_a_story_awaits_answers_to_its_questions_alone(story: Path) -> None:
+    play = walkthrough_of(story)
+    with JerichoInterface(story) as game:
+        begin_walkthrough(game, play.seed)
+        seen = [(command.lower(), game.step(command)) for command in play.commands if not game.observation.ending]
+    assert {command for command, after in seen if after.awaits_answer} == ASKING[story.name]

@@ -281,6 +281,70 @@ def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: st
     assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
 
 
+FOUND = replace(TAKEN, text="Dust.", moves=9, attributes_hash="f", state_hash="f")
+NO_TURN = replace(TAKEN, state_hash="e")
+MENTIONED = {
+    "a rhetorical question": ("pull hook", replace(FOUND, text="It rings. Who would leave such a thing here?")),
+    "a question about the player in what was read": ("read board", replace(FOUND, text='It says: "Have you paid?"')),
+    "a question in what was examined": ("examine rope", replace(NO_TURN, text="Who would leave such a thing here?")),
+    "a question in a description": ("look", replace(FOUND, text="Yard\nGrass. Where could you go from here?")),
+    "a quotation": ("pull hook", replace(FOUND, text="It rings.\n\n\u201cWho goes there?\u201d")),
+    "a question as the prompt": ("pull hook", replace(FOUND, text="It rings.\n\nWhat next?")),
+}
+ASKED = {
+    "which thing is meant": ("read board", replace(NO_TURN, text="Which do you mean, the old or the new board?")),
+    "what is missing": ("pull hook", replace(NO_TURN, text="Pull it with what?")),
+    "a decision": ("pull hook", replace(FOUND, text="The miller comes. Do you want to buy the rope?")),
+    "the name of the player": ("pull hook", replace(FOUND, text="He says: \u201cWhat is your name?\u201d")),
+    "an answer that its text does not name": ("pull hook", replace(FOUND, text="Echoes.", awaits_answer=True)),
+    "an answer while reading": ("read board", replace(FOUND, text="Is it long?", awaits_answer=True)),
+}
+
+
+@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("case", MENTIONED)
+def test_a_question_that_is_only_mentioned_does_not_stop_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
+    command, after = MENTIONED[case]
+    model = answering({**routine("take rope", command, "read rope"), "stop_at": stop_at})
+    run = play_mill(tmp_path, model, {**ROUTINE, command: after}, episodes=1, max_turns_per_episode=4)
+    assert [action for action, _ in sources(run, 1)] == ["examine hook", "take rope", command, "read rope"]
+    assert len(model.calls) == 1
+
+
+@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("case", ASKED)
+def test_a_question_to_the_player_stops_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
+    command, after = ASKED[case]
+    model = answering({**routine("take rope", command, "read rope"), "stop_at": stop_at})
+    run = play_mill(tmp_path, model, {**ROUTINE, command: after}, episodes=1, max_turns_per_episode=4)
+    assert [action for action, _ in sources(run, 1)][2:] == [command, "wait"]
+    told = course_in(model.calls[1].prompt.user)
+    assert re.search(r"the text ends with a question|the story waits for an answer, not for a command", told)
+
+
+@pytest.mark.parametrize(("next_command", "is_known"), [("examine hook", True), ("yes", False), ("say no", False)])
+def test_a_question_after_which_a_game_went_on_without_an_answer_is_known(
+    tmp_path: Path, next_command: str, is_known: bool
+) -> None:
+    asking = replace(FOUND, text="It rings. Are you at home?")
+    script = {**ROUTINE, "pull hook": asking, "yes": replace(TAKEN, text="Fine."), "say no": TAKEN}
+    earlier = typed("take rope", "pull hook", next_command)
+    course: Answer = {"action": "take rope", "then": ["pull hook", "read rope"], "stop_at": "failure"}
+    model = answering(*earlier, {"action": "wait"}, course)
+    run = play_mill(tmp_path / "earlier game", model, script, max_turns_per_episode=4)
+    assert (sources(run)[2] == ("read rope", "then")) == is_known
+    run = play_mill(tmp_path / "same game", answering(*earlier, course), script, episodes=1, max_turns_per_episode=6)
+    assert (sources(run, 1)[5] == ("read rope", "then")) == is_known
+
+
+def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Path) -> None:
+    asking = {**MILL, "up": replace(LOFT, text=f"{LOFT.text} Who built it?")}
+    model = answering(*typed(*WAY), {"action": "wait", "go_to": 13, "stop_at": "failure"})
+    run = play_mill(tmp_path, model, MILL, asking)
+    assert "the text ends with a question" not in "".join(course_in(call.prompt.user) for call in model.calls[3:])
+    assert [action for action, _ in sources(run)][:2] == ["up", "down"]
+
+
 def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that_did_nothing(tmp_path: Path) -> None:
     fixed = {**ROUTINE, "pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")}
     model = answering(routine("pull hook", "take rope"))

@@ -90,7 +90,8 @@ class Critic:
         The answer to a question of the story is accepted without a call if it is yes or no.
         Accepts the proposal if the model call fails, so that ``LanguageModelError`` never stops play.
         """
-        if asks(observation.text) and plain_command(proposal.action) in _ANSWERS:
+        asked = observation.awaits_answer or asks(observation.text)
+        if asked and plain_command(proposal.action) in _ANSWERS:
             return Verdict(accepted=True)
         opinion = self._check.opinion(observation, proposal.action)
         if opinion and not opinion.accepted:
@@ -190,7 +191,7 @@ class ObjectCheck:
         exit_ = self._movements.exit_of(action)
         if self._movements.is_direction(exit_):
             return self._exit_opinion(observation, exit_)
-        if observation.location is None or asks(observation.text):
+        if observation.location is None or observation.awaits_answer or asks(observation.text):
             return None
         # The parser may know only the parts of a hyphenated word.
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())

@@ -306,7 +306,17 @@ class Interpreter:
     @property
     def prompt_place(self) -> int:
         """The program counter and stack depth at the prompt. A story reads commands at only a few such places."""
-        return int(self._library.getPC()) << 16 | int(self._library.getSP())
+        return self.instruction << 16 | int(self._library.getSP())
+
+    @property
+    def instruction(self) -> int:
+        """The program counter at the prompt."""
+        return int(self._library.getPC())
+
+    @property
+    def frames(self) -> int:
+        """The number of routines that have not returned at the prompt."""
+        return int(self._library.getFrameCount())
 
     @property
     def chance(self) -> tuple[int, int, int]:

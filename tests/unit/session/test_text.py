@@ -9,7 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from session.context import PromptSection
-from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, quoted, shared_room, text_key
+from session.text import (
+    TokenCounter,
+    addresses_player,
+    asks,
+    counted,
+    cut_at,
+    cut_middle,
+    one_line,
+    quoted,
+    shared_room,
+    text_key,
+)
 
 
 def test_a_text_is_on_one_line_and_has_one_key_whatever_its_case_and_white_space() -> None:
@@ -131,3 +142,23 @@ def test_a_text_of_others_cannot_show_a_heading_of_a_prompt(forged: str, end: st
 @pytest.mark.parametrize("text", ["#1 of 3\nA sign: =====\n====\n#hash", "You see a # here.\n - ## no"])
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert quoted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_question", "is_to_player"),
+    [
+        ("Who would leave such a thing here?", True, False),
+        ("A bell. (Rung by whom?)", True, False),
+        ("He says: \u201cWhat is your name?\u201d", True, True),
+        ("Up, or down?", True, True),
+        ("Choose one:", True, True),
+        ("Are you sure? (Y/N)", True, True),
+        ("Are you sure? Please answer yes or no.", True, True),
+        ("Where were you? Nobody asks.", False, False),
+        ("", False, False),
+    ],
+)
+def test_a_question_is_the_last_sentence_and_may_address_the_player(
+    text: str, is_question: bool, is_to_player: bool
+) -> None:
+    assert (asks(text), addresses_player(text)) == (is_question, is_to_player)

@@ -71,6 +71,14 @@ def test_the_model_is_not_asked_about_the_answer_to_a_yes_or_no_question(action:
     assert len(model.calls) == calls
 
 
+def test_nor_about_the_answer_that_a_story_awaits_after_any_text() -> None:
+    judging, model = critic("llm")
+    assert judge(judging, "yes", replace(moment("You hesitate."), awaits_answer=True)).accepted
+    assert not model.calls
+    judging, _ = critic("object_tree")
+    assert judge(judging, CERTAIN_TO_FAIL, replace(moment("Echoes."), awaits_answer=True)).accepted
+
+
 def test_the_model_refuses_and_accepts_by_its_word_however_unsure() -> None:
     judging, _ = critic("hybrid", REFUSES, ACCEPTS)
     assert judge(judging, OPEN) == Verdict(accepted=False, reason="Look first.", source="llm", confidence=0.05)
