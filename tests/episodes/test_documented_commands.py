@@ -90,11 +90,11 @@ COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_A
 WHOLE = [each for each in COMMANDS if not each.is_inline]
 RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
 NOT_RUN = {
-    r"(run --model|model pull) hf:.*": "needs a hub: tests/unit/zorkgpt/llm/embedded/test_hugging_face.py runs one",
-    r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
-    r"mcp --http .*": "serves until it is interrupted: tests/episodes/test_mcp_over_http.py plays",
-    r"report --watch.*": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",
-    r"run --step": "asks a person at a terminal: tests/episodes/test_step_command.py answers",
+    r"(run|model pull) .*\bhf:": "needs a hub: tests/unit/zorkgpt/llm/embedded/test_hugging_face.py runs one",
+    r"run .*\.gguf\b": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
+    r"mcp .*--http\b": "serves until it is interrupted: tests/episodes/test_mcp_over_http.py plays",
+    r"report .*--watch\b": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",
+    r"run .*--step\b": "asks a person at a terminal: tests/episodes/test_step_command.py answers",
 }
 """Commands that are only looked at, and why."""
 
@@ -104,7 +104,7 @@ FILES = (
     "game_interface/stories/tidehouse.z5",
 )
 NAMED_TARGET = re.compile(r"(?:^    |`)make ([a-z-]+)", re.MULTILINE)
-LONGEST = 300  # seconds, after which a command is interrupted
+LONGEST = 300  # seconds, after which a command is interrupted, and the test fails
 SERVER = re.compile(r"https?://\S+/(?:v1|openai)")
 
 
@@ -226,7 +226,7 @@ def test_the_python_of_the_page_on_extending_runs() -> None:
 @pytest.mark.parametrize("shown", [each for each in WHOLE if (each.page, each.words[0]) not in RUN_ELSEWHERE], ids=str)
 def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Path) -> None:
     line = " ".join(shown.words)
-    if any(re.fullmatch(pattern, line) for pattern in NOT_RUN):
+    if any(re.match(pattern, line) for pattern in NOT_RUN):
         return
     words = _for_here(shown.words, prepared)
     text = None
@@ -236,7 +236,7 @@ def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Pat
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(LONGEST)
     result = CliRunner().invoke(app, words, input=text)
-    signal.alarm(0)
+    assert signal.alarm(0), f"{shown} was still running after {LONGEST} seconds"
     assert result.exception is None or result.exit_code == 0, (words, result.output, result.exception)
     assert result.output or "--to" in words
 
