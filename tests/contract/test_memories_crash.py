@@ -12,7 +12,6 @@ import sys
 import time
 from collections import Counter
 from itertools import count
-from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import pytest
 import structlog
 
 from managers.memory.document import parse_memories
+from tests.fixtures.forked import started
 from tests.unit.managers.memory_parts import manager_in, memory
 
 PLACES = 5
@@ -28,11 +28,7 @@ TEXT = "The dye runs off unless the mordant has dried for three turns. " * 4
 
 def start_writer(workdir: Path, name: str) -> ForkServerProcess:
     """Start a writer in its own process. It appends the title of every added memory to ``done_file``."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    process = context.Process(target=_write_forever, args=(workdir, name))
-    process.start()
-    return process
+    return started(_write_forever, workdir, name)
 
 
 def done_file(workdir: Path, name: str) -> Path:

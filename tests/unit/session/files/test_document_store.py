@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,6 +28,7 @@ from session.files.journal import read_journal
 from session.files.shared_files import QUIET, short_digest
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
+from tests.fixtures.forked import started
 from tests.fixtures.held_stores import HeldStores, held
 from tests.unit.managers.memory_parts import manager_in, memory, titles
 
@@ -348,9 +348,7 @@ def resumed(folder: Path, *lines: str, begun: str = "vats\n") -> Session:
 
 def killed_while_it_writes(folder: Path, *lines: str) -> None:
     """A run that is killed in a process of its own, right before its last line would get into the file."""
-    context = get_context("forkserver")
-    process = context.Process(target=_play_and_die, args=(folder, lines))
-    process.start()
+    process = started(_play_and_die, folder, lines)
     process.join()
     assert process.exitcode == -signal.SIGKILL
 
