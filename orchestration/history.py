@@ -82,8 +82,7 @@ def open_resumed_run(
     Raises ``StoreError`` if the run has ended, is in progress or is damaged; ``GameError``; and ``Diverged``, also
     during play, if a recorded turn is repeated with another result.
     """
-    manifest = read_manifest(folder)
-    _require_story(manifest, parts)
+    manifest = _manifest_in(folder, parts)
     with ExitStack() as stack:
         stack.enter_context(claimed(folder))
         lines = list(read_journal(folder))
@@ -155,10 +154,12 @@ def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[N
         raise Diverged(divergence.difference, told) from divergence
 
 
-def _require_story(manifest: Manifest, parts: Parts) -> None:
-    """Raise ``StoreError`` if the story is not the one that the run began with."""
+def _manifest_in(folder: Path, parts: Parts) -> Manifest:
+    """Return the manifest of a run. Raises ``StoreError`` if the story is not the one that the run began with."""
+    manifest = read_manifest(folder)
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
+    return manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +191,7 @@ def open_fork(
     Raises ``ConfigurationError`` if the run has no such turn or, at that turn, no such memory, and ``Diverged`` if a
     turn is repeated with another result. No files are left behind then.
     """
-    manifest, lines = read_manifest(folder), list(read_journal(folder))
-    _require_story(manifest, parts)
+    manifest, lines = _manifest_in(folder, parts), list(read_journal(folder))
     recorded = _up_to(lines, branch)
     if parts.model is not None:
         parts.model.try_out(True)
@@ -307,8 +307,7 @@ def verify(
     Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
     the file if the story, the journal, a checkpoint or an initial file was changed.
     """
-    manifest, lines = read_manifest(folder), _lines_from_start(folder, until)
-    _require_story(manifest, parts)
+    manifest, lines = _manifest_in(folder, parts), _lines_from_start(folder, until)
     turns = 0
     moment = (manifest.first_episode, 0)
 
@@ -366,8 +365,8 @@ def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) ->
 
     Raises ``StoreError`` if the story or the journal was changed.
     """
-    manifest, lines = read_manifest(folder), list(read_journal(folder))
-    _require_story(manifest, parts)
+    _manifest_in(folder, parts)
+    lines = list(read_journal(folder))
     turns, has_failed = 0, False
     for line in lines:
         event = line.event

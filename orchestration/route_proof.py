@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import takewhile
 from threading import Event as Flag
@@ -145,15 +145,15 @@ def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
     return replace(one, carried=carried, seen=seen)
 
 
+@dataclass(slots=True)
 class _SeededPlay:
     """Plays lists of commands from the opening with one seed, and reuses the common beginning with the last list."""
 
-    def __init__(self, game: Game, seed: int, limits: _Limits) -> None:
-        self._game = game
-        self._limits = limits
-        self._seed = seed
-        self._commands: Commands = ()
-        self._states: list[SavedState] = []
+    game: Game
+    seed: int
+    limits: _Limits
+    _commands: Commands = ()
+    _states: list[SavedState] = field(default_factory=list)
 
     def play(self, commands: Commands) -> list[Observation] | None:
         """Return the opening and the observation after each command, ``None`` if one was refused or the player died.
@@ -163,16 +163,16 @@ class _SeededPlay:
         pairs = zip(commands, self._commands, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         if known:
-            self._game.restore(self._states[known])
+            self.game.restore(self._states[known])
         else:
-            self._game.reset(self._seed)
-            self._states = [self._game.save()]
+            self.game.reset(self.seed)
+            self._states = [self.game.save()]
         self._commands, self._states = commands[:known], self._states[: known + 1]
         for command in commands[known:]:
-            after = self._game.step(command)
-            self._limits.commands -= 1
+            after = self.game.step(command)
+            self.limits.commands -= 1
             if after.refusal is not None or after.died or after.ending == "lost":
                 return None
             self._commands += (command,)
-            self._states.append(self._game.save())
+            self._states.append(self.game.save())
         return [state.observation for state in self._states]

@@ -17,7 +17,6 @@ from shutil import rmtree
 from threading import Event as Flag
 
 from pydantic import BaseModel
-from structlog.typing import FilteringBoundLogger
 
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
@@ -49,7 +48,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.seeds import derived_seed
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.run_model import Asked, RunModel
+from zorkgpt.llm.run_model import RunModel
 from zorkgpt.prompts.loader import using_prompts
 
 SOURCE = "zorkgpt source"
@@ -166,7 +165,11 @@ def assemble(
     files = shared_files(configuration)
     # What a replay would report, the run has reported with the paths of its own work folder.
     with open_log(folder / RUN_LOG, prints_errors=journal is not None) as log, using_prompts(configuration.prompts):
-        asked = partial(_log_call, log, parts.asked)
+
+        def asked(role: Role, prompt: Prompt, schema: type[BaseModel]) -> None:
+            log.info("a model is asked", role=role)
+            parts.asked(role, prompt, schema)
+
         model = RunModel(
             configuration, manifest.configuration, parts.model, recording, asked, answers_any=parts.answers_any
         )
@@ -188,11 +191,6 @@ def assemble(
             rebuilds_prompts=journal is None,
         )
         yield Run(folder, orchestrator, model)
-
-
-def _log_call(log: FilteringBoundLogger, asked: Asked, role: Role, prompt: Prompt, schema: type[BaseModel]) -> None:
-    log.info("a model is asked", role=role)
-    asked(role, prompt, schema)
 
 
 def _checkpoint(journal: Journal, recording: Recording, learning: Learning, files: SharedFiles) -> None:

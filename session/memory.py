@@ -114,13 +114,7 @@ class Memory:
 
     def invalidated(self, reason: str | None, turn: int | None) -> Memory:
         """Return the memory as invalidated."""
-        return replace(
-            self,
-            status=MemoryStatus.SUPERSEDED,
-            superseded_by=INVALIDATION_MARKER,
-            superseded_at_turn=turn,
-            invalidation_reason=reason,
-        )
+        return replace(self.superseded(INVALIDATION_MARKER, turn), invalidation_reason=reason)
 
 
 class LocationMemories(Protocol):

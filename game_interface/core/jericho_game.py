@@ -116,12 +116,8 @@ class JerichoGame(Game):
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
         told = told_text(text, self._story.version)
-        if (
-            not told
-            and self.observation.awaits_key
-            and self._interpreter.prompt == "key"
-            and not self._interpreter.stop
-        ):
+        stays = self.observation.awaits_key and self._interpreter.prompt == "key" and not self._interpreter.stop
+        if not told and stays:
             told = self.observation.text  # the screen still shows it
         is_next_question = self.observation.awaits_answer and "?" in last_line(told)
         is_deeper = self._interpreter.frames > depth - is_next_question

@@ -74,17 +74,14 @@ class Observer:
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         declared = (num for num, each in self._locations.items() if each.name == PLAYERS_NAME)
         player = table.entry(memory, status.player or next(declared, 0))
-        self.attribute_names = attribute_table(story, self._banner(opening), player.attributes)
+        banner = opening
+        if "Library" not in opening and interpreter.listens:
+            with interpreter.trying():
+                banner = interpreter.send("version")
+        self.attribute_names = attribute_table(story, banner, player.attributes)
         self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
         self._lasting = lasting
         self.location: Location | None = None
-
-    def _banner(self, opening: str) -> str:
-        """Return the text with the story's banner: the answer to ``version`` if the opening shows none."""
-        if "Library" in opening or not self._interpreter.listens:
-            return opening
-        with self._interpreter.trying():
-            return self._interpreter.send("version")
 
     def begin(self) -> None:
         """Forget what was learned and seen in play, because the story restarts."""
@@ -103,6 +100,7 @@ class Observer:
         self.location = self._locations.get(status.location or 0)
         if self.location and not (self.location.name and self.location.name in headings_in(text)):
             self.location = self._with_heading(self.location, before, text)
+        machine = repr((self._interpreter.prompt_place, self._interpreter.chance)).encode()
         return Observation(
             text=text,
             location=self.location,
@@ -116,12 +114,8 @@ class Observer:
             awaits_key=self._interpreter.prompt == "key",
             attributes_hash=self._table.attributes_hash(memory),
             inside=inside,
-            state_hash=self._state_hash(memory),
+            state_hash=f"{crc32(b''.join([machine, *[memory[each] for each in self._lasting]])):08x}",
         )
-
-    def _state_hash(self, memory: bytes) -> str:
-        machine = repr((self._interpreter.prompt_place, self._interpreter.chance)).encode()
-        return f"{crc32(b''.join([machine, *[memory[each] for each in self._lasting]])):08x}"
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
         """Return ``location``, named by the heading of the room's description if its object has another name or none.

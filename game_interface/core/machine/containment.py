@@ -100,7 +100,6 @@ class Containment:
         self._is_reversed = False
         self._status_lines = 0
         self._drawing = self._drawn = ""
-        self._operand = ctypes.c_ushort.in_dll(library, "zargs")
         self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
         library.store.argtypes = [ctypes.c_ushort]
         library.branch.argtypes = [ctypes.c_bool]
@@ -170,7 +169,7 @@ class Containment:
         self._status_lines, self._drawing = screen.status_lines, screen.drawing
         self._shows.value = screen.shows
         if self._window.value != screen.window:
-            self._operand.value = screen.window
+            self._operands[0] = screen.window
             self._library.z_set_window()
 
     def begin_step(self, *, at_key: bool = False) -> None:
@@ -203,7 +202,7 @@ class Containment:
 
     def _print_unicode(self) -> None:
         """Print one character: itself, its plain form in text that the story only composes, or else a question mark."""
-        character = chr(self._operand.value)
+        character = chr(self._operands[0])
         is_lost = self._redirects.value and character not in self._characters.own
         code = None if is_lost else self._characters.code(character)
         for each in [code] if code else plain(character).encode("ascii", "replace"):
@@ -211,7 +210,7 @@ class Containment:
 
     def _split_window(self) -> None:
         self._take()
-        lines = self._upper.lines = self._operand.value
+        lines = self._upper.lines = self._operands[0]
         self._upper.rows = () if self._clears_at_split else self._upper.rows[:lines]
         self._library.z_split_window()
 
@@ -225,7 +224,7 @@ class Containment:
             self.status_line = self._written
         self._written = b""
         self._upper_text = None
-        if self._operand.value == _UPPER_WINDOW:
+        if self._operands[0] == _UPPER_WINDOW:
             self._upper_text = self._text_end.value
             self._upper.row = self._upper.column = 0
             self._first_row = _LAST_ROW
@@ -234,16 +233,16 @@ class Containment:
         self._library.flush_buffer()
         self._take()
         self._library.z_erase_window()
-        if self._operand.value != _UPPER_WINDOW:
+        if self._operands[0] != _UPPER_WINDOW:
             if self._drops_erased:
                 self._text_end.value = self._text_begin
             else:
                 self._print_drawing()
             self._upper_text = None if self._upper_text is None else self._text_end.value
             self._drawn = ""
-        if self._operand.value == _ERASE_UNSPLIT:
+        if self._operands[0] == _ERASE_UNSPLIT:
             self._upper_text, self._upper.lines = None, 0
-        if self._operand.value != 0:
+        if self._operands[0] != 0:
             self._upper.clear()
             self._written = b""
 
@@ -262,7 +261,7 @@ class Containment:
 
     def _set_style(self) -> None:
         self._take()
-        style = self._operand.value
+        style = self._operands[0]
         self._is_reversed = bool(style & _REVERSE_STYLE) or (self._is_reversed and style != 0)
         self._library.z_set_text_style()
 
