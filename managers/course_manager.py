@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -53,6 +53,7 @@ class CourseManager(BaseManager):
     planned: returns the commands of the plan
     games: returns earlier games
     has_stopped: whether a command with a known result was not followed by the next one in the last turn
+    has_printed_news: whether the last turn printed a sentence that no turn of any game had had
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class CourseManager(BaseManager):
         self._places_at: tuple[object, ...] = ()
         self._places: tuple[int | None, ...] = ()
         self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
-        self.has_stopped = False
+        self.has_stopped = self.has_printed_news = False
 
     @property
     def next_proposal(self) -> Proposal | None:
@@ -227,6 +228,7 @@ class CourseManager(BaseManager):
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
+        self.has_printed_news = next(self._new_sentences(record), None) is not None
         self._said.update(digests_of(record.after.text, record.action))
 
     def _go_on(self, course: Course, record: TurnRecord) -> None:
@@ -351,17 +353,22 @@ class CourseManager(BaseManager):
         earlier = self._routes.book.said if self._routes else frozenset()
         if self.config.assist or (is_known and not earlier):
             return ""
-        known = self._said | earlier
         sentences = sentences_of(_ASIDE.sub("", record.after.text))
-        for number, sentence in enumerate(sentences, start=1):
-            marked = without_words(sentence, record.action)
-            if digests_of(sentence) <= known or (marked and digests_of(marked) <= known):
-                continue
+        for number in self._new_sentences(record):
+            sentence = sentences[number - 1]
             if record.moved and record.after.location is not None and record.after.location.name == sentence:
                 return f"a new place: {sentence}."
             news = " ".join(sentences[number - 1 : number + sentence.endswith(":")])
             return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
         return ""
+
+    def _new_sentences(self, record: TurnRecord) -> Iterator[int]:
+        """Yield the numbers of the sentences that no turn of any game has had, not even about another thing."""
+        earlier = self._routes.book.said if self._routes else frozenset()
+        for number, sentence in enumerate(sentences_of(_ASIDE.sub("", record.after.text)), start=1):
+            said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
+            if not any(all(each in self._said or each in earlier for each in digests) for digests in said):
+                yield number
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
@@ -440,3 +447,8 @@ class CourseManager(BaseManager):
             return Known()
         aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
         return Known(under_way=f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}")
+
+
+def is_on_course(courses: CourseManager | None, record: TurnRecord) -> bool:
+    """Return whether commands of a course follow that turn, so that no model should be called in between."""
+    return record.is_of_route if courses is None else courses.next_proposal is not None

@@ -11,7 +11,7 @@ from pydantic import create_model
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.course_manager import CourseManager
+from managers.course_manager import CourseManager, is_on_course
 from managers.knowledge.analysis import (
     BriefKnowledge,
     KnowledgeAnswer,
@@ -185,7 +185,7 @@ class KnowledgeManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         """Add the turn to the next update, and make the update if it is due: see :meth:`process_periodic_update`.
 
-        On a route no model is called.
+        On a course no model is called.
         """
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
@@ -194,7 +194,7 @@ class KnowledgeManager(BaseManager):
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:
                 self._evidence += (record.turn,)
-        if not record.is_of_route:
+        if not is_on_course(self._courses, record):
             self.process_periodic_update()
 
     def process_periodic_update(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Literal
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.course_manager import CourseManager, is_on_course
 from managers.done import done_in, places_named
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
@@ -69,6 +70,7 @@ class ObjectiveManager(BaseManager):
     asked_turn: the turn in which the model was last called, successfully or not; 0 for none
     adaptive_knowledge_manager: provides the knowledge and the language model
     map_manager, memory_manager: ``None`` to find objectives without a map, or without memories
+    courses: reports whether a course has commands to play
     """
 
     def __init__(
@@ -79,12 +81,14 @@ class ObjectiveManager(BaseManager):
         adaptive_knowledge_manager: KnowledgeManager,
         map_manager: MapManager | None = None,
         memory_manager: LocationMemories | None = None,
+        courses: CourseManager | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self.adaptive_knowledge_manager = adaptive_knowledge_manager
         self.map_manager = map_manager
         self.memory_manager = memory_manager
+        self._courses = courses
         self.reset()
 
     @override
@@ -145,14 +149,14 @@ class ObjectiveManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         """Record the facts of a turn and the agent's notes on objectives, and update the objectives if due.
 
-        An update that is due on a route waits until the route ends.
+        An update that is due on a course waits until the course ends.
         """
         self.evidence += evidence_of(record, self.game_state.visited_locations)
         if record.objective_notes:
             self._take(answer_of_player(record))
         if record.is_of_route and not record.proposals[-1].wants_way:
             self._known_turns.add(record.turn)
-        if not record.is_of_route:
+        if not is_on_course(self._courses, record):
             self.process_periodic_update()
 
     def process_periodic_update(self) -> tuple[Objective, ...]:

@@ -104,7 +104,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared
     )
     if config.objectives.enabled:
-        objectives = ObjectiveManager(*run, knowledge, shown_map, memories, **shared)
+        objectives = ObjectiveManager(*run, knowledge, shown_map, memories, courses, **shared)
     circling = CirclingDetector(*run, objectives=objectives, **shared)
     state = StateManager(*run, run=parts.run, managers=lambda: managers, **shared)
     achieve = objectives.achieve_at_last if objectives else len

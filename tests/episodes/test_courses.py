@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -474,6 +475,21 @@ OPTIONS: dict[str, Any] = {
     **AGENT_ALONE,
     "max_turns_per_episode": TURNS,
 }
+
+
+@pytest.mark.parametrize("way", [{"then": [*WAY[1:]]}, {"follow": 1}], ids=str)
+def test_the_question_about_objectives_waits_for_the_end_of_a_course(tmp_path: Path, way: Answer) -> None:
+    """It was asked between two commands that were already decided, or a turn later than it could be."""
+    asked: list[str] = []
+
+    def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Answer:
+        asked.append("agent" if role == "agent" else re.findall(r"- Turn: \d+", prompt.user)[0])
+        return next(answers, {"action": "wait"}) if role == "agent" else {}
+
+    answers: Iterator[Answer] = iter([*typed(*WAY), {"action": "wait"}, {"action": "up", **way}])
+    options: Any = {"objectives": {"enabled": True}, "objective_update_interval": 1, "max_turns_per_episode": 4}
+    play_mill(tmp_path, ScriptedLLM(reply), **options)
+    assert asked[-3:] == ["agent", "- Turn: 3", "agent"]
 
 
 def by_the_book(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Answer:
