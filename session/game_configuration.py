@@ -590,40 +590,33 @@ class GameConfiguration(Options):
         A role without its own model uses the model of its fallback role, and that role's server unless it has its own.
         A key is sent only to the URL that it was set with. A role without its own seed uses the seed of the story.
         """
-        model, server = self._model_and_server(role)
+        own: ServerOptions = getattr(self.llm, role)
+        model: str | None = getattr(self, f"{role}_model")
         engine, limits = self.llm.engine, self.llm
+        base_url, key = limits.base_url, limits.api_key
+        if model is None and role in FALLBACKS:
+            fallback = self.role(FALLBACKS[role])
+            model, base_url, key = fallback.model, fallback.base_url, fallback.api_key
+        if own.base_url is not None:
+            base_url, key = own.base_url, own.api_key
+        elif own.api_key is not None:
+            key = own.api_key
         if engine == "auto":
-            is_served = server.base_url is not None or server.api_key is not None
+            is_served = base_url is not None or key is not None
             engine = "openai" if (is_served if model is None else not is_model_file(model)) else "embedded"
         sampling: Sampling = getattr(self, f"{role}_sampling")
         if sampling.seed is None:
             sampling = sampling.model_copy(update={"seed": 1 if self.game.seed == "jericho" else self.game.seed})
         if role != "agent":
             agent = self.role("agent")
-            if (engine, server.base_url) != (agent.engine, agent.base_url):
+            if (engine, base_url) != (agent.engine, agent.base_url):
                 limits = limits.model_copy(update={"patience": min(limits.patience, PATIENCE_ELSEWHERE)})
-        own: ServerOptions = getattr(self.llm, role)
         body = dict(own.extra_body)
         asked_for = dict.fromkeys(body, f"llm.{role}.extra_body")
         if own.reasoning_effort is not None:
             body["reasoning_effort"] = own.reasoning_effort
             asked_for["reasoning_effort"] = f"llm.{role}.reasoning_effort"
-        return RoleOptions(
-            model, server.base_url, server.api_key, sampling, limits, body, asked_for, own.cache_control, engine
-        )
-
-    def _model_and_server(self, role: Role) -> tuple[str | None, ServerOptions]:
-        model: str | None = getattr(self, f"{role}_model")
-        own: ServerOptions = getattr(self.llm, role)
-        if model is None and role in FALLBACKS:
-            model, server = self._model_and_server(FALLBACKS[role])
-        else:
-            server = ServerOptions(base_url=self.llm.base_url, api_key=self.llm.api_key)
-        if own.base_url is not None:
-            server = own
-        elif own.api_key is not None:
-            server = ServerOptions(base_url=server.base_url, api_key=own.api_key)
-        return model, server
+        return RoleOptions(model, base_url, key, sampling, limits, body, asked_for, own.cache_control, engine)
 
     def without_keys(self) -> dict[str, Any]:
         """Return the values of all options except keys, in nested groups, as JSON values."""
