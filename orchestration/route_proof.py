@@ -18,8 +18,7 @@ from session.events import ProvenRoute, RoutesProven
 from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
 from session.route import Proof, Route, RouteStep, Waypoint, touched_in
-from session.seeds import derived_seed
-from session.values import Observation
+from session.values import Observation, derived_seed
 
 
 def build_route_proof(

@@ -46,7 +46,7 @@ from session.files.run_folders import (
 from session.files.shared_files import remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.seeds import derived_seed
+from session.values import derived_seed
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import RunModel
 from zorkgpt.prompts.loader import using_prompts

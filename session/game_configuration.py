@@ -34,8 +34,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 from session.files.shared_files import is_plain_name, is_reserved
 from session.model_files import is_model_file
 from session.options import Options, from_toml_file, resolve, values_given
-from session.seeds import HIGHEST_SEED
-from session.values import ROLES, Role
+from session.values import HIGHEST_SEED, ROLES, Role
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 SHORTEST_KEY = 4

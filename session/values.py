@@ -1,9 +1,10 @@
-"""The values of a turn: observations, proposals, verdicts and records."""
+"""The values of a turn: observations, proposals, verdicts and records, and the seeds of episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Literal
 
 Ending = Literal["won", "lost", "over", "crashed"]
@@ -11,9 +12,23 @@ Ending = Literal["won", "lost", "over", "crashed"]
 
 Seed = int | Literal["jericho"]
 """The seed of a story's random numbers, 1 or more. ``jericho``: the seed of Jericho's walkthrough."""
+HIGHEST_SEED = 2**31 - 1
+"""The interpreter takes a C int. It would truncate a higher seed, possibly to 0, which means "no seed"."""
 
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
+
+
+def derived_seed(seed: int, number: int, purpose: str) -> int:
+    """Return the seed with this ``number`` for ``purpose``, far from the others (ADR 6). Number 1 is ``seed`` itself.
+
+    Each other one is 1 plus the remainder of the SHA-256 of ``purpose/seed/number``, as a big-endian number, divided by
+    ``HIGHEST_SEED``.
+    """
+    if number == 1:
+        return seed
+    digest = sha256(f"{purpose}/{seed}/{number}".encode()).digest()
+    return 1 + int.from_bytes(digest, "big") % HIGHEST_SEED
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,7 @@ from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvali
 from session.events import Event, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration
-from session.seeds import derived_seed
-from session.values import Role
+from session.values import Role, derived_seed
 from zorkgpt import api
 from zorkgpt.ablation.plan import stories_of
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage

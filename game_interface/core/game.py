@@ -12,8 +12,7 @@ from game_interface.core.machine.interpreter import Snapshot
 from game_interface.core.status.status_reader import LearnedStatus
 from game_interface.core.story_text import StoryQuestion
 from session.errors import ConfigurationError, GameError
-from session.seeds import HIGHEST_SEED
-from session.values import Observation, Seed, StoryFacts
+from session.values import HIGHEST_SEED, Observation, Seed, StoryFacts
 
 
 @dataclass(frozen=True, slots=True)

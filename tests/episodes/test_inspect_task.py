@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from session.seeds import derived_seed
+from session.values import derived_seed
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says
 from tests.fixtures.troubled_server import answer_to
 from zorkgpt import api

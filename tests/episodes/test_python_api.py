@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import zorkgpt.api
 from session.errors import ConfigurationError
 from session.events import ModelAnswered, Proposed
-from session.seeds import derived_seed
+from session.values import derived_seed
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.api import Situation, open_game, play, read_run, replay, resume

@@ -15,8 +15,7 @@ import pytest
 
 from session.events import EVENTS, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_manifest
-from session.seeds import derived_seed
-from session.values import TurnRecord
+from session.values import TurnRecord, derived_seed
 from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
 from tests.fixtures.run_traces import events_of

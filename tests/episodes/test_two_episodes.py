@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
-from session.seeds import derived_seed
+from session.values import derived_seed
 from tests.fixtures.whole_run import play_run, resume_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role

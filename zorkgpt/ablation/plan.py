@@ -21,9 +21,8 @@ from session.errors import ConfigurationError, StoreError, StoryError, reported_
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration, Sampling
 from session.options import options_of
-from session.seeds import derived_seed
 from session.text import counted
-from session.values import ROLES
+from session.values import ROLES, derived_seed
 
 NOTHING_ELSE: Mapping[str, object] = {
     "simple_memory.enabled": False,

@@ -17,7 +17,7 @@ import pytest
 from orchestration.parts import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from session.game_configuration import GameConfiguration
-from session.seeds import derived_seed
+from session.values import derived_seed
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation, RunProcess, order_for, play_locally
 from zorkgpt.ablation.measures import RunMeasures, finished_run

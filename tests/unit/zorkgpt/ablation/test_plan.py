@@ -14,7 +14,7 @@ from session.errors import ConfigurationError, StoreError
 from session.events import Event, ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from session.options import options_of
-from session.seeds import derived_seed
+from session.values import derived_seed
 from tests.fixtures.command_line import environment, ran
 from tests.fixtures.memory_reader import open_reader
 from zorkgpt.ablation.plan import (

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from game_interface.core.machine.upper_window import UpperWindow
+from game_interface.core.machine.containment import UpperWindow
 
 
 def window(*drawn: tuple[int, int, str]) -> UpperWindow:
