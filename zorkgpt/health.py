@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -31,7 +30,6 @@ from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.openai.faults import RequestFailed
 from zorkgpt.llm.openai.model_server import first_for_chat, is_listed, served_models
 
-OLDEST_PYTHON = (3, 10)
 _NAMES_SHOWN = 5
 _NAME_A_MODEL = "name one with --model or agent_model"
 _NO_LIST = frozenset({HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
@@ -60,9 +58,7 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
     folder: the folder in which a run would be started
     """
     configuration = resolved.configuration
-    is_new = sys.version_info >= OLDEST_PYTHON
-    oldest = ".".join(map(str, OLDEST_PYTHON))
-    yield Finding("Python", is_new, platform.python_version(), mend=f"install Python {oldest} or newer")
+    yield Finding("Python", well=True, words=platform.python_version())
     try:
         yield Finding("Jericho", well=True, words=version("jericho"))
     except PackageNotFoundError:

@@ -248,12 +248,14 @@ def _paragraphs(results: Results) -> Iterator[str]:
         )
     yield "Runs:"
     heading = ("story", "arm", "pair", "first seed", "scores at the ends of the episodes", "SHA-256 of the journal")
-    yield _markdown(heading, map(_run_row, results.runs))
-
-
-def _run_row(run: RunMeasures) -> Sequence[str]:
-    scores = " ".join("-" if each.score is None else str(each.score) for each in run.episodes)
-    return (run.story, run.arm, str(run.pair), str(run.seed), scores, run.journal_sha256)
+    scores = (" ".join("-" if each.score is None else str(each.score) for each in run.episodes) for run in results.runs)
+    yield _markdown(
+        heading,
+        (
+            (run.story, run.arm, str(run.pair), str(run.seed), scored, run.journal_sha256)
+            for run, scored in zip(results.runs, scores, strict=True)
+        ),
+    )
 
 
 def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

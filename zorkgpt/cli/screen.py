@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -509,7 +509,9 @@ def _cut(text: str, style: str = "") -> Text:
 
 def _stacked(lists: Mapping[str, list[str]], columns: int, room: int) -> list[str]:
     """Return the lists below each other in at most so many lines: whole, else as many lines of each as have room."""
-    lines = [line for title, entries in lists.items() for line in (f"{title}:", *_wrapped(entries, columns))]
+    lines = []
+    for title, entries in lists.items():
+        lines += [f"{title}:", *(f"  {line}" for entry in entries for line in folded(entry, columns - 2, 2))]
     most = room
     while len(lines) > room and most:
         lines = []
@@ -518,10 +520,6 @@ def _stacked(lists: Mapping[str, list[str]], columns: int, room: int) -> list[st
             lines += [f"{title}:", *(f"  {entry}" for entry in entries[:most]), *more]
         most -= 1
     return lines
-
-
-def _wrapped(entries: Iterable[str], columns: int) -> list[str]:
-    return [f"  {line}" for entry in entries for line in folded(entry, columns - 2, 2)]
 
 
 _DESCRIPTIONS: dict[Stage, str] = {

@@ -9,12 +9,12 @@ import os
 import shutil
 import sys
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from session.errors import reported_as
 from session.processes import program
@@ -113,7 +113,7 @@ def print_table(rows: Sequence[Sequence[str]], *, wraps: bool = False) -> None:
 
 def print_json(value: object) -> None:
     """Print a value with its dataclasses as JSON, in ASCII, so that it contains no control character."""
-    typer.echo(json.dumps(value, indent=2, default=asdict))
+    typer.echo(json.dumps(to_jsonable_python(value), indent=2))
 
 
 def print_problems(

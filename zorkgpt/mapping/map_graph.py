@@ -2,7 +2,7 @@
 
 An edge exists because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
 (docs/records/specification.md, Map edges). Names come from a story and commands from a model, so both are escaped here.
-``names`` are the names to show, by location id. ``connections`` are location ids by exit, by location id.
+``connections`` are location ids by exit, by location id.
 """
 
 from __future__ import annotations
@@ -64,20 +64,6 @@ _OTHER_WORDS = {
 _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
 
 
-def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
-    """Return a Mermaid flowchart: a node ``L{id}`` for each room, an arrow with all commands for each pair of rooms.
-
-    A connection whose room has no name in ``names`` is left out, so a part of the map is drawn by its names.
-    """
-    lines = ["graph TD"]
-    lines += [f'    L{location_id}["{_escape(_name(location_id, names))}"]' for location_id in sorted(names)]
-    for from_id, exits in sorted(connections.items()):
-        for to_id, commands in by_destination(exits).items():
-            if from_id in names and to_id in names:
-                lines.append(f'    L{from_id} -->|"{_escape(" / ".join(commands))}"| L{to_id}')
-    return "\n".join(lines)
-
-
 def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
     """Return the locations one move away in either direction, in order of their ids."""
     leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
@@ -90,10 +76,6 @@ def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
     for exit_, to_id in sorted(exits.items()):
         commands[to_id].append(exit_)
     return dict(sorted(commands.items()))
-
-
-def _name(location_id: int, names: Mapping[int, str]) -> str:
-    return plain_line(names.get(location_id, "")) or f"Location #{location_id}"
 
 
 def plain_line(text: str) -> str:
@@ -595,8 +577,12 @@ class MapGraph(BaseModel):
         return max(LEAST_CONFIDENCE, self.connection_confidence.get(edge, INITIAL_CONFIDENCE))
 
     def render_mermaid(self) -> str:
-        """Return the whole map as a Mermaid flowchart with ``L{id}`` nodes."""
-        return mermaid(self.room_names, self.connections)
+        """Return a Mermaid flowchart: a node ``L{id}`` for each room, an arrow with all commands for each pair."""
+        lines = ["graph TD", *(f'    L{each}["{_escape(name)}"]' for each, name in sorted(self.room_names.items()))]
+        for from_id, exits in sorted(self.connections.items()):
+            for to_id, commands in by_destination(exits).items():
+                lines.append(f'    L{from_id} -->|"{_escape(" / ".join(commands))}"| L{to_id}')
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, object]:
         """Return the map in the shape of ``map_state.json``, unknown keys included."""

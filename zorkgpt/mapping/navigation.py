@@ -29,7 +29,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     if here not in graph.rooms:
         return ""
     moves = neighbourhood(graph, here, radius - 1)
-    frontier = _frontier(graph)
+    frontier = {room for room in graph.rooms if graph.untried_exits(room)}
     barred = {room for room in graph.rooms if graph.barred_exits(room)}
     has_exits = (room for room in moves if _ways(graph, room) or room in frontier | barred)
     shown = {here, *has_exits}
@@ -79,11 +79,6 @@ def untried_from(graph: MapGraph, here: int) -> str:
         there = (f"{_label(graph, room)}: {exits} ({_distance(paths, room)})" for room, exits in found.items())
         lines += _first_of(f"{title} (moves from the start)", there, len(found), FARTHEST_FROM_START)
     return "\n".join(lines)
-
-
-def _frontier(graph: MapGraph) -> set[int]:
-    """Return the rooms with exits that were never tried."""
-    return {room for room in graph.rooms if graph.untried_exits(room)}
 
 
 def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
-from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
+from zorkgpt.report.figures import figures_of, priced_calls
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
@@ -103,9 +103,6 @@ def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", one_line(text))
 
 
-_FIGURES = TypeAdapter(RunFigures)
-
-
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """A turn in one line.
@@ -175,7 +172,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
         for episode in run.episodes
     ]
     asked = [call_as_object(call) for call in calls]
-    figures = _FIGURES.dump_python(figures_of(run), mode="json")
+    figures = to_jsonable_python(figures_of(run))
     return json.dumps({**figures, "transcript": episodes} | ({"calls": asked} if asked else {}), indent=2) + "\n"
 
 
@@ -261,11 +258,6 @@ def call_as_object(call: RepeatedCall) -> dict[str, object]:
         "is_as_recorded": call.is_as_recorded,
         "recorded": asdict(call.recorded),
     }
-
-
-def figures_as_json(figures: RunFigures) -> str:
-    """Return the figures as one object, in ASCII, so that no control character is written as such."""
-    return json.dumps(_FIGURES.dump_python(figures, mode="json"), indent=2)
 
 
 def _row(turn: PlayedTurn) -> TurnRow:

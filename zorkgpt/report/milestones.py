@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
@@ -52,10 +53,7 @@ class Milestone(BaseModel):
         return is_given and has_all and text_key(self.text) in text_key(seen.text)
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    milestone: list[Milestone] = []
+_FILE = TypeAdapter(dict[Literal["milestone"], list[Milestone]])
 
 
 def _is_among(wanted: int | str, found: Iterable[tuple[int, str]]) -> bool:
@@ -73,7 +71,7 @@ def read_milestones(story: Path) -> tuple[tuple[Milestone, ...], str]:
         require_no_link(path)
         if path.stat().st_size > _LARGEST:
             return (), f"unknown: {path} has more than {_LARGEST:,} bytes"
-        listed = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).milestone
+        listed = _FILE.validate_python(tomllib.loads(path.read_text(encoding="utf-8"))).get("milestone", [])
     except (OSError, ValueError, StoreError) as error:
         reason = first_problem(error) if isinstance(error, ValidationError) else type(error).__name__
         return (), f"unknown: {path} is not a list of milestones ({reason})"

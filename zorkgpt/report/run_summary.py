@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -111,12 +111,6 @@ def summarise(folder: Path) -> RunSummary:
         forked_from=manifest.forked_from if manifest else "",
         changes=changes,
     )
-
-
-def summaries_as_json(summaries: Iterable[RunSummary]) -> str:
-    """Return the summaries as a list of objects, in ASCII, so that no control character is written as such."""
-    plain = [{**asdict(summary), "folder": str(summary.folder)} for summary in summaries]
-    return json.dumps(plain, indent=2)
 
 
 def _sought(name: str) -> AliasChoices:

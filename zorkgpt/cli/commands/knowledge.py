@@ -14,7 +14,6 @@ from zorkgpt.cli.terminal import print_json, print_line, print_problems
 
 if TYPE_CHECKING:
     from managers.knowledge.document import KnowledgeDocument
-    from session.knowledge import KnowledgeLine
 
 app = typer.Typer(name="knowledge", help="What was learned of the game as a whole.", no_args_is_help=True)
 
@@ -29,7 +28,8 @@ def show(
     path, document = _document(workdir, story)
     entries = document.entries()
     if as_json:
-        print_json([{"section": entry.section, "line": _as_plain(entry.line)} for entry in entries])
+        lines = [(each.section, each.line.text, [source._asdict() for source in each.line.sources]) for each in entries]
+        print_json([{"section": section, "line": {"text": text, "sources": each}} for section, text, each in lines])
         return
     if not entries:
         print_line(f"Nothing is known in {path}.")
@@ -84,7 +84,3 @@ def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeD
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     path = folder / configuration.knowledge_file
     return path, DocumentStore(path, parse_knowledge).document
-
-
-def _as_plain(line: KnowledgeLine) -> dict[str, object]:
-    return {"text": line.text, "sources": [source._asdict() for source in line.sources]}

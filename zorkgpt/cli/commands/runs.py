@@ -18,6 +18,7 @@ from zorkgpt.cli.terminal import (
     folded,
     of_maximum,
     print_error,
+    print_json,
     print_line,
     print_table,
     table_lines,
@@ -49,13 +50,13 @@ def list_runs(
 ) -> None:
     """Print every run of every story, the newest first."""
     from session.files.run_folders import run_folders
-    from zorkgpt.report.run_summary import summaries_as_json, summarise
+    from zorkgpt.report.run_summary import summarise
 
     folder = common_options.configuration_in(workdir).zork_game_workdir
     folders = common_options.folders_of(folder, story)
     summaries = [summarise(each) for each in run_folders(folders)]
     if as_json:
-        typer.echo(summaries_as_json(summaries))
+        print_json(summaries)
     elif not summaries:
         print_line(f"No run yet in {folder}.")
     else:
@@ -99,14 +100,13 @@ def show(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print the episodes, metrics and model usage of a run."""
-    from zorkgpt.report.exports import figures_as_json
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
     folder, now = common_options.run_and_configuration(workdir, run, story)
     figures = figures_of(read_run(folder), now.prices)
     if as_json:
-        typer.echo(figures_as_json(figures))
+        print_json(figures)
     else:
         print_figures(figures)
 

@@ -40,7 +40,7 @@ def status(
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     state = read_current_state(folder)
     if as_json:
-        print_json(state and state.model_dump(mode="json"))
+        print_json(state)
         return
     if state is None:
         print_line(f"Nothing has been played in {folder} yet; {program()} run plays.")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
-from zorkgpt.mapping.map_graph import MapGraph, mermaid
+from zorkgpt.mapping.map_graph import MapGraph, Room
 from zorkgpt.mapping.map_layout import COMPASS, HALF_BOX, lay_out
 
 WAYS = st.tuples(st.integers(1, 9), st.sampled_from([*COMPASS, "up", "ring bell"]), st.integers(1, 9))
@@ -71,7 +71,7 @@ def test_every_room_has_a_cell_of_its_own_and_no_line_passes_through_its_box(way
         assert not is_hit or way.shown == "named"
 
 
-NAMES = {1: "Landing", 2: "Reed Bank", 3: "Location #3", 4: "Mill (upper floor)"}
+NAMES = {1: "Landing", 2: "Reed Bank", 3: "", 4: "Mill (upper floor)"}
 CONNECTIONS = {1: {"north": 2, "enter reeds": 2, "up": 4}, 2: {"south": 1}, 4: {"jump": 1}, 3: {"west": 1}}
 
 MERMAID = """graph TD
@@ -86,12 +86,17 @@ MERMAID = """graph TD
     L4 -->|"jump"| L1"""
 
 
+def drawn(names: dict[int, str], connections: dict[int, dict[str, int]]) -> str:
+    rooms = {number: Room(id=number, name=name) for number, name in names.items()}
+    return MapGraph(rooms=rooms, connections=connections).render_mermaid()
+
+
 def test_mermaid_draws_one_arrow_a_pair_of_rooms_with_all_its_commands() -> None:
-    assert mermaid(NAMES, CONNECTIONS) == MERMAID
+    assert drawn(NAMES, CONNECTIONS) == MERMAID
 
 
-def test_mermaid_draws_only_the_rooms_that_are_named_and_writes_what_is_special_as_character_codes() -> None:
-    drawing = mermaid({1: 'A "b" [c]; #d|e\n`f` \x1b café'}, CONNECTIONS)
+def test_mermaid_writes_what_is_special_as_character_codes() -> None:
+    drawing = drawn({1: 'A "b" [c]; #d|e\n`f` \x1b café'}, {})
     assert drawing == 'graph TD\n    L1["A #34;b#34; #91;c#93;#59; #35;d#124;e #96;f#96; café"]'
 
 

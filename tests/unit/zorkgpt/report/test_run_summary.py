@@ -17,7 +17,8 @@ from session.values import Observation
 from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
-from zorkgpt.report.run_summary import KILLED, summaries_as_json, summarise
+from zorkgpt.cli.terminal import print_json
+from zorkgpt.report.run_summary import KILLED, summarise
 
 EPISODE: list[Event] = [started(), played(turn(1, "dip banner", score=5)), played(turn(2, "wait", score=2)), ended()]
 
@@ -145,9 +146,10 @@ def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) 
     assert run_folders([tmp_path, tmp_path / "other"]) == [new, old]
 
 
-def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
+def test_summaries_as_json_hold_no_control_character(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = summarise(write_run(tmp_path, EPISODE, model="\x1b[2Jbad\u202e", assistance=("valid-actions",)))
-    text = summaries_as_json([run])
+    print_json([run])
+    text = capsys.readouterr().out
     assert text.isascii()
     assert "\x1b" not in text
     (plain,) = json.loads(text)
