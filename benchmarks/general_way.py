@@ -17,13 +17,12 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jericho.jericho import UnsupportedGameWarning
 
-from benchmarks.stories import walkthrough_of
+from benchmarks.stories import Walkthrough, walkthrough_or
 from benchmarks.tables import Row, Value, show
 from game_interface.core.jericho_interface import JerichoInterface
 from session.errors import StoryError
@@ -69,29 +68,25 @@ class Measurement:
         return {**row, **ends, "to open, ms": 1e3 * self.opening, "a step, µs": 1e6 * self.step}
 
 
-def walkthrough(path: Path) -> tuple[int, Sequence[str]]:
-    """Return seed and commands that win the story ``path``, or generic commands if there is no walkthrough."""
+def walkthrough(path: Path) -> Walkthrough:
+    """Return the commands that win the story ``path``, or generic commands if there is no walkthrough."""
     recorded = path.with_suffix(".json")
     if path.name.startswith("tw-") and recorded.exists():
-        return 1, [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]
-    try:
-        found = walkthrough_of(path)
-    except LookupError:
-        return 1, _ANY_STORY
-    return found.seed, found.commands
+        return Walkthrough(path, 1, json.loads(recorded.read_text())["metadata"]["walkthrough"])
+    return walkthrough_or(path, _ANY_STORY)
 
 
 def measure(path: Path) -> Measurement:
     """Read the story ``path`` along its walkthrough as if it were unknown."""
-    seed, commands = walkthrough(path)
+    play = walkthrough(path)
     claimed, agreed = Counter[str](), Counter[str]()
     start = time.perf_counter()
     with JerichoInterface(path, use_profile=False) as game, JerichoInterface(path) as jericho:
         opening = time.perf_counter() - start
-        begin_walkthrough(game, seed)
-        begin_walkthrough(jericho, seed)
+        begin_walkthrough(game, play.seed)
+        begin_walkthrough(jericho, play.seed)
         seconds = 0.0
-        for command in commands:
+        for command in play.commands:
             start = time.perf_counter()
             seen = game.step(command)
             seconds += time.perf_counter() - start
@@ -101,14 +96,14 @@ def measure(path: Path) -> Measurement:
             agreed.update(claim for claim in claims if _value(seen, claim) == _value(truth, claim))
         return Measurement(
             name=path.name,
-            steps=len(commands),
+            steps=len(play.commands),
             claimed=claimed,
             agreed=agreed,
             known=jericho.facts.known,
             ending=seen.ending,
             jerichos_ending=truth.ending,
             opening=opening,
-            step=seconds / len(commands),
+            step=seconds / len(play.commands),
         )
 
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # if this file is run instea
 
 from collections.abc import Callable, Sequence
 
-from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.stories import Walkthrough, walkthrough_or, zork_or_own
 from benchmarks.tables import show
 
 _PLAIN_COMMANDS = ("look", "inventory", "north", "south", "east", "west", "wait") * 20
@@ -50,7 +50,8 @@ def main() -> None:
     parser.add_argument("--game", type=Path, default=zork_or_own())
     parser.add_argument("--repetitions", type=int, default=25)
     options = parser.parse_args()
-    play = walkthrough_or_plain(options.game)
+    found = walkthrough_or(options.game, _PLAIN_COMMANDS)
+    play = replace(found, seed=max(1, found.seed))
     repetitions = measure(play, options.repetitions)
     ratio = median(each.bare / each.observed for each in repetitions)
     overhead = median(each.isolated - each.observed for each in repetitions)
@@ -63,15 +64,6 @@ def main() -> None:
         ("valid actions, ms", valid_actions_seconds(play) * 1000, ""),
     ]
     show([{"figure": name, "value": value, "bar": bar} for name, value, bar in figures])
-
-
-def walkthrough_or_plain(story: Path) -> Walkthrough:
-    """Return the walkthrough of ``story``, or plain commands if there is none."""
-    try:
-        found = walkthrough_of(story)
-    except LookupError:
-        return Walkthrough(story, 1, _PLAIN_COMMANDS)
-    return replace(found, seed=max(1, found.seed))
 
 
 def measure(play: Walkthrough, repetitions: int) -> list[Repetition]:

@@ -62,6 +62,14 @@ def walkthrough_of(story: Path) -> Walkthrough:
     return Walkthrough(story, 1, WALKTHROUGH)
 
 
+def walkthrough_or(story: Path, commands: Sequence[str]) -> Walkthrough:
+    """Return the walkthrough of ``story``, or these commands if there is none."""
+    try:
+        return walkthrough_of(story)
+    except LookupError:
+        return Walkthrough(story, 1, commands)
+
+
 def user_stories() -> list[Path]:
     """Return the stories with a walkthrough in the folder ZORKGPT_STORIES, or none without such a folder."""
     folder = os.environ.get(STORIES_VARIABLE)

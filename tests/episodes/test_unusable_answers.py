@@ -16,9 +16,9 @@ from tests.fixtures.typed_command import typed
 from tests.fixtures.unusable_answers import UnusableAnswers
 from tests.fixtures.whole_run import WholeRun, newest_run, parts_of, play_run, resume_run
 from tests.unit.zorkgpt.llm.asking import Patience
+from zorkgpt.ablation.random_player import RandomModel
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import RepeatedCall
 
 EPISODES, TURNS = 3, 14

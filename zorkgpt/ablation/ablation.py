@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Event as Flag
+from types import MappingProxyType
 from typing import Literal
 
 from filelock import FileLock, Timeout
@@ -47,7 +48,6 @@ from zorkgpt.llm.embedded.embedded_server import ENGINE_VARIABLES
 _VARIABLES = (*NETWORK_VARIABLES, *ENGINE_VARIABLES, MODEL_DIR_VARIABLE, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """What a run needs of the environment besides. Its options and keys come on standard input, unseen by others."""
 _GRACE = 10.0  # seconds in which a process that is told to end closes its game and its model
-NOT_TOLD: Mapping[str, int] = {}
 
 Runner = Callable[[Iterable[Task], Callable[[Task], Path]], Iterator[Task]]
 """Plays tasks, several at a time, each in the new folder that the second argument returns. Yields each that is done.
@@ -116,7 +116,7 @@ class Ablation:
                     shutil.rmtree(folder)
         yield from runner(waiting, self._folder_of)
 
-    def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
+    def runs(self, max_scores: Mapping[str, int] = MappingProxyType({})) -> list[RunMeasures]:
         """Return the measures of the runs of every complete pair, in the plan's order.
 
         max_scores: the maximum score by the story's name, for stories that do not report it

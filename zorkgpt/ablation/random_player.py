@@ -6,25 +6,39 @@ calls of the second episode stand for all others, so the figures depend on the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
-from typing import cast
+from typing import Any, cast
+
+from pydantic import ValidationError
 
 from orchestration.parts import Parts, open_story
 from orchestration.run import open_run
+from session.commands import COMMON_COMMANDS
+from session.errors import ResponseInvalid
 from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.resolved_configuration import EMBEDDED_PROFILE
+from session.text import FIRST_GUESS
 from session.values import Role
 from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of
-from zorkgpt.llm.random_model import RandomModel
+from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.players.player import RandomPlayer
+
+_WORDS = (
+    "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
+    "against it and what was found there may be of use later on"
+)
+_TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,
@@ -34,6 +48,62 @@ RANDOM_PROFILE: Mapping[str, object] = {
     "simple_memory.enabled": False,
 }
 """Options of the random player: all valid actions, routes that were tried out, nothing that only a reader could use."""
+
+
+class RandomModel:
+    """Chooses at random from listed values, and fills everything else with placeholder text.
+
+    An estimate of costs uses it in place of models. A token is estimated at four characters.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311  not used for secrets
+        self._numbers = count(1)  # of the texts, so that no two are equal
+        self._definitions: Mapping[str, Any] = {}
+        self._turn = 1
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
+        form = schema.model_json_schema()
+        self._definitions = form.get("$defs", {})
+        self._turn = int(next(reversed(_TURN.findall(prompt.user)), 1))
+        try:
+            value = schema.model_validate(self._fill(form))
+        except ValidationError as error:
+            raise ResponseInvalid(f"no random {schema.__name__} for {role}: {error}") from error
+        text = value.model_dump_json()
+        usage = TokenUsage(prompt=round(prompt.length * FIRST_GUESS), completion=round(len(text) * FIRST_GUESS))
+        return Completion(value, "", text, "random", usage, seconds=0.0, requests=1)
+
+    def _fill(self, form: Mapping[str, Any], name: str = "") -> object:
+        """Return a value of a JSON schema, the field ``name``'s. Optional integers and lists are left out."""
+        if form.get("default") == []:
+            return []
+        if "$ref" in form:
+            return self._fill(self._definitions[form["$ref"].rpartition("/")[2]])
+        if "anyOf" in form:
+            first, *others = form["anyOf"]
+            is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
+            return None if is_number_or_none else self._fill(first)
+        choices = form.get("enum") or ([form["const"]] if "const" in form else [])
+        if form.get("type") == "string" and name == "action":
+            choices = choices or COMMON_COMMANDS
+        return self._random.choice(choices) if choices else self._fill_freely(form)
+
+    def _fill_freely(self, form: Mapping[str, Any]) -> object:
+        match form["type"]:
+            case "object":
+                return {field: self._fill(each, field) for field, each in form.get("properties", {}).items()}
+            case "array":
+                return [self._fill(form["items"]) for _ in range(form.get("minItems", 1))]
+            case "string" if "pattern" in form:
+                return "I go on from here."
+            case "string":
+                return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]
+            case "integer":
+                return min(self._turn, form.get("maximum", self._turn))
+            case kind:
+                return {"boolean": True, "number": 0.5}[kind]
 
 
 @contextmanager

@@ -15,15 +15,12 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from threading import Event as Flag
+from types import MappingProxyType
 from typing import Literal
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
-from orchestration.history import (
-    Replayed,
-    open_resumed_run,
-    verify,
-)
+from orchestration.history import Replayed, open_resumed_run, verify
 from orchestration.parts import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
 from orchestration.recorded_configuration import continued, recorded
 from orchestration.run import Run, open_run
@@ -120,8 +117,6 @@ OF_FUNCTION: Mapping[str, object] = {
 Row = dict[str, str | int | float | None]
 """A row of a table, by the names of its columns."""
 
-_NONE: Mapping[str, object] = {}
-
 
 def play(
     *,
@@ -132,7 +127,7 @@ def play(
     max_turns: int | None = None,
     seed: Seed | None = None,
     workdir: Path | str | None = None,
-    options: Mapping[str, object] = _NONE,
+    options: Mapping[str, object] = MappingProxyType({}),
     show: Callable[[Event], None] = lambda _event: None,
     stop: Flag | None = None,
 ) -> PlayedRun:
@@ -185,7 +180,7 @@ def resume(
     *,
     agent: Agent | None = None,
     workdir: Path | str | None = None,
-    options: Mapping[str, object] = _NONE,
+    options: Mapping[str, object] = MappingProxyType({}),
     show: Callable[[Event], None] = lambda _event: None,
     stop: Flag | None = None,
 ) -> PlayedRun:
@@ -221,7 +216,7 @@ def session(
     max_turns: int | None = None,
     seed: Seed | None = None,
     workdir: Path | str | None = None,
-    options: Mapping[str, object] = _NONE,
+    options: Mapping[str, object] = MappingProxyType({}),
     show: Callable[[Event], None] = lambda _event: None,
     player: str = "session",
 ) -> Session:
@@ -321,7 +316,7 @@ def ablate(
     player: Literal["model", "random"] = "model",
     workers: int | None = None,
     out: Path | str = "ablation",
-    options: Mapping[str, object] = _NONE,
+    options: Mapping[str, object] = MappingProxyType({}),
 ) -> list[Row]:
     """Play the runs of ``zorkgpt ablate`` that are missing in ``out``, and return a row for each episode of all runs.
 

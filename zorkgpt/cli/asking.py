@@ -22,11 +22,9 @@ from session.text import counted, one_line
 from session.values import ROLES
 from zorkgpt.cli.terminal import NOTHING, print_line, print_table
 from zorkgpt.llm.budget import cost_of
-from zorkgpt.llm.language_model import LanguageModel
-from zorkgpt.llm.run_model import RepeatedCall, answered, prompt_sha256
+from zorkgpt.llm.run_model import RepeatedCall, answered, failed
 from zorkgpt.report.pages import repeat
-
-ModelCall = ModelAnswered | ModelFailed
+from zorkgpt.report.played_run import ModelCall
 
 
 def ask_again(
@@ -67,7 +65,12 @@ def ask_again(
             seeded[f"{role}_sampling"] = sampling.model_copy(update={"seed": (sampling.seed or 0) + number})
         with choose_model(configuration.model_copy(update=seeded)) as chosen:
             for call, found in zip(wanted, answers, strict=True):
-                found.append(_answer(call, chosen.model))
+                try:
+                    found.append(
+                        answered(call.role, call.prompt, chosen.model.complete(call.role, call.prompt, call.schema))
+                    )
+                except LanguageModelError as error:
+                    found.append(failed(call.role, call.prompt, error, seconds=0.0))
     if as_json:
         for call, found in zip(wanted, answers, strict=True):
             place = {"episode": call.episode, "turn": call.turn, "role": call.role}
@@ -75,16 +78,6 @@ def ask_again(
     else:
         _print_answers(list(zip(wanted, answers, strict=True)))
         _print_price([each for found in answers for each in found], configuration)
-
-
-def _answer(call: RepeatedCall, model: LanguageModel) -> ModelCall:
-    try:
-        return answered(call.role, call.prompt, model.complete(call.role, call.prompt, call.schema))
-    except LanguageModelError as error:
-        usage, sha256 = error.usage, prompt_sha256(call.prompt)
-        return ModelFailed(
-            call.role, sha256, str(error), "unavailable", 0.0, error.model, usage.prompt, usage.cached, usage.completion
-        )
 
 
 def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration) -> None:

@@ -31,7 +31,7 @@ from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
 from zorkgpt.cli.episode_bars import episode_bars, gains_of
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, terminal_width
+from zorkgpt.cli.terminal import EXIT_STATUS, handling, print_error, print_folded, print_line, terminal_width
 from zorkgpt.report.figures import gains_line
 from zorkgpt.report.played_run import read_run
 
@@ -228,16 +228,10 @@ def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]
         if screen.view is None and number != signal.SIGHUP:  # the view shows it
             print_error("\nStopping. Ctrl-C again to leave at once.")
 
-    ignored = {number for number in STOPPING if signal.getsignal(number) == signal.SIG_IGN}  # SIGHUP under nohup
-    previous = {number: signal.signal(number, request) for number in STOPPING if number not in ignored}
-    try:
+    with handling(request, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CHOICES = "[Enter] play  [e Enter] edit  [r Enter] refuse  [a Enter] stop asking > "
 KEYS = "Enter alone plays it; e, r or a, then Enter, edits it, refuses it or plays on without asking"
 LEAVING = "quit"

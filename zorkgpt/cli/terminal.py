@@ -7,8 +7,9 @@ import json
 import logging
 import os
 import shutil
+import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -21,7 +22,8 @@ from session.processes import program
 from session.text import cut_at, one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
 
     from session.files.markdown import MarkdownProblem
     from zorkgpt.ablation.random_player import Estimate
@@ -219,6 +221,17 @@ def open_missing_streams() -> None:
             stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open for as long as the program runs
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
+
+
+@contextmanager
+def handling(handler: Callable[[int, FrameType | None], object], *signals: signal.Signals) -> Iterator[None]:
+    """Call the handler at these signals within the block, except those that are ignored, as SIGHUP is under nohup."""
+    before = {each: signal.signal(each, handler) for each in signals if signal.getsignal(each) != signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for each, previous in before.items():
+            signal.signal(each, previous)
 
 
 def discard_stdout() -> None:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -144,16 +144,7 @@ class RunModel:
             self.require_budget()
             raise
         except LanguageModelError as error:
-            counts = error.usage.prompt, error.usage.cached, error.usage.completion
-            seconds = round(time.monotonic() - start, 3)
-            tried = error.requests, error.unusable
-            failure: Literal["invalid", "unavailable"] = (
-                "invalid" if isinstance(error, ResponseInvalid) else "unavailable"
-            )
-            failed = ModelFailed(
-                role, prompt_sha256(prompt), str(error), failure, seconds, error.model, *counts, *tried
-            )
-            self._recording.emit(failed)
+            self._recording.emit(failed(role, prompt, error, time.monotonic() - start))
             raise
         self._recording.emit(answered(role, prompt, completion))
         return completion
@@ -262,6 +253,23 @@ def answered(role: Role, prompt: Prompt, completion: Completion[Any]) -> ModelAn
         prompt_characters=prompt.length,
         text=_beyond(answer, completion),
         unusable=completion.unusable,
+    )
+
+
+def failed(role: Role, prompt: Prompt, error: LanguageModelError, seconds: float) -> ModelFailed:
+    """Return the event of a call that gave no answer."""
+    return ModelFailed(
+        role=role,
+        prompt_sha256=prompt_sha256(prompt),
+        error=str(error),
+        failure="invalid" if isinstance(error, ResponseInvalid) else "unavailable",
+        seconds=round(seconds, 3),
+        model=error.model,
+        prompt_tokens=error.usage.prompt,
+        cached_tokens=error.usage.cached,
+        completion_tokens=error.usage.completion,
+        requests=error.requests,
+        unusable=error.unusable,
     )
 
 

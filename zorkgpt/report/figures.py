@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import SecretStr, ValidationError
@@ -63,10 +64,6 @@ def has_failed(record: TurnRecord) -> bool:
     return before.noticed is not None and before.noticed == after.noticed and not after.died and after.ending is None
 
 
-NO_PRICES: Mapping[str, PriceOptions] = {}
-"""No prices beside those of the run's own configuration."""
-
-
 @dataclass(frozen=True, slots=True)
 class RoleUsage:
     """The calls of one role.
@@ -94,7 +91,7 @@ class RoleUsage:
     unpriced: int
 
 
-def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
+def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})) -> tuple[RoleUsage, ...]:
     """Return the usage of every role with a call, in the order of ``ROLES``; ``prices`` override the run's."""
     by_role: dict[str, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
     for call, dollars in priced_calls(run, prices):
@@ -127,7 +124,7 @@ def _was_answered(call: ModelCall) -> bool:
 
 
 def priced_calls(
-    run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES
+    run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})
 ) -> Iterator[tuple[ModelCall, float | None]]:
     """Yield every model call of the run, in order, with its dollars, ``None`` if its price is not known.
 
@@ -264,7 +261,7 @@ class RunFigures:
         return sum(known) if known else None
 
 
-def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> RunFigures:
+def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})) -> RunFigures:
     """Return the figures of the run; ``prices`` of models override those that it was begun with."""
     repeated = list(repeat_failures(turn.played.record for episode in run.episodes for turn in episode.turns))
     of_episodes = iter(repeated)

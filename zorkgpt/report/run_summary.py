@@ -82,7 +82,10 @@ def summarise(folder: Path) -> RunSummary:
     try:
         manifest = read_manifest(folder)
         heads.extend(read_lines(folder, checked(_head)))
-        state, reason = _standing(heads[-1] if heads else None)
+        last = heads[-1] if heads else None
+        state, reason = "killed", KILLED
+        if last and last.kind in ("run_ended", "run_paused"):
+            state, reason = ("done", "") if last.kind == "run_ended" else ("paused", last.reason)
         if state != "done" and is_claimed(folder):
             state, reason = "playing", ""
     except StoreError as error:
@@ -149,13 +152,6 @@ def _head(text: bytes, place: str) -> _Head:
         head = _Head.model_validate(json.loads(text))
     require_known_version(head.version, place)
     return head
-
-
-def _standing(last: _Head | None) -> tuple[RunState, str]:
-    """Return the state of a run that no process plays, and why it is not done."""
-    if last and last.kind == "run_ended":
-        return "done", ""
-    return ("paused", last.reason) if last and last.kind == "run_paused" else ("killed", KILLED)
 
 
 def _changes(heads: Iterable[_Head]) -> Iterator[OptionsChange]:

@@ -16,7 +16,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import EXIT_STATUS, print_costs, print_error, print_folded, print_line, print_table
+from zorkgpt.cli.terminal import EXIT_STATUS, handling, print_costs, print_error, print_folded, print_line, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,22 +209,17 @@ def _play(ablation: Ablation, runner: Runner) -> None:
         f"{counted(total, 'run')} of {counted(ablation.plan.episodes, 'episode')}, {done} done; "
         f"assistance: {ablation.plan.assistance}"
     )
-    previous = {
-        number: signal.signal(number, signal.default_int_handler)
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) != signal.SIG_IGN  # nohup
-    }
     try:
-        with closing(ablation.play(runner)) as playing:
+        with (
+            handling(signal.default_int_handler, signal.SIGTERM, signal.SIGHUP),
+            closing(ablation.play(runner)) as playing,
+        ):
             for task in playing:
                 done += 1
                 print_line(f"{done} of {total}: {task.label}")
     except KeyboardInterrupt:
         typer.echo(f"Stopped with {done} of {total} runs done; the same command continues from there.", err=True)
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def print_results(results: Results, out: Path) -> None:

@@ -68,7 +68,12 @@ def replay(
         "llm.base_url": base_url,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    _require_fitting(fork_at, expect_score, without_memory, *of_fork.values())
+    if fork_at is None and any((without_memory, *of_fork.values())):
+        raise ConfigurationError(
+            "--without-memory, --model, --base-url and --max-... apply to forks: add --fork-at TURN"
+        )
+    if fork_at is not None and expect_score is not None:
+        raise ConfigurationError("--expect-score does not apply to forks")
     options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **of_fork}
     now = common_options.resolve(options).configuration
     script = Path("/dev/stdin" if run == "-" else run or "")
@@ -88,16 +93,6 @@ def replay(
         _fork(folder, now, branch, model, story, quiet=quiet, as_json=as_json)
         return
     _verify(folder, now, expect_score, from_actions=from_actions)
-
-
-def _require_fitting(fork_at: str | None, expect_score: int | None, *of_fork: object) -> None:
-    """Raise ``ConfigurationError`` for an option that does not apply."""
-    if fork_at is None and any(of_fork):
-        raise ConfigurationError(
-            "--without-memory, --model, --base-url and --max-... apply to forks: add --fork-at TURN"
-        )
-    if fork_at is not None and expect_score is not None:
-        raise ConfigurationError("--expect-score does not apply to forks")
 
 
 def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, from_actions: bool) -> None:

@@ -29,9 +29,8 @@ from zorkgpt.ablation.plan import (
     pinned,
     stories_of,
 )
-from zorkgpt.ablation.random_player import Estimate, estimates
+from zorkgpt.ablation.random_player import Estimate, RandomModel, estimates
 from zorkgpt.cli.terminal import print_costs
-from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
 
 

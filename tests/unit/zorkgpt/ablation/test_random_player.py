@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from session.errors import ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
+from zorkgpt.ablation.random_player import RandomModel
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.llm.random_model import RandomModel
 
 
 class Chosen(BaseModel):
