@@ -143,14 +143,11 @@ class InspectModel:
         form["json_schema"] = json.loads(json.dumps(resolve_schema_references(form["schema"])), object_hook=_enumerated)
 
         def request(_deadline: float) -> Completion[Answer]:
-            is_plain = not exchange.repair and not dialect.schema_in_prompt
             messages = _MESSAGES.validate_python(exchange.messages(dialect))
             fields = exchange.sampling.model_dump(include={*model.GenerateConfig.model_fields})
             config = model.GenerateConfig.model_validate({**fields, "response_schema": form})
             exchange.requests += 1
-            completion = exchange.read(_reply(_on_loop(lambda: generate(messages, config=config))))
-            dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
-            return completion
+            return exchange.read(_reply(_on_loop(lambda: generate(messages, config=config))), dialect)
 
         try:
             found = Retries(role, self._configuration.llm, partial(_on_loop, sleep), time.monotonic).ask(request)

@@ -37,8 +37,7 @@ from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
 from session.resolved_configuration import is_loopback
 from session.text import cut_at, one_line, printable, quoted, text_key
-from zorkgpt.api.sessions import Session, require_text
-from zorkgpt.api.situation import Situation
+from zorkgpt.api.sessions import Session, Situation, require_text
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.pages import RunPage, page_data
 from zorkgpt.report.played_run import read_run

@@ -39,8 +39,7 @@ from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ResolvedConfiguration, load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
-from zorkgpt.api.sessions import Session
-from zorkgpt.api.situation import Agent, Map, Situation
+from zorkgpt.api.sessions import Agent, Map, Session, Situation
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel

@@ -65,16 +65,11 @@ def fill_prompt(name: str, **fields: str) -> str:
     unused = fields.keys() - prompt_fields(name)
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
-    headings = _headings(template)
+    # Headings of the template: lines that begin with words in capitals.
+    headings = "|".join(map(re.escape, re.findall(r"(?m)^[A-Z]{2}[A-Z' ]*", template.template)))
     return template.substitute(
         {field: text if field in STRUCTURED else quoted(text, headings) for field, text in fields.items()}
     ).strip()
-
-
-def _headings(template: Template) -> str:
-    """Return a pattern of the template's headings: lines that begin with words in capitals."""
-    found: list[str] = re.findall(r"(?m)^[A-Z]{2}[A-Z' ]*", template.template)
-    return "|".join(map(re.escape, found))
 
 
 def _fields(template: Template) -> frozenset[str]:

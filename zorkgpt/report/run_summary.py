@@ -79,11 +79,12 @@ def summarise(folder: Path) -> RunSummary:
     """Sum up the run in that folder; one that cannot be read is ``damaged``, with the figures of what can."""
     heads: list[_Head] = []
     manifest = None
+    state: RunState = "killed"
+    reason = KILLED
     try:
         manifest = read_manifest(folder)
         heads.extend(read_lines(folder, checked(_head)))
         last = heads[-1] if heads else None
-        state, reason = "killed", KILLED
         if last and last.kind in ("run_ended", "run_paused"):
             state, reason = ("done", "") if last.kind == "run_ended" else ("paused", last.reason)
         if state != "done" and is_claimed(folder):

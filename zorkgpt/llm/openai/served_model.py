@@ -247,8 +247,10 @@ class Exchange(Generic[Answer]):
         if self.sampling.seed is not None:
             self.sampling = self.sampling.model_copy(update={"seed": self.sampling.seed + 1})
 
-    def read(self, reply: ChatReply) -> Completion[Answer]:
-        """Return the answer in ``reply``. Raises ``ResponseInvalid`` if it is unusable, and changes the next request.
+    def read(self, reply: ChatReply, dialect: Dialect) -> Completion[Answer]:
+        """Return the answer in ``reply``, from whose form ``dialect`` learns.
+
+        Raises ``ResponseInvalid`` if it is unusable, and changes the next request:
 
         - Every new request has another seed.
         - After an answer that was cut, the next request allows twice the tokens, once.
@@ -282,6 +284,8 @@ class Exchange(Generic[Answer]):
                 ]
             start = split.answer[:_SHOWN]
             raise AnswerUnfit(f"the answer does not fit its schema: {problem}; it begins with {start!r}") from problem
+        is_plain = not was_repair and not dialect.schema_in_prompt
+        dialect.learn_from_answer(is_plain=is_plain, needed_words=self.schema_ignored)
         return Completion(
             value=value,
             reasoning=joined([reply.reasoning, *([split.reasoning] if reply.text.strip() else [])]),
@@ -345,8 +349,6 @@ class ServedModel:
 
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
-        is_plain = not exchange.repair and not self._dialect.schema_in_prompt
-
         reply = None
         while reply is None:
             fields = self._dialect.fields(exchange.sampling, exchange.schema, settings)
@@ -357,9 +359,7 @@ class ServedModel:
             except ResponseInvalid:
                 exchange.draw_anew()
                 raise
-        completion = exchange.read(reply)
-        self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
-        return completion
+        return exchange.read(reply, self._dialect)
 
     def try_out(self, settings: RoleOptions, deadline: float) -> None:
         """Send a short request and read only the beginning of the reply, usable or not.
@@ -368,7 +368,6 @@ class ServedModel:
         server that is down.
         """
         asked_for = {name: settings.extra_body[name] for name in settings.asked_for}
-
         reply = None
         try:
             while reply is None:
