@@ -129,7 +129,15 @@ class Edge(NamedTuple):
 EdgeKey = Annotated[Edge, BeforeValidator(Edge.from_key), PlainSerializer(attrgetter("key"), return_type=str)]
 Visits = Annotated[NonNegativeInt, Field(exclude_if=not_)]
 ByRoom = dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]]
-ByEdge = Annotated[dict[EdgeKey, str], Field(exclude_if=not_)]
+Answers = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: tuple(filter(None, (value,))) if isinstance(value, str) else value),
+    PlainSerializer(lambda answers: list(answers) if len(answers) > 1 else "".join(answers)),
+]
+"""Different answers, each once, in the order of time; a single one is a text in the file."""
+MOST_ANSWERS = 8
+"""Of an exit: the first ones and the latest, for some stories count or choose their words by chance."""
+ByEdge = Annotated[dict[EdgeKey, Answers], Field(exclude_if=not_)]
 
 
 class Choice(NamedTuple):
@@ -202,9 +210,9 @@ class MapGraph(BaseModel):
     connection_confidence: from 0.01 to 1; a verification halves the doubt, a contradiction the confidence
     connection_verifications: how often the edge was confirmed
     exit_failure_counts: how often an exit led nowhere since it last worked
-    exit_refusals: the story's answer when an exit last led nowhere; removed when it works
-    first_refusals: the story's answer when an exit last led nowhere before it worked for the first time
-    exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
+    exit_refusals: the story's answers when an exit led nowhere since it last worked
+    first_refusals: the story's answers when an exit led nowhere before it worked for the first time
+    exit_deaths: how the player died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
@@ -450,13 +458,13 @@ class MapGraph(BaseModel):
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         _check_ids(location_id)
-        self.exit_refusals[Edge(location_id, exit_)] = words
+        _add_answers(self.exit_refusals, Edge(location_id, exit_), (words,))
         self._derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
         """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
         self.add_exits(location_id, (exit_,))
-        self.exit_deaths[Edge(location_id, exit_)] = words
+        _add_answers(self.exit_deaths, Edge(location_id, exit_), (words,))
         self._derived.forget(location_id)
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
@@ -503,9 +511,9 @@ class MapGraph(BaseModel):
                     self.add_connection(from_id, exit_, to_id, other.confidence(edge))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
         for mine, theirs in ((self.exit_refusals, other.exit_refusals), (self.exit_deaths, other.exit_deaths)):
-            for edge, words in theirs.items():
+            for edge, answers in theirs.items():
                 if edge.exit not in self.connections.get(edge.location_id, {}):
-                    mine.setdefault(edge, words)
+                    _add_answers(mine, edge, answers)
                     self._derived.forget(edge.location_id)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
@@ -546,7 +554,7 @@ class MapGraph(BaseModel):
         return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None
 
     def refused_exits(self, location_id: int) -> dict[str, str]:
-        """Return the exits there that led nowhere when last tried, with the story's answer if it is known.
+        """Return the exits there that led nowhere when last tried, with the story's answers, "" if they are unknown.
 
         Such an exit may have an edge, like a door that was shut.
         """
@@ -561,16 +569,21 @@ class MapGraph(BaseModel):
         )
         found: dict[int, dict[str, str]] = {}
         for edge in sorted({edge for edge in edges if edge.location_id in location_ids}):
-            found.setdefault(edge.location_id, {})[edge.exit] = self.exit_refusals.get(edge, "")
+            found.setdefault(edge.location_id, {})[edge.exit] = self.told(self.exit_refusals, edge)
         return found
 
     def last_refusal(self, edge: Edge) -> str | None:
-        """Return the story's answer when the exit last led nowhere, or "" if it is unknown.
+        """Return the story's answers when the exit last led nowhere, or "" if they are unknown.
 
         Returns ``None`` if the exit worked when last tried.
         """
         is_refused = edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)
-        return self.exit_refusals.get(edge, "") if is_refused else None
+        return self.told(self.exit_refusals, edge) if is_refused else None
+
+    @staticmethod
+    def told(answers: Mapping[Edge, tuple[str, ...]], edge: Edge) -> str:
+        """Return the different answers of an exit as one text, the first one first; "" for none."""
+        return " Later: ".join(answers.get(edge, ()))
 
     def confidence(self, edge: Edge) -> float:
         """Return the confidence in the edge, from 0.01 to 1."""
@@ -656,6 +669,14 @@ class MapGraph(BaseModel):
         except NoMap as error:
             warn(str(error))
             return None
+
+
+def _add_answers(known: dict[Edge, tuple[str, ...]], edge: Edge, answers: Iterable[str]) -> None:
+    """Add those of the answers that are not known, after the others."""
+    for answer in answers:
+        before = known.setdefault(edge, ())
+        if answer and answer not in before:
+            known[edge] = (*before[: MOST_ANSWERS - 1], answer)
 
 
 def _check_ids(*location_ids: int) -> None:

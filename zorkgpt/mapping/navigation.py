@@ -126,7 +126,7 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
         told = []
         for edge in (Edge(room, command) for command in commands):
-            first, refusal = graph.first_refusals.get(edge), graph.last_refusal(edge)
+            first, refusal = graph.told(graph.first_refusals, edge), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
             doubt = "; ".join([*doubts, *([f"blocked at first: {first}"] if first else [])])
             told.append(_told(edge.exit, doubt if refusal is None else f"last time: {refusal or 'refused'}"))
@@ -140,7 +140,8 @@ def _untried_exits(graph: MapGraph, room: int) -> str:
     read = graph.read_exits.get(room, ())
     marks = {exit_: READ for exit_ in graph.untried_exits(room) if exit_ in read}
     return ", ".join(
-        _told(exit_, graph.exit_deaths.get(Edge(room, exit_), marks.get(exit_))) for exit_ in graph.untried_exits(room)
+        _told(exit_, graph.told(graph.exit_deaths, Edge(room, exit_)) or marks.get(exit_))
+        for exit_ in graph.untried_exits(room)
     )
 
 

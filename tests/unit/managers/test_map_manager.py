@@ -264,7 +264,9 @@ class TestWhatThePromptSaysOfExits:
         assert "north (you died in L7 Location #7: You fall.)" in manager.local_view()
         manager.learn(replace(fatal, after=replace(fatal.after, text="It is pitch black. Something eats you.")))
         manager.learn(death(1, "jump", 7))
-        told = "you died, in the dark: It is pitch black. Something eats you."
+        told = (
+            "you died in L7 Location #7: You fall. Later: you died, in the dark: It is pitch black. Something eats you."
+        )
         assert manager.local_view().startswith(f"L1 Location #1 (here): untried: north ({told})")
         assert manager.game_map.untried_exits(1) == ("north",)
         manager.learn(walk(1, "north", 2))

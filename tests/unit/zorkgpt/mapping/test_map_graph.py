@@ -7,6 +7,7 @@ from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
 from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
+from zorkgpt.mapping.navigation import local_view
 
 
 def test_a_room_is_known_by_its_id_alone_and_keeps_its_newest_name_but_an_empty_one() -> None:
@@ -69,6 +70,44 @@ def test_untried_exits_are_those_named_and_never_tried_and_a_refusal_stands_unti
     assert MapGraph.from_dict(graph.to_dict()).refused_exits(15) == graph.refused_exits(15)
     graph.add_connection(15, "down", 30)
     assert graph.refused_exits(15) == {"east": "", "up": ""}
+
+
+def test_of_an_exit_every_different_answer_is_kept_once_and_the_first_one_comes_first() -> None:
+    """Only the last was kept: "You can't go that way" took the place of "The door is locked, and has a keyhole"."""
+    graph, other = MapGraph(), MapGraph()
+    for words in (
+        "The door is locked, and has a keyhole.",
+        "You can't go that way.",
+        "",
+        "The door is locked, and has a keyhole.",
+    ):
+        graph.record_refusal(15, "north", words)
+        graph.record_death(15, "down", f"you died: {words}")
+    both = "The door is locked, and has a keyhole. Later: You can't go that way."
+    assert graph.refused_exits(15) == {"north": both}
+    other.record_refusal(15, "north", "It rattles.")
+    other.absorb(MapGraph.from_dict(graph.to_dict()))
+    assert other.last_refusal(Edge(15, "north")) == f"It rattles. Later: {both}"
+    assert "down (you died: The door is locked, and has a keyhole. Later: you died: You can't" in local_view(
+        graph, 15, 1
+    )
+    graph.add_connection(15, "north", 30)
+    assert f"north (blocked at first: {both}) -> L30" in local_view(graph, 15, 1)
+
+
+def test_a_story_with_ever_new_answers_keeps_the_first_ones_and_the_latest() -> None:
+    graph = MapGraph()
+    for turn in range(1, 21):
+        graph.record_refusal(15, "north", f"No. {turn}.")
+    assert graph.refused_exits(15)["north"].startswith("No. 1. Later: No. 2. Later: ")
+    assert graph.refused_exits(15)["north"].endswith("No. 7. Later: No. 20.")
+
+
+def test_a_file_with_one_answer_of_an_exit_is_read_and_written_as_before() -> None:
+    old = {"rooms": {"15": {"id": 15, "name": "Hall"}}, "exit_refusals": {"15_north": "Shut.", "15_up": ""}}
+    graph = MapGraph.from_dict(old)
+    assert graph.refused_exits(15) == {"north": "Shut.", "up": ""}
+    assert graph.to_dict()["exit_refusals"] == old["exit_refusals"]
 
 
 def test_what_another_run_was_refused_is_taken_over_where_this_one_has_not_walked() -> None:
