@@ -18,6 +18,7 @@ from managers.routes.document import Effect, last_command
 from managers.routes.trail import digests_of, without_words
 from managers.transcripts.document import Game, game_of
 from session.commands import (
+    TAKING,
     commands_of,
     is_move,
     is_speech,
@@ -31,7 +32,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Course, RouteStep, Waypoint
 from session.text import addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
-from session.values import GameObject, Observation, Proposal, TurnRecord
+from session.values import GameObject, Observation, Proposal, TurnRecord, in_reach, things_around
 from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12
@@ -40,7 +41,8 @@ LONGEST_NEWS = 160  # characters
 OWN, OF_PLAN = "Your course", "The plan"
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 """Lines in brackets, in which a story says how it has read the command."""
-_ANYTHING = frozenset({"all", "everything", "it", "them", "him", "her"})
+_ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
+_SMALL_WORDS = frozenset({"a", "an", "of", "the"})
 
 
 class CourseManager(BaseManager):
@@ -236,7 +238,10 @@ class CourseManager(BaseManager):
         step, number = course.steps[course.done], course.done + 1
         is_known, is_last = number <= course.known, number == len(course.steps)
         known_gains = {num for each in self._known_effects(record) for num in each.gained} if record.gained else set()
-        held = self._held | known_gains.intersection(thing.num for thing in record.gained)
+        held = self._held | course.in_sight | known_gains.intersection(thing.num for thing in record.gained)
+        carried = {thing.num for thing in record.before.inventory or ()}
+        now = (*(record.after.inventory or ()), *(record.after.visible or ()))
+        held |= {thing.num for thing in now if carried & things_around(thing.num, record.before)}
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (not course.key or not is_known):  # a route was played through its questions
             is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
@@ -400,9 +405,11 @@ class CourseManager(BaseManager):
         if course.stop_at == "place":
             return ""
         earlier = self._known_effects(record) if record.gained or record.lost else []
+        gained = [num for each in earlier for num in each.gained]
+        lost = [num for each in earlier for num in each.lost]
         unnamed = {
-            "now you carry": self._unnamed(record.gained, command, {num for each in earlier for num in each.gained}),
-            "you no longer carry": self._unnamed(record.lost, command, {num for each in earlier for num in each.lost}),
+            "now you carry": self._unnamed(record, record.gained, gained, before),
+            "you no longer carry": self._unnamed(record, record.lost, lost, after),
         }
         return "; ".join(
             f"{change}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
@@ -410,14 +417,44 @@ class CourseManager(BaseManager):
             if things
         )
 
-    def _unnamed(self, things: Iterable[GameObject], command: str, expected: Collection[int]) -> list[GameObject]:
-        """Return the things that a command does not name and that are not expected."""
-        words = re.findall(r"[\w'-]+", command)
-        named = {number for word in words for number in self.vocabulary.objects.get(self.vocabulary.cut(word), ())}
-        if not _ANYTHING.isdisjoint(words):
+    def _named(self, record: TurnRecord) -> frozenset[int]:
+        """Return the objects that a command names by the story's words, or else by those in its object's name.
+
+        If these are not at hand, it names those that may have such a word, or what alone it takes.
+        """
+        before, command, cut = record.before, plain_command(record.action), self.vocabulary.cut
+        words = {*re.findall(r"[\w'-]+", command)} - _SMALL_WORDS
+        things, reach = in_reach(before) | in_reach(record.after), in_reach(before).keys()
+        named = {num for word in words for num in self.vocabulary.objects.get(cut(word), ())}
+        named |= {num for num, thing in things.items() if {*map(cut, thing.words)} & {*map(cut, words)}}
+        if named.isdisjoint(reach):
+            named |= {num for word in words for num in self.vocabulary.mentions.get(cut(word), ())}
+            if len(record.gained) == 1 and command.split(" ", 1)[0] in TAKING:
+                named |= {thing.num for thing in record.gained} & reach
+        return frozenset(named)
+
+    def _unnamed(
+        self, record: TurnRecord, things: Iterable[GameObject], expected: Collection[int], without: Observation
+    ) -> list[GameObject]:
+        """Return the things that a command gained or lost without naming them.
+
+        It names what is in or on a thing that it names, if that was in sight or carried. A thing that the player has
+        had and that only went into or out of something that is carried was neither gained nor lost.
+
+        without: the moment at which the things are not carried by themselves
+        """
+        if not _ANYTHING.isdisjoint(record.action.lower().split()):
             return []
-        named |= {*expected}
-        return [thing for thing in things if thing.num not in named and not {*thing.words} & {*words}]
+        before, named = record.before, self._named(record)
+        reach, carried = in_reach(before), {thing.num for thing in without.inventory or ()}
+        return [
+            thing
+            for thing in things
+            if thing.num not in named
+            and thing.num not in expected
+            and not (thing.num in reach and named & things_around(thing.num, before))
+            and not (thing.num in self._held and carried & things_around(thing.num, without))
+        ]
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

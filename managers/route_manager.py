@@ -178,6 +178,7 @@ class RouteManager(BaseManager):
                     skipped=done,
                     touched=tuple(number for number in route.touched if number not in missing),
                     is_part=done + len(steps) < len(whole.steps),
+                    in_sight=frozenset(thing.num for thing in observation.visible or ()).difference(point.seen or ()),
                 )
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
         return f"there is no route {number} from here; those that begin here: {numbers}"

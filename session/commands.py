@@ -86,6 +86,7 @@ _WAITING = frozenset({"wait", "z"})
 _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
 _LOOKING_AT = frozenset({"examine", "x"})
 _PERCEIVING = frozenset({"look", "l", "read", "search", "inspect", "consult", "listen", "smell", "taste", "feel"})
+TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)

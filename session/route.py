@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from session.commands import plain_command
 from session.text import description_in
-from session.values import GameObject, Observation, StopAt
+from session.values import GameObject, Observation, StopAt, things_around
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
@@ -79,7 +79,8 @@ class Waypoint:
         self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
     ) -> str:
         carried, seen = observation.inventory or (), observation.visible or ()
-        if not {thing.num for thing in carried}.issuperset(self.carried_set.intersection(touched)):
+        had = {thing.num for thing in carried}
+        if not all(num in had or had & things_around(num, observation) for num in self.carried_set & {*touched}):
             return "you do not carry all that you carried then"
         if self.seen and observation.visible is None:
             return "you cannot see what is here"
@@ -328,6 +329,7 @@ class Course:
     left: what is not played without the player's word, as a sentence
     stop_at: what ends it, as in ``Proposal``
     further: how many of the steps, the last ones, are further commands of the answer that chose it
+    in_sight: the objects that were in sight when the player chose it, and were not when the route was played
     """
 
     name: str
@@ -343,6 +345,7 @@ class Course:
     left: str = ""
     stop_at: StopAt = "news"
     further: int = 0
+    in_sight: frozenset[int] = frozenset()
 
     def name_at(self, number: int) -> str:
         """Return the name for the command of that number, which may be a further one."""

@@ -317,7 +317,7 @@ class TurnRecord:
 
         Things that were only picked up in the room do not count, even if they were on something.
         """
-        known, before = _in_reach(self.before), self.before
+        known, before = in_reach(self.before), self.before
         if self.moved or not known:
             return ()
         picked_up = {
@@ -325,7 +325,7 @@ class TurnRecord:
             for thing in self.after.inventory or ()
             if before.location is not None and _is_within(thing.num, before.location.num, before.parents)
         }
-        return tuple(thing for number, thing in _in_reach(self.after).items() if number not in {*known, *picked_up})
+        return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *picked_up})
 
     @property
     def moved_unseen(self) -> frozenset[int]:
@@ -358,9 +358,19 @@ def _not_among(others: tuple[GameObject, ...] | None, things: tuple[GameObject, 
     return () if others is None else tuple(thing for thing in things or () if thing.num not in known)
 
 
-def _in_reach(observation: Observation) -> dict[int, GameObject]:
+def in_reach(observation: Observation) -> dict[int, GameObject]:
     """Return the carried and visible objects by number."""
     return {thing.num: thing for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
+
+
+def things_around(number: int, moment: Observation) -> frozenset[int]:
+    """Return the things in reach that an object is in or on, directly or not."""
+    reach, parents, holder, found = in_reach(moment), moment.parents, number, {number}
+    while True:
+        holder = reach[holder].parent if holder in reach else parents[holder] if holder < len(parents) else 0
+        if holder in found:  # 0 of 0, or a circle in a broken tree
+            return frozenset(found - {number}) & reach.keys()
+        found.add(holder)
 
 
 def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:

@@ -15,8 +15,19 @@ from orchestration.history import Branch
 from session.events import Event, TurnPlayed
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
-from session.values import GameObject, Location
-from tests.episodes.test_routes_run import CELLAR, LOFT, MILL, ROPE, ROPED, WAY, YARD, best_route, play_mill, typed
+from session.values import GameObject, Location, Observation
+from tests.episodes.test_routes_run import (
+    CELLAR,
+    LOFT,
+    MILL,
+    ROPE,
+    ROPED,
+    WAY,
+    YARD,
+    best_route,
+    play_mill,
+    typed,
+)
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script
@@ -261,7 +272,7 @@ def test_a_course_that_stops_at_failures_goes_on_over_new_sentences_and_all_text
     told = "and the writing on it is long, so that its reader has to come back more than once."
     boards = {look: replace(TAKEN, text=f"Board {look[-1]} is {look[-1] * 9}, {told}", moves=9) for look in looks}
     model = answering(routine(*list(ROUTINE)[2:], *looks))
-    options = {"episodes": 1, "max_turns_per_episode": 15}
+    options: dict[str, Any] = {"episodes": 1, "max_turns_per_episode": 15}
     run = play_mill(tmp_path, model, {**ROUTINE, **boards}, **options)
     assert [source for _, source in sources(run, 1)[1:13]] == ["then"] * 12
     assert len(model.calls) == 3
@@ -413,6 +424,67 @@ def test_what_a_command_brought_here_in_an_earlier_game_is_expected(tmp_path: Pa
     model = answering(*typed("up", "open basket", "down"), {"action": "up", "then": ["open basket", "down"]})
     play_mill(tmp_path / "first", model, lost, script)
     assert "now you carry: brass key" in course_in(model.calls[4].prompt.user)
+
+
+TRAY, ON_TRAY, GEM = GameObject(40, "board"), GameObject(31, "brass key", 40), GameObject(30, "gem")
+LANTERN = replace(ROPE, name="brass lantern")
+ON_FLOOR = replace(YARD, text="Dust.", visible=(TRAY, ON_TRAY, LANTERN), moves=1)
+LIFTED = replace(ON_FLOOR, inventory=(TRAY, ON_TRAY), visible=(LANTERN,), moves=2)
+LAID = replace(ON_FLOOR, moves=3, state_hash="a")
+ALIGHT = replace(ON_FLOOR, inventory=(LANTERN,), visible=(TRAY, ON_TRAY), moves=3)
+FULL = replace(LIFTED, inventory=(TRAY, GEM), moves=3)
+STOWED = replace(FULL, inventory=(TRAY, LANTERN), visible=(), parents=(*(0,) * 30, 40, *(0,) * 11), moves=4)
+UNSTOWED = replace(STOWED, inventory=(TRAY, LANTERN, GEM), parents=())
+WITHOUT_NAMING: dict[str, tuple[list[tuple[str, Observation]], bool]] = {
+    "what is on a thing that is taken": ([("take board", LIFTED)], True),
+    "what is on a thing that is laid down": ([("take board", LIFTED), ("dip board", LAID)], True),
+    "a thing by another word than its name has": ([("take lamp", ALIGHT)], True),
+    "what is put into a carried thing to make room": ([("take all", FULL), ("take lamp", STOWED)], True),
+    "what comes out of a carried thing": ([("take all", FULL), ("take lamp", STOWED), ("pull hook", UNSTOWED)], True),
+    "what is in something else": ([("take lamp", replace(ALIGHT, inventory=(LANTERN, ON_TRAY)))], False),
+    "contents that were not in sight": ([("take board", LIFTED)], False),
+    "another thing than the one taken": ([("take lamp", LIFTED)], False),
+}
+
+
+@pytest.mark.parametrize("lamp", ["rope", "hook"], ids=["a word of the story", "a word that names nothing"])
+@pytest.mark.parametrize("case", WITHOUT_NAMING)
+def test_what_is_gained_and_lost_is_named_by_the_object_tree(tmp_path: Path, case: str, lamp: str) -> None:
+    played, is_named = WITHOUT_NAMING[case]
+    steps = {command.replace("lamp", lamp): after for command, after in played}
+    model = answering({**routine(*steps, "look"), "action": "wait"})
+    start = replace(ON_FLOOR, visible=(TRAY, LANTERN)) if "not in sight" in case else ON_FLOOR
+    script = {"": replace(start, moves=0), "wait": start, **steps}
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
+    assert [action for action, _ in sources(run, 1)][1 : len(steps) + 1] == [*steps]
+    assert ("now you carry: " in course_in(model.calls[1].prompt.user)) != is_named
+    assert (sources(run, 1)[len(steps) + 1] == ("look", "then")) == is_named
+
+
+OPEN_BASKET, IN_HAND = GameObject(40, "basket"), GameObject(31, "brass key", 40)
+KEPT = (*(0,) * 31, 40, *(0,) * 10)
+ON_THE_WAY: dict[str, Script] = {
+    "what was in sight when it was chosen": {
+        "up": replace(LOFT, visible=(ROPE, KEY)),
+        "take rope": replace(ROPED, visible=(KEY,)),
+    },
+    "what was in a carried thing": {
+        "up": replace(LOFT, inventory=(OPEN_BASKET,), parents=KEPT),
+        "take rope": replace(ROPED, inventory=(ROPE,), visible=(OPEN_BASKET, IN_HAND)),
+    },
+    "what is in a carried thing now": {
+        "take rope": replace(ROPED, inventory=(OPEN_BASKET,), parents=(*(0,) * 21, 40, *(0,) * 20)),
+        "up": replace(LOFT, inventory=(OPEN_BASKET,)),
+    },
+}
+
+
+@pytest.mark.parametrize("case", ON_THE_WAY)
+def test_a_route_is_not_stopped_by(tmp_path: Path, case: str) -> None:
+    changed = {**MILL, **ON_THE_WAY[case]}
+    model = answering(*typed(*WAY, "up"), {"action": "wait", "follow": 3})
+    run = play_mill(tmp_path, model, MILL, changed)
+    assert sources(run)[1:] == [("take rope", "route"), ("down", "route")]
 
 
 def test_a_route_goes_on_if_a_command_brings_what_it_brought_here_in_another_game(tmp_path: Path) -> None:

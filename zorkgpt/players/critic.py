@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from session.commands import Command, Vocabulary, plain_command, read_command, words_of
+from session.commands import TAKING, Command, Vocabulary, plain_command, read_command, words_of
 from session.context import PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
@@ -116,7 +116,6 @@ class Critic:
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
-_TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
 LONGEST_OUTCOME = 400
@@ -260,7 +259,7 @@ class ObjectCheck:
         at_hand = command.phrases[:1] if is_free else command.phrases
         if not (all(map(self._is_known, command.words)) and scene.holds_all_of(at_hand)):
             return None
-        return None if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
+        return None if verb in TAKING and scene.names_fixed_thing(command) else ACCEPTED
 
     def _is_known(self, word: str) -> bool:
         return self._vocabulary.cut(word) in self._vocabulary.words

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from session.values import HIGHEST_SEED, GameObject, Location, Observation, Proposal, TurnRecord, Verdict, derived_seed
+from session.values import (
+    HIGHEST_SEED,
+    GameObject,
+    Location,
+    Observation,
+    Proposal,
+    TurnRecord,
+    Verdict,
+    derived_seed,
+    things_around,
+)
 
 PRESS = Path(__file__).parents[2] / "stories" / "press.z5"
 VAT, BANNER = GameObject(7, "vat", parent=31), GameObject(8, "banner", parent=31)
@@ -134,3 +144,18 @@ def roll(game: JerichoInterface, seed: int) -> list[int]:
     """The first random numbers of a game, below 2**15."""
     game.reset(seed)
     return [int(each) for each in game.step("dice").text.split()[:20]]
+
+
+@pytest.mark.parametrize(
+    ("parents", "around"),
+    [((), {8}), ((0, 0, 9, 0, 0, 0, 0, 1, 7, 8), {7, 8}), ((0, 0, 9, 0, 0, 0, 0, 9, 7, 8), {7, 8})],
+    ids=["only the things in reach are known", "the whole tree", "a circle"],
+)
+def test_the_things_around_an_object_are_those_in_reach_that_it_is_in_or_on(
+    parents: tuple[int, ...], around: set[int]
+) -> None:
+    pin = GameObject(2, "pin", parent=8)
+    moment = Observation("Steam.", Location(1, "Blue Vats"), (replace(VAT, parent=9),), (BANNER, pin), parents=parents)
+    if parents:
+        moment = replace(moment, inventory=(replace(VAT, parent=parents[7]),), visible=(replace(BANNER, parent=7),))
+    assert things_around(2, moment) == around
