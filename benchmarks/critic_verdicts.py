@@ -27,7 +27,7 @@ from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.llm.scripted_llm import ScriptedLLM
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode, ObjectCheck
 

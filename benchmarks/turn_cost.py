@@ -47,9 +47,9 @@ from session.game_configuration import GameConfiguration
 from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.text import FIRST_GUESS
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 LONG_RUN = 2000  # turns
 TOUR = ("look", "inventory", "north", "south", "east", "west", "wait")

@@ -24,8 +24,8 @@ from managers.objectives import ObjectivesAnswer
 from session.context import AgentContext
 from session.text import TokenCounter
 from session.values import Observation
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.openai.served_model import response_format
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.players.agent import ModelPlayer, ReadingAnswer
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.player import TurnContext

@@ -10,11 +10,11 @@ from playwright.sync_api import Browser
 from pydantic import BaseModel
 
 from tests.fixtures.recorded_run import Player
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import newest_run, play_run
 from tools.pictures import Screen, screen_of
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from session.files.run_folders import find_run, give_back_episode_numbers, take_
 from session.memory import Memory
 from tests.fixtures.doomed_run import LEARNING, STORY, USAGE, decided_by_prompt, go_on, killed
 from tests.fixtures.recorded_files import RecordedFiles, recorded_files
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.mapping.map_store import MapStore
 
 SHARED = (

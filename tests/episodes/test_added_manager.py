@@ -17,9 +17,9 @@ from orchestration.learning import MANAGERS
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import Before, fork_of, play_prompted, prompted, resume_with
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.visit_counter import FILE, VisitCounter
 from tests.fixtures.whole_run import WholeRun, verify_run
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 8
 

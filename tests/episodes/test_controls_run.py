@@ -11,9 +11,9 @@ from session.game_configuration import GameConfiguration
 from session.options import Setting, resolve
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import Before, fork_of, prompted, resume_with
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from zorkgpt.ablation.plan import NAMED
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 pytest.importorskip("bm25s", reason="bm25s is not installed")
 

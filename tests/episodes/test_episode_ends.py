@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 INTO_THE_MUD = ("north", "east", "east", "east")
 OFF_THE_CLIFF = ("s", "e", "e", "e", "jump")

@@ -15,9 +15,9 @@ from session.files.run_folders import FORKS, find_run
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of, files_of, journal_of
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.whole_run import verify_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case plays two runs
 

@@ -25,10 +25,10 @@ from session.values import Observation
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import actions_of, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.whole_run import verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 TURNS = 12
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TO_THE_LAMP = ("north", "south", "north", "north", "take lamp", "look")

@@ -19,10 +19,10 @@ from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
 from session.values import GameObject, Location, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import OPENING
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.unit.managers.memory_parts import MemoryPlay, learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 Answer = dict[str, object]
 KITCHEN, LIVING_ROOM = 203, 193

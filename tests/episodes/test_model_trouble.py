@@ -20,6 +20,7 @@ from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
 from tests.fixtures.typed_command import typed
@@ -27,7 +28,6 @@ from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 EPISODES, TURNS = 2, 20
 SHARE_FAILED = 0.3

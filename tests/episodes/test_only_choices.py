@@ -15,10 +15,10 @@ from session.files.run_folders import find_run
 from session.values import TurnRecord
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
 from zorkgpt.cli.screen import plain_lines
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 

@@ -17,10 +17,10 @@ from session.memory import Memory
 from tests.episodes.test_courses import course_in
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.run_traces import journal_of
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 24
 OPTIONS: dict[str, Any] = {

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from session.files.run_folders import find_run
 from tests.fixtures.report_data import calls_of, data_in, event_of, text_of
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 SURROGATE, SPELLED_OUT = "\ud83d", "\\ud83d"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b]0;owned\x07\u202eth\u2066gir\u2028{{7*7}}"

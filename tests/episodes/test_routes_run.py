@@ -32,12 +32,12 @@ from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script, ScriptedGame
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 11
 OPTIONS: dict[str, Any] = {

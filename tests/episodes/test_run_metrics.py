@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.whole_run import WholeRun, play_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import read_run

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from session.game_configuration import GameConfiguration
 from session.options import Setting, resolve
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
 from zorkgpt.ablation.plan import NAMED
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 8
 

@@ -14,10 +14,10 @@ from pydantic import BaseModel
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
 from session.values import derived_seed
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.whole_run import play_run, resume_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 Way = Literal["two episodes of one run", "two runs", "a run that was paused and resumed"]
 WAYS: tuple[Way, ...] = ("two episodes of one run", "two runs", "a run that was paused and resumed")

@@ -17,9 +17,9 @@ from tests.episodes.test_run_command import only_the_agent, proposes, run_folder
 from tests.fixtures.command_line import COMMAND
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import events_of
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case starts the program
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from session.text import description_in
 from session.values import TurnRecord
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 200
 SHORT = 20  # turns of an episode that another follows

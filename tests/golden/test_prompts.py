@@ -10,13 +10,13 @@ from pydantic import BaseModel
 
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
 from tests.golden.golden_file import as_shown, assert_golden
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 TURNS = 14
 

@@ -82,16 +82,17 @@ class Spending:
     def reached(self) -> list[Limit]:
         """Return the limits in the configuration's ``budgets`` that the run has reached."""
         limits = self.configuration.budgets
-        amounts = (
-            ("max-cost", limits.max_cost, self.dollars, "${:g} reached: ${:.4f} spent"),
-            ("max-tokens", limits.max_tokens, self.tokens, "{} reached: {} spent"),
-            ("max-time", limits.max_time, self.seconds, "{:g} s reached: {:.1f} s played"),
-        )
-        return [
-            Limit(option, allowed, spent, f"{option} {words.format(allowed, spent)}")
-            for option, allowed, spent, words in amounts
-            if allowed is not None and spent >= allowed
-        ]
+        found = []
+        if limits.max_cost is not None and self.dollars >= limits.max_cost:
+            words = f"max-cost ${limits.max_cost:g} reached: ${self.dollars:.4f} spent"
+            found.append(Limit("max-cost", limits.max_cost, self.dollars, words))
+        if limits.max_tokens is not None and self.tokens >= limits.max_tokens:
+            words = f"max-tokens {limits.max_tokens} reached: {self.tokens} spent"
+            found.append(Limit("max-tokens", limits.max_tokens, self.tokens, words))
+        if limits.max_time is not None and self.seconds >= limits.max_time:
+            words = f"max-time {limits.max_time:g} s reached: {self.seconds:.1f} s played"
+            found.append(Limit("max-time", limits.max_time, self.seconds, words))
+        return found
 
     def count(self, event: Event) -> None:
         """Add the cost that the event records; most kinds of events have none."""

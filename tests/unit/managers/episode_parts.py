@@ -14,7 +14,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.state_manager import StateManager
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
-from zorkgpt.llm.scripted_llm import Reply, ReplyFunction, ScriptedLLM
+from tests.fixtures.scripted_llm import Reply, ReplyFunction, ScriptedLLM
 
 
 @dataclass

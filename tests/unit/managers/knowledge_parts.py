@@ -13,8 +13,8 @@ from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE, Play
+from tests.fixtures.scripted_llm import Reply, ReplyFunction
 from tests.unit.managers.objective_parts import Memories
-from zorkgpt.llm.scripted_llm import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):

@@ -15,7 +15,7 @@ from session.game_state import GameState
 from session.memory import Memory
 from session.values import Location
 from tests.fixtures.dye_works import VATS, Play
-from zorkgpt.llm.scripted_llm import Reply, ReplyFunction
+from tests.fixtures.scripted_llm import Reply, ReplyFunction
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 NOTHING: dict[str, object] = {"memories": []}

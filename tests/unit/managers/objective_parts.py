@@ -13,7 +13,7 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from session.memory import Memory
 from tests.fixtures.dye_works import Play
-from zorkgpt.llm.scripted_llm import Reply, ReplyFunction
+from tests.fixtures.scripted_llm import Reply, ReplyFunction
 
 
 @dataclass

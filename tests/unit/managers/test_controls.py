@@ -21,8 +21,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
 from session.values import Location, Observation, Proposal, StoryFacts, TurnRecord
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 GATE, VATS = Location(11, "Gate"), Location(31, "Blue Vats")
 START = Observation("Gate\nLooms clatter behind a porter.", GATE, score=0)

@@ -19,8 +19,8 @@ from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import Location, Proposal, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
 from tests.fixtures.held_stores import held
+from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.scripted_llm import Reply
 
 NOTHING = answer()
 WORDS = "word " * 100

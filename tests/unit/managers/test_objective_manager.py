@@ -16,8 +16,8 @@ from session.game_state import GameState
 from session.memory import Memory
 from session.values import GameObject, ObjectiveNote, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, MORDANT, VATS
+from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
-from zorkgpt.llm.scripted_llm import Reply
 
 NOTHING: dict[str, object] = {}
 

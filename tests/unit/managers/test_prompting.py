@@ -30,9 +30,9 @@ from session.context import PromptSection, render_sections
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.knowledge import INSIGHTS
 from session.text import TokenCounter
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.unit.managers.knowledge_parts import KnowledgePlay
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 SECTIONS = (

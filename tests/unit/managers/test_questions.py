@@ -9,8 +9,8 @@ from pydantic import BaseModel, create_model
 
 from managers.questions import Question, ask_together
 from session.text import TokenCounter
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt
 
 

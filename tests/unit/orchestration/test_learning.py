@@ -19,9 +19,9 @@ from session.game_state import GameState
 from session.text import RoomDescription, TokenCounter
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.scripted_game import SCRIPTED_STORY
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.unit.zorkgpt.mapping.turns import walk
 from tests.unit.zorkgpt.players.dye_works import vocabulary
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 STATUS = TypeAdapter(ManagerStatus)
 MODEL, TOKENS = ScriptedLLM(), TokenCounter()

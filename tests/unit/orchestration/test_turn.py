@@ -26,8 +26,8 @@ from session.text import TokenCounter
 from session.values import Location, Observation, Reading, Seed, TurnRecord, Verdict
 from tests.fixtures.held_stores import HeldStores, held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.players.agent import ModelPlayer
 
 LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)

@@ -26,7 +26,7 @@ from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.players.agent import ModelPlayer
 
 QUAY = Observation("Quay\nA boat lies here.", Location(1, "Quay"), (), (GameObject(7, "boat"),), score=0, moves=0)

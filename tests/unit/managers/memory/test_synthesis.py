@@ -20,6 +20,7 @@ from session.errors import LanguageModelUnavailable
 from session.text import TokenCounter
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
+from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.memory_parts import (
     LONG,
     NOTHING,
@@ -31,7 +32,6 @@ from tests.unit.managers.memory_parts import (
     silent,
     titles,
 )
-from zorkgpt.llm.scripted_llm import Reply
 from zorkgpt.prompts.loader import fill_prompt
 
 FAILED, HANDLED = ("Failed action,", "permanent"), ("Inventory changed", "ephemeral")

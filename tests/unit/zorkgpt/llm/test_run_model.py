@@ -15,11 +15,11 @@ from session.files.journal import Journal, JournalLine
 from session.files.recording import Diverged, Recording, RecordingEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import turn_played
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role, TokenUsage
 from zorkgpt.llm.run_model import FAILURES_TO_OPEN, TURNS_REFUSED, ChosenModel, RunModel, prompt_sha256
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 WAIT = {"reasoning": "r", "action": "wait"}
 LOOK = {"reasoning": "s", "action": "look"}

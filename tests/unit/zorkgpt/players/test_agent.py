@@ -12,9 +12,9 @@ import pytest
 from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import AgentNote, ObjectiveNote, Observation, Proposal, Reading
+from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.language_model import Task
 from zorkgpt.llm.openai.answers import read_answer, split_reasoning
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 from zorkgpt.players.agent import ModelPlayer, without_marks
 from zorkgpt.players.player import TurnContext
 

@@ -11,6 +11,7 @@ from session.commands import ParserFamily, Vocabulary
 from session.errors import LanguageModelUnavailable
 from session.game_state import Tries
 from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.unit.zorkgpt.players.dye_works import (
     BANNER,
     BASKET,
@@ -25,7 +26,6 @@ from tests.unit.zorkgpt.players.dye_works import (
     turn,
     vocabulary,
 )
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode, ObjectCheck

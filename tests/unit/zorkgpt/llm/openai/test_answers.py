@@ -15,6 +15,7 @@ from managers.questions import Question, ask_together
 from session.errors import LanguageModelUnavailable, ResponseInvalid
 from session.text import TokenCounter
 from tests.fixtures.misbehaving_server import Says, Streams
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.unit.zorkgpt.llm.asking import MOVE, Move, failure, outcome
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.llm.openai.answers import (
@@ -29,7 +30,6 @@ from zorkgpt.llm.openai.answers import (
 )
 from zorkgpt.llm.openai.faults import ReplyUnreadable, RequestFailed
 from zorkgpt.llm.openai.served_model import response_format
-from zorkgpt.llm.scripted_llm import ScriptedLLM
 
 LONGEST = 100_000
 LONG, LONG_SECONDS = 300_000, 2.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from session.errors import LanguageModelUnavailable, ResponseInvalid
+from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.language_model import Task, TokenUsage
-from zorkgpt.llm.scripted_llm import Reply, ScriptedLLM
 
 WAIT = {"reasoning": "", "action": "wait"}
 
