@@ -21,7 +21,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from operator import attrgetter, getitem
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
@@ -32,7 +32,7 @@ from session.events import OptionValue
 from session.files.shared_files import read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.model_files import HUB, is_large
-from session.options import PREFIX, Option, Options, Setting, files_of, options_of, resolve, settings_from
+from session.options import PREFIX, Group, Option, Setting, files_of, options_of, resolve, settings_from
 from session.processes import program
 from session.values import ROLES
 
@@ -329,8 +329,6 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
     except ValidationError as error:
         raise StoreError(f"{run / BUDGETS} is not a file of budgets: {first_problem(error, 'it')}") from error
 
-
-Group = TypeVar("Group", bound=Options)
 
 _BUDGETS = "budgets."
 HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")

@@ -156,22 +156,18 @@ def _as_filled_up(content: bytes, length: int) -> Iterator[bytes]:
 def _not_a_story(content: bytes) -> str:
     """Return why ``content`` cannot be a story, or ``""`` if it may be one."""
     version = content[0] if content else 0
+    is_utf_16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    starts_as_text = is_utf_16 or not _CONTROL.search(content[:_BLOCK])  # in UTF-8 or Latin-1
     faults = {
         "it is empty": not content,
         _OTHER_FORMATS.get(content[:4], ""): content[:4] in _OTHER_FORMATS,
-        "it is text": _is_text(content),
+        "it is text": starts_as_text,
         f"it is too short, {len(content)} bytes of the {HEADER_SIZE} of the header": len(content) < HEADER_SIZE,
         f"it is larger than any story, over {_LARGEST_FILE} bytes": len(content) > _LARGEST_FILE,
         "it is of version 6, which needs pictures and windows": version == 6,  # noqa: PLR2004 - versions are numbers
         f"it begins with byte {version}, and a story with its version, 1 to 8": version not in PLAYABLE_VERSIONS,
     }
     return next((fault for fault, holds in faults.items() if holds), "")
-
-
-def _is_text(content: bytes) -> bool:
-    """Return whether the beginning is text in UTF-8, Latin-1 or UTF-16 with a mark: without control characters."""
-    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return is_wide or (len(content) > 0 and not _CONTROL.search(content[:_BLOCK]))
 
 
 def _damage(story: Story) -> str:
