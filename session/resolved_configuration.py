@@ -29,7 +29,7 @@ from pydantic import JsonValue, ValidationError
 
 from session.errors import ConfigurationError, StoreError, first_problem, reported_as
 from session.events import OptionValue
-from session.files.shared_files import read_shared, write_atomically
+from session.files.shared_files import make_folder, read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.model_files import HUB, is_large
 from session.options import PREFIX, Group, Option, Setting, files_of, options_of, resolve, settings_from
@@ -116,8 +116,7 @@ def require_usual_names(configuration: GameConfiguration, now: GameConfiguration
 def trust(file: Path) -> None:
     """Trust the URLs and paths in a file as long as its content does not change. Raises ``StoreError``."""
     store = _store()
-    with reported_as(f"{store} cannot be written"):
-        store.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(store.parent, f"{store} cannot be written")
     trusted = {**_trusted(), _place(file): _digest(file)}
     write_atomically(store, json.dumps(trusted, indent=2).encode(), mode=0o600)
 

@@ -135,13 +135,12 @@ class Recording:
                 return
             if self.turns or self._journal is None:
                 raise Diverged(self.difference(event))
-            self._journal.cut(self._lines[0].start)
-            self._lines.clear()
-            self._pause = None
         if self._journal is None:
             raise RecordingEnded("the recording ends here")
-        if self._pause is not None:
-            self._journal.cut(self._pause.start)
+        dropped = self._lines[0] if self._lines else self._pause
+        if dropped is not None:
+            self._journal.cut(dropped.start)
+            self._lines.clear()
             self._pause = None
         self._journal.append(event)
         self._count(event)
