@@ -267,4 +267,6 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
             chosen.append(SHORTENED.get(before, instead.get(word, word)))
     if "--protocol" in words:  # its episodes and turns are fixed
         chosen.append("--dry-run")
+    elif words[0] == "ablate" and "--pairs" not in words:
+        chosen += ["--pairs", SHORTENED["--pairs"]]
     return chosen
