@@ -573,10 +573,9 @@ def write_slowly(path: Path, note: str, empty: float, half: float) -> None:
         file.write(whole[len(whole) // 2 :])
 
 
-@pytest.mark.slow
-def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_runs_lines(tmp_path: Path) -> None:
-    notes, chance = 25, random.Random(25)
-    session, played = Session(tmp_path), 0
+def play_while_a_person_writes(folder: Path, notes: int, chance: random.Random) -> None:
+    """A run adds lines while a person writes notes slowly, each with pauses of its own; none of either is lost."""
+    session, played = Session(folder), 0
     with ThreadPoolExecutor() as pool:
         for number in range(notes):
             pauses = chance.uniform(0, 1.2), chance.uniform(0, 1.8)
@@ -592,9 +591,21 @@ def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_ru
     lines = session.text.splitlines()
     expected = [f"note {number}" for number in range(notes)] + [f"line {number}" for number in range(played)]
     assert sorted(lines) == sorted(["vats", *expected, "the last"])
-    again = Session(tmp_path).play(*(f"line {number}" for number in range(played)), "the last")
+    again = Session(folder).play(*(f"line {number}" for number in range(played)), "the last")
     again.held.commit()
     assert again.text == session.text
+
+
+@pytest.mark.slow
+def test_no_note_that_a_person_writes_slowly_in_place_is_lost_and_none_of_the_runs_lines(tmp_path: Path) -> None:
+    """25 notes, five to each of five runs at once, because most of the time is spent waiting."""
+    with ThreadPoolExecutor() as pool:
+        runs = [
+            pool.submit(play_while_a_person_writes, tmp_path / str(number), 5, random.Random(number))
+            for number in range(5)
+        ]
+    for run in runs:
+        run.result()
 
 
 def test_while_turns_are_repeated_the_file_is_neither_read_nor_written(tmp_path: Path) -> None:
