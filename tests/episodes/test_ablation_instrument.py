@@ -6,14 +6,13 @@ The lengths were chosen with seeds other than those played here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from statistics import mean
 
 import pytest
 
-from tests.fixtures.small_ablation import scripted_plan
-from zorkgpt.ablation.ablation import Ablation, play_locally
+from tests.fixtures.small_ablation import play_in_two, scripted_plan
+from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import Comparison, compare_all
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
@@ -36,7 +35,7 @@ def play(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def runs(arms: str, episodes: int) -> list[RunMeasures]:
         plan = scripted_plan(own_story, arms, pairs=PAIRS, episodes=episodes, turns=TURNS, seed=SEED)
         ablation = Ablation(plan, tmp_path_factory.mktemp("ablation"))
-        for _ in ablation.play(partial(play_locally, size=2)):
+        for _ in ablation.play(play_in_two):
             pass
         return ablation.runs()
 
@@ -94,7 +93,7 @@ def test_routes_bring_a_random_player_back_to_its_points_and_shuffled_ones_nowhe
         own_story, arms, pairs=2, episodes=3, turns=30, opens=open_random_player, options=RANDOM_PROFILE
     )
     ablation = Ablation(plan, tmp_path)
-    for _ in ablation.play(partial(play_locally, size=2)):
+    for _ in ablation.play(play_in_two):
         pass
     won = {arm: sum(each.route_points for each in later_episodes(ablation, arm)) for arm in plan.arms}
     played = {arm: sum(each.route_turns for each in later_episodes(ablation, arm)) for arm in plan.arms}
