@@ -47,7 +47,7 @@ test: setup model  ## the tests of every day, on every core (JOBS=1: one after t
 	$(PYTEST) -m "not slow" -n $(or $(JOBS),logical) --dist loadscope
 
 test-slow: setup model  ## the tests that take minutes, on every core
-	$(PYTEST) -m slow -n $(or $(JOBS),logical) --dist worksteal
+	$(PYTEST) -m slow -n $(or $(JOBS),logical) --dist loadscope --no-loadscope-reorder
 
 check: setup  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -16,6 +16,15 @@ pytest_plugins = ("zorkgpt.testing",)
 
 STORIES_VARIABLE = "ZORKGPT_STORIES"
 
+LONGEST = (
+    *("test_ablation_instrument", "test_kills", "test_documented_commands", "test_embedded_play"),
+    *("test_ablation_cluster", "test_file_trouble", "test_turn_cost", "test_play_on_stories", "test_fuzzing"),
+    *("test_inspect_task", "test_installed_package", "test_keys_stay_hidden", "test_documented_costs"),
+    *("test_ablate", "test_ablation", "test_hostile_folder", "test_mcp_command", "test_memories_crash"),
+    *("test_python_api", "test_mcp_over_http", "test_run_command", "test_document_store", "test_hostile_text"),
+)
+"""The modules of slow tests that take more than 15 seconds, the longest first."""
+
 # How long an example takes depends on the machine. `.ci/run` tries as many examples as Hypothesis does by default.
 settings.register_profile("thorough", deadline=None)
 settings.register_profile("everyday", deadline=None, max_examples=40)
@@ -30,6 +39,13 @@ sys.dont_write_bytecode = False
 # A shell without job control lets what it starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
+
+
+@pytest.hookimpl(trylast=True)  # pytest puts tests with the same parameter of a module side by side
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that take longest, so that at the end no core waits for one of them on another."""
+    rank = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
 def pytest_collection_finish() -> None:
