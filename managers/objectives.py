@@ -28,6 +28,7 @@ GIVEN_UP = "given up by the player"
 AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
+REASONED = 5  # turns that are shown with the reason for them
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
@@ -229,7 +230,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
     for turn, record in enumerate(state.turns[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
         lines = [Line(turn_text(turn, cut_at(one_line(record.action), LONGEST_ACTION), where=where))]
-        why = "" if turn in known else one_line(record.reasoning)
+        why = "" if turn in known or turn <= last - REASONED else one_line(record.reasoning)
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
