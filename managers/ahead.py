@@ -47,8 +47,11 @@ class _Points:
 class Ahead(BaseManager):
     """Shows which points are known, how far away they are, which are done, and what of the plan is done.
 
-    episodes: has the points of earlier episodes
-    plan: returns the lines of the plan
+    Beside them are the commands that killed the player or ended the story in an earlier game, at places that are at
+    most a move away, or that the plan, an objective or a note names or leads to.
+
+    episodes: has the points and the ends of earlier episodes, and the plan that the last one left
+    planned: returns the locations to which the plan's commands lead
     map_manager: provides the distances; ``None`` to show none
     routes: returns those that the prompt shows at a moment, which show what has to be done before
     """
@@ -60,13 +63,13 @@ class Ahead(BaseManager):
         game_state: GameState,
         episodes: EpisodeSynthesizer,
         *,
-        plan: Callable[[], Sequence[str]] = tuple,
+        planned: Callable[[], Sequence[int]] = tuple,
         map_manager: MapManager | None = None,
         routes: Callable[[Observation], Sequence[tuple[Route, int]]] = lambda _: (),
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._episodes, self._plan, self._map, self._routes = episodes, plan, map_manager, routes
+        self._episodes, self._planned, self._map, self._routes = episodes, planned, map_manager, routes
         self._exit_of = lru_cache(self.movements.exit_of)  # the same points are compared each turn
         self.reset()
 
@@ -78,6 +81,7 @@ class Ahead(BaseManager):
             points = _points(scored.location, scored.action, scored.change)
             if not any(self._is_alike(each, points) for each in self._earlier):
                 self._earlier.append(points)
+        self._ends = self._episodes.known_ends()
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -118,6 +122,7 @@ class Ahead(BaseManager):
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
         lines += [f"done{' of these' if is_whole else ''}: {'; '.join(won)}"] if won else []
+        lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
         return "\n".join(lines)
 
@@ -160,10 +165,24 @@ class Ahead(BaseManager):
         route = on_routes.get((points.place, points.command), "")
         return f"+{points.change} {points.command}, {place}{distance}{route}{in_vain}"
 
+    def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
+        """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""
+        if not self._ends or self._map is None:
+            return
+        aims, known = {*self._map.named_places(), *self._planned()}, set[object]()
+        for episode, step, how in reversed(self._ends):
+            place, command = step.location.num if step.location else 0, plain_command(step.action)
+            path = paths.get(place)
+            if (place, command, how) in known or not (place in aims or (path and path.moves <= 1)):
+                continue
+            known.add((place, command, how))
+            distance = "no way known" if path is None else counted(path.moves, "move") if path.moves else "here"
+            yield f"{command}, L{place}, {distance}: {how} (episode {episode}, turn {step.turn})"
+
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names = {} if self._map is None else self._map.game_map.room_names
-        for number, line in enumerate(self._plan(), start=1):
+        for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             turns = done_in(line, self.game_state.tries.done, places_named(line, names))
             if turns:
                 done = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)

@@ -16,6 +16,7 @@ from managers.episodes import (
     SUMMARIES_FILE,
     EpisodeAnswer,
     EpisodeSummary,
+    KnownEnd,
     Scored,
     Summaries,
     episode_prompt,
@@ -136,6 +137,11 @@ class EpisodeSynthesizer(BaseManager):
         earlier = self._earlier() if self.config.knowledge.enabled else ()
         earlier = sorted(earlier, key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
+
+    def known_ends(self) -> list[KnownEnd]:
+        """Return the turns of earlier episodes that killed the player or ended the story; none without knowledge."""
+        earlier = self._earlier() if self.config.knowledge.enabled else ()
+        return [end for summary in earlier for end in summary.ends]
 
     def handover(self) -> str:
         """Return the report of the last episode for the player, in the past tense.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -21,6 +21,7 @@ from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
+STORY_ENDS: Final = ("won", "lost", "over")
 STEPS_KEPT: Final = 6
 LONGEST_RESPONSE: Final = 4000  # characters
 SUMMARIES_FILE: Final = "episode_summaries.jsonl"
@@ -83,6 +84,14 @@ class Death:
         return self.steps[-1]
 
 
+class KnownEnd(NamedTuple):
+    """A turn that killed the player or ended the story; ``how``: in words."""
+
+    episode: int
+    step: Step
+    how: str
+
+
 @dataclass(frozen=True, slots=True)
 class EpisodeSummary:
     """The results of an episode.
@@ -92,6 +101,7 @@ class EpisodeSummary:
     rooms: how many were seen
     scored, deaths: oldest first
     critic_score: the critic's average confidence in the commands, from -1 to 1; ``None`` if it gave none
+    ending: the turn in which the story ended; ``None`` if the episode ended in another way
     """
 
     episode: int
@@ -104,6 +114,22 @@ class EpisodeSummary:
     scored: tuple[Scored, ...] = ()
     deaths: tuple[Death, ...] = ()
     critic_score: float | None = None
+    ending: Step | None = None
+
+    @property
+    def points(self) -> str:
+        """The score in words, "" if the story keeps none."""
+        of = "" if self.max_score is None else f" out of {self.max_score}"
+        return "" if self.score is None else f"{counted(self.score, 'point')}{of}"
+
+    @property
+    def ends(self) -> Iterator[KnownEnd]:
+        """The turns that killed the player or ended the story."""
+        for step in dict.fromkeys([*(death.last for death in self.deaths), *filter(None, [self.ending])]):
+            died = ["you died"] if any(step == death.last for death in self.deaths) else []
+            points = f" with {self.points}" if self.points else ""
+            ended = [f"the story ended, {self.end}{points}"] if step == self.ending else []
+            yield KnownEnd(self.episode, step, "; ".join([*died, *ended]))
 
     @property
     def is_instructive(self) -> bool:
@@ -129,9 +155,11 @@ def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -
     scored: list[Scored] = []
     deaths: list[Death] = []
     recent: list[Step] = []
+    ending = None
     for turn in turns:
         where, action = turn.before.location, one_line(turn.action)
         recent.append(Step(turn.turn, where, action, cut_middle(one_line(turn.after.text), LONGEST_RESPONSE)))
+        ending = recent[-1] if end in STORY_ENDS and turn.after.ending is not None else None
         if turn.score_change:
             scored.append(Scored(turn.turn, where, action, turn.score_change))
         if turn.after.died:
@@ -152,6 +180,7 @@ def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -
         scored=tuple(scored),
         deaths=tuple(deaths),
         critic_score=sum(opinions) / len(opinions) if opinions else None,
+        ending=ending,
     )
 
 
@@ -220,13 +249,14 @@ def outcome_line(summary: EpisodeSummary) -> str:
     """Return a sentence about how the episode ended."""
     figures = []
     if summary.score is not None:
-        of = "" if summary.max_score is None else f" out of {summary.max_score}"
         best = "" if summary.best_score == summary.score else f" ({summary.best_score} at best)"
-        figures.append(f"{counted(summary.score, 'point')}{of}{best}")
+        figures.append(f"{summary.points}{best}")
     if summary.rooms:
         figures.append(f"{counted(summary.rooms, 'room')} seen")
     told = f", with {' and '.join(figures)}" if figures else ""
-    return f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{told}."
+    last = summary.ending
+    by = f", by `{_short(last.action)}` at {place(last.location)}" if last else ""
+    return f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{by}{told}."
 
 
 def points_text(scored: Scored) -> str:

@@ -15,6 +15,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import description_in, first_line, is_dark
 from session.values import Location, Observation, TurnRecord
+from zorkgpt.mapping.map_graph import Edge
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -68,7 +69,6 @@ class MapManager(BaseManager):
         """
         graph, store = self.game_map, self._store
         attempt = self.movements.attempt(record, self._previous_command)
-        self._note_death(record)
         exit_, here = self.movements.exit_tried(record, self._previous_command), record.before.location
         if here and self.movements.is_direction(exit_) and self.movements.boards(record):
             graph.deny_exit(here.num, exit_)
@@ -79,8 +79,10 @@ class MapManager(BaseManager):
                 store.is_changed = True
         if record.moved and record.after.location is not None:
             graph.add_visit(record.after.location.num, record.episode)
-        if attempt is not None and self._learn_attempt(attempt, record):
+        ends_here = record.after.ending is not None and not record.moved  # so the exit did not lead nowhere
+        if attempt is not None and not ends_here and self._learn_attempt(attempt, record):
             store.is_changed = True
+        self._note_end(record, exit_)
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
             self.save_map_state()
         if not record.after.awaits_key:  # the screen is a menu or a page
@@ -157,19 +159,25 @@ class MapManager(BaseManager):
             self.game_map.name_exits(here.num, bearings)
             self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
 
-    def _note_death(self, turn: TurnRecord) -> None:
-        """Record a death on taking an exit. If the story ended with it, the location is the room behind the exit."""
-        exit_, here = self.movements.exit_tried(turn, self._previous_command), turn.before.location
-        if not turn.after.died or here is None or not self.movements.is_direction(exit_):
+    def _note_end(self, turn: TurnRecord, exit_: str) -> None:
+        """Record that taking an exit killed the player or ended the story. Then the location is the room behind it."""
+        before, after, here = turn.before, turn.after, turn.before.location
+        ending = after.ending if after.ending != "crashed" else None
+        if not (after.died or ending) or here is None or not self.movements.is_direction(exit_):
             return
-        reached = turn.after.location if turn.moved and turn.after.ending is not None else None
+        reached = after.location if turn.moved and ending is not None else None
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
-        was_dark = any(is_dark(text) for text in (turn.before.text, turn.after.text))
-        words = first_line(turn.after.text)
+        of = "" if after.max_score is None else f" of {after.max_score}"
+        points = "" if after.score is None or after.died else f", with {after.score}{of} points"
+        words = first_line(after.text)
         place = f" in L{reached.num} {reached.label}" if reached else ""
-        told = f"you died{place}{', in the dark' if was_dark else ''}{f': {words}' if words else ''}"
-        self.game_map.record_death(here.num, exit_, told)
+        dark = ", in the dark" if after.died and any(is_dark(text) for text in (before.text, after.text)) else ""
+        how = f"{'you died' if after.died else f'the story ended, {ending}{points}'}{place}{dark}"
+        said = f": {words}" if words else ""
+        known = self.game_map.exit_deaths.get(Edge(here.num, exit_), ())
+        if not any(each.startswith(f"{how} (") and each.endswith(said) for each in known):
+            self.game_map.record_death(here.num, exit_, f"{how} (episode {turn.episode}, turn {turn.turn}){said}")
 
     def _learn_attempt(self, attempt: Attempt, turn: TurnRecord) -> bool:
         """Record where the command led, or that it failed. Returns whether an edge was added, changed or pruned."""

@@ -112,7 +112,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     ahead = Ahead(
         *run,
         episodes,
-        plan=knowledge.plan,
+        planned=lambda: courses.places_ahead,
         map_manager=shown_map,
         routes=lambda now: routes.shown(now)[0] if routes else (),
         **shared,

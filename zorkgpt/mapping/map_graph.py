@@ -212,7 +212,8 @@ class MapGraph(BaseModel):
     exit_failure_counts: how often an exit led nowhere since it last worked
     exit_refusals: the story's answers when an exit led nowhere since it last worked
     first_refusals: the story's answers when an exit led nowhere before it worked for the first time
-    exit_deaths: how the player died on taking an exit, which stays untried; removed when it works
+    exit_deaths: how the player died on taking an exit, which stays untried, or how the story ended with it; removed
+        when it works without that
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
@@ -462,7 +463,7 @@ class MapGraph(BaseModel):
         self._derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
-        """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
+        """Record how the player died on taking an exit, or how the story ended. It stays untried."""
         self.add_exits(location_id, (exit_,))
         _add_answers(self.exit_deaths, Edge(location_id, exit_), (words,))
         self._derived.forget(location_id)
@@ -512,7 +513,8 @@ class MapGraph(BaseModel):
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
         for mine, theirs in ((self.exit_refusals, other.exit_refusals), (self.exit_deaths, other.exit_deaths)):
             for edge, answers in theirs.items():
-                if edge.exit not in self.connections.get(edge.location_id, {}):
+                ends_walk = mine is self.exit_deaths and edge.exit in other.connections.get(edge.location_id, {})
+                if ends_walk or edge.exit not in self.connections.get(edge.location_id, {}):
                     _add_answers(mine, edge, answers)
                     self._derived.forget(edge.location_id)
 

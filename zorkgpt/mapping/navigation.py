@@ -128,8 +128,10 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         for edge in (Edge(room, command) for command in commands):
             first, refusal = graph.told(graph.first_refusals, edge), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
-            doubt = "; ".join([*doubts, *([f"blocked at first: {first}"] if first else [])])
-            told.append(_told(edge.exit, doubt if refusal is None else f"last time: {refusal or 'refused'}"))
+            doubts += [f"blocked at first: {first}"] if first else []
+            doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
+            doubts += filter(None, [graph.told(graph.exit_deaths, edge)])
+            told.append(_told(edge.exit, "; ".join(doubts)))
         yield f"{' / '.join(told)} -> {names[to_id]}"
     for exit_, to_id in graph.ways_back(room).items():
         yield f"{exit_} -> {names[to_id]} (back?)"

@@ -34,7 +34,6 @@ class Games(EpisodePlay):
             self.config,
             self.state,
             self.manager,
-            plan=self.knowledge.plan,
             map_manager=self.map,
             routes=lambda _: self.routes,
             directions=("east", "west", "up"),
@@ -85,6 +84,44 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     assert "done of these: +5 fill lamp (turn 1)" in games.told
+
+
+def ended_before(games: Games) -> list[str]:
+    lines = [line for line in games.told.splitlines() if line.startswith("Ended before: ")]
+    return [end for line in lines for end in line.removeprefix("Ended before: ").split("; ")]
+
+
+def ending_games(games: Games) -> None:
+    """One game is lost by a death at the gate, the next one won in the loft, which is up from the vats."""
+    games.turn("drink dye", died=True)
+    games.turn("jump", died=True, ending="lost", max_score=30)
+    games.manager.end("lost")
+    games.start(2)
+    games.turn("east", location=VATS)
+    games.turn("up", location=LOFT, score=26)
+    games.turn("ring bell", ending="won", max_score=30)
+    games.manager.end("won")
+    games.start(3)
+
+
+def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_episode_and_turn(tmp_path: Path) -> None:
+    """Nothing warned that a command ends the story as won before all points were got."""
+    games = Games(tmp_path)
+    ending_games(games)
+    died = ["jump, L11, here: you died", "the story ended, lost with 0 points out of 30 (episode 1, turn 2)"]
+    drunk = "drink dye, L11, here: you died (episode 1, turn 1)"
+    assert ended_before(games) == [*died, drunk]
+    games.turn("east", location=VATS)
+    won = f"ring bell, L{LOFT.num}, 1 move: the story ended, won with 26 points out of 30 (episode 2, turn 3)"
+    assert ended_before(games)[0] == won
+
+
+def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_there(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    ending_games(games)
+    assert "ring bell" not in games.told
+    games.state.notes.append(f"Go to Location {LOFT.num}")
+    assert ended_before(games)[0].startswith(f"ring bell, L{LOFT.num}, 2 moves: the story ended, won with 26 points")
 
 
 def test_points_have_the_command_of_a_route_that_shows_what_has_to_be_done_before(tmp_path: Path) -> None:

@@ -619,6 +619,20 @@ def test_the_next_player_is_told_of_deaths_with_three_commands_and_of_the_eight_
     assert gains.endswith("(+1, turn 11); and 3 more.")
 
 
+def test_the_next_player_is_told_which_command_ended_the_story(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    play.turn("fill lamp", score=5)
+    play.turn("ring bell", "You have won.", ending="won", max_score=30)
+    play.manager.end("won")
+    play.begin(2)
+    ended = "was won after 2 turns, by `ring bell` at Dye Works Gate (11), with 5 points out of 30"
+    assert ended in play.manager.handover()
+    play.turn("wait")
+    play.manager.end("turn_limit")
+    play.begin(3)
+    assert "reached its turn limit after 1 turn, with 0 points" in play.manager.handover()
+
+
 def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_whole_answer(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     for turn in range(1, 7):

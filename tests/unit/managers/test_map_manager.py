@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import structlog
@@ -261,16 +262,35 @@ class TestWhatThePromptSaysOfExits:
         fatal = death(1, "n", 7)
         manager.learn(replace(fatal, after=replace(fatal.after, text="You fall.", ending="lost")))
         assert 7 in manager.game_map.rooms, "the story ended there"
-        assert "north (you died in L7 Location #7: You fall.)" in manager.local_view()
+        fell = f"you died in L7 Location #7 (episode 1, turn {fatal.turn}): You fall."
+        assert f"north ({fell})" in manager.local_view()
+        manager.learn(replace(fatal, turn=99, after=replace(fatal.after, text="You fall.", ending="lost")))
         manager.learn(replace(fatal, after=replace(fatal.after, text="It is pitch black. Something eats you.")))
         manager.learn(death(1, "jump", 7))
-        told = (
-            "you died in L7 Location #7: You fall. Later: you died, in the dark: It is pitch black. Something eats you."
-        )
-        assert manager.local_view().startswith(f"L1 Location #1 (here): untried: north ({told})")
+        eaten = f"you died, in the dark (episode 1, turn {fatal.turn}): It is pitch black. Something eats you."
+        assert manager.local_view().startswith(f"L1 Location #1 (here): untried: north ({fell} Later: {eaten})")
         assert manager.game_map.untried_exits(1) == ("north",)
         manager.learn(walk(1, "north", 2))
         assert "died" not in manager.local_view()
+
+    @pytest.mark.parametrize("moves", [True, False], ids=["in another room", "on the spot"])
+    @pytest.mark.parametrize("ending", ["won", "over", "lost"])
+    def test_an_exit_that_ended_the_story_says_so_with_points_and_turn(
+        self, tmp_path: Path, ending: Literal["won", "over", "lost"], *, moves: bool
+    ) -> None:
+        """A game was won at 26 of 30 points, and nothing said in the next one that `north` wins it."""
+        manager = manager_in(tmp_path, here=49)
+        last = walk(49, "north", 60) if moves else turn(HALL, "north", said(49, "Hall", ""))
+        after = replace(last.after, text="You go home.", ending=ending, score=26, max_score=30)
+        manager.learn(replace(last, episode=2, turn=31, after=after))
+        manager.reset(GameState(episode=3))
+        manager.game_state.begin(HALL)
+        place = " in L60 Location #60" if moves else ""
+        told = f"the story ended, {ending}, with 26 of 30 points{place} (episode 2, turn 31): You go home."
+        assert f"north ({told})" in manager.local_view()
+        assert "led nowhere" not in manager.local_view()
+        manager.learn(walk(49, "north", 61))
+        assert "ended" not in manager.local_view(), "it works without that"
 
 
 def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
