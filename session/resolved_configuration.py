@@ -329,7 +329,6 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
         raise StoreError(f"{run / BUDGETS} is not a file of budgets: {first_problem(error, 'it')}") from error
 
 
-_BUDGETS = "budgets."
 HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
 """The options that change when a model takes over from a human player."""
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
@@ -370,19 +369,16 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     """
     chosen = [type(now).aliases.get(name, name) for name in names]
     for name in chosen:
-        is_money = name == "prices" or name.startswith(_BUDGETS)
+        is_money = name == "prices" or name.startswith("budgets.")
         if name in HANDED_OVER or (name not in changeable_options() and not is_money):
             raise ConfigurationError(
                 f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
             )
-    budgets = [name.removeprefix(_BUDGETS) for name in chosen if name.startswith(_BUDGETS)]
-    changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
-    update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
-    return changed(then, changes).model_copy(update=update)
+    return rebuilt_with(then, now, (name for name in chosen if name != "prices"))
 
 
 def rebuilt_with(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
-    """Return the configuration ``then`` with these options of ``now``, to rebuild prompts; no run is played with it."""
+    """Return the configuration ``then`` with these options of ``now``, whatever they are; see :func:`updated`."""
     for name in (type(now).aliases.get(each, each) for each in names):
         if name.partition(".")[0] == "prompts":
             then = then.model_copy(update={"prompts": {**then.prompts, **now.prompts}})
