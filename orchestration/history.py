@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from operator import attrgetter
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -53,7 +52,7 @@ from session.files.run_folders import (
 from session.files.shared_files import require_no_link
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.processes import program
-from session.resolved_configuration import HANDED_OVER, changed, keep_budgets
+from session.resolved_configuration import HANDED_OVER, keep_budgets, rebuilt_with
 from session.text import counted
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
@@ -196,7 +195,7 @@ def open_fork(
     if parts.model is not None:
         parts.model.try_out(True)
     begun_with = GameConfiguration.model_validate(manifest.configuration)
-    before_model = changed(configuration, {name: attrgetter(name)(begun_with) for name in HANDED_OVER})
+    before_model = rebuilt_with(configuration, begun_with, HANDED_OVER)
     new = manifest.model_copy(
         update={
             "run_id": new_run_id(),

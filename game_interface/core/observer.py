@@ -177,17 +177,14 @@ class _Sight:
         inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
         if not room:
             return inventory, None, None
-        here = self._node(memory, room)
         around = [room]
         if bearer and bearer.object.parent != room:
             ancestors = self._table.ancestors(memory, bearer.object.num)
             around = ancestors[: ancestors.index(room) + 1] if room in ancestors else around
-        inside = self._node(memory, around[0]).object if around[0] != room else None
-        seen: list[_Node] = []
-        for num in around[:-1]:
-            seen += self._openly_within(memory, self._node(memory, num), (player, *around))
-        seen += self._openly_within(memory, here, (player, *around))
-        if self._lit and not here.lit and not any(node.lit for node in seen):
+        holders = [self._node(memory, num) for num in around]
+        inside = holders[0].object if len(holders) > 1 else None
+        seen = [node for each in holders for node in self._openly_within(memory, each, (player, *around))]
+        if self._lit and not holders[-1].lit and not any(node.lit for node in seen):
             lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
             if not any(node.lit for node in lights):
                 return inventory, (), inside
@@ -196,33 +193,20 @@ class _Sight:
     def _openly_within(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
         """Return the visible objects in ``holder``, each before its contents. A cycle in the tree ends the list."""
         found: list[_Node] = []
-        behind: list[int] = []
-        places, node_of, num = self._places, self._node_of, holder.child
-        for _ in places:
-            while behind and not num:
-                num = behind.pop()
-            if not num:
-                break
-            node = node_of(num, memory[places[num]])
-            if node.hidden or num in left_out:
-                num = node.sibling
-                continue
-            found.append(node)
-            num = node.sibling
-            if node.child and node.shows_contents:
-                behind.append(num)
-                num = node.child
+        for node in self._row(memory, holder.child):
+            if not node.hidden and node.object.num not in left_out:
+                found.append(node)
+                if node.child and node.shows_contents:
+                    found += self._openly_within(memory, node, (*left_out, node.object.num))
         return found
 
-    def _row(self, memory: bytes, num: int) -> list[_Node]:
+    def _row(self, memory: bytes, num: int) -> Collection[_Node]:
         """Return the object ``num`` and its later siblings, in the machine's order. A cycle ends the row."""
-        found: list[_Node] = []
-        places, node_of = self._places, self._node_of
-        while num and len(found) < len(places):
-            node = node_of(num, memory[places[num]])
-            found.append(node)
+        found: dict[int, _Node] = {}
+        while num and num not in found:
+            found[num] = node = self._node(memory, num)
             num = node.sibling
-        return found
+        return found.values()
 
     def _node(self, memory: bytes, num: int) -> _Node:
         return self._node_of(num, memory[self._places[num]])
