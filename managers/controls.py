@@ -24,7 +24,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.processes import install_command
 from session.text import cut_middle
-from session.values import Observation
+from session.values import ENDINGS, Observation
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -95,7 +95,9 @@ class Reflection(BaseManager):
             return ()
         system, lesson = fill_prompt("reflection"), self._store.document.text.strip() or NONE
         room = self.tokens.characters(self.config.prompt_budgets.analysis) - len(system) - len(lesson)
-        prompt = Prompt(system, fill_prompt("reflection_play", lesson=lesson, game=games_text([game], room)))
+        ending = self.game_state.latest.ending
+        told = f"{games_text([game], room)}{f' [{ENDINGS[ending]}]' if ending else ''}"
+        prompt = Prompt(system, fill_prompt("reflection_play", lesson=lesson, game=told))
         return (Question(self._model, "analysis", prompt, LessonAnswer, self._take),)
 
     def _take(self, answer: LessonAnswer | LanguageModelError) -> None:

@@ -133,9 +133,10 @@ class EpisodeSummary:
 
     @property
     def is_instructive(self) -> bool:
-        """Whether it teaches something: by a death, many points, many turns or a critic that was sure of itself."""
+        """Whether it teaches something: by a death or an end, many points or turns, or a confident critic."""
         return (
             bool(self.deaths)
+            or self.ending is not None
             or (self.score is not None and self.score >= INSTRUCTIVE_SCORE)
             or self.turns >= INSTRUCTIVE_TURNS
             or (self.critic_score is not None and self.critic_score >= INSTRUCTIVE_CRITIC_SCORE)

@@ -18,7 +18,7 @@ from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Pa
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory, MemoryStatus
 from session.text import cut_at, description_in, one_line, without_padding
-from session.values import TurnRecord
+from session.values import ENDINGS, TurnRecord
 from zorkgpt.llm.language_model import at_most
 
 LONGEST_EVIDENCE = 200  # characters
@@ -34,7 +34,7 @@ DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 _PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
 ObjectiveStatus = Literal["active", "completed", "dropped"]
-EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death"]
+EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death", "ending"]
 
 PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gained"})
 
@@ -113,6 +113,8 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
     facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
     if after.died:
         facts.append(("death", "the player died"))
+    if after.ending is not None:
+        facts.append(("ending", ENDINGS[after.ending]))
     evidence = [Evidence(record.turn, here, kind, text) for kind, text in facts]
     if record.moved and after.location is not None and after.location.num not in visited:
         text = f"first visit to {after.location.label}"

@@ -279,7 +279,7 @@ class SimpleMemoryManager(BaseManager):
             self._keep_arrival(record, location)
         has_stopped = self._courses is not None and self._courses.has_stopped
         has_printed_news = self._courses is None or self._courses.has_printed_news
-        is_as_known = record.is_of_route and not record.after.died and not has_stopped
+        is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
         if not is_as_known:
             visit.stay.append(outcome)
             is_news = self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}
@@ -290,9 +290,7 @@ class SimpleMemoryManager(BaseManager):
             visit.is_telling |= is_new_place or has_told
         visit.tried.add((outcome.command, outcome.had_effect))
         if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
-            if visit.is_asked_about and not any(
-                each.record.score_change or each.record.after.died for each in visit.news
-            ):
+            if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
                 visit.news.clear()  # they stay news for a later visit
                 visit.is_telling = False
             self.consider()
@@ -517,7 +515,7 @@ class SimpleMemoryManager(BaseManager):
             prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
         else:
             choice = worth_keeping(visit)
-            telling = [outcome for outcome in choice if outcome.record.score_change or outcome.record.after.died]
+            telling = [outcome for outcome in choice if outcome.record.is_decisive]
             if telling or len(choice) <= 1:
                 self._keep(visit, [memory_of(outcome) for outcome in telling or choice])
                 return ()

@@ -9,6 +9,13 @@ from typing import Literal
 
 Ending = Literal["won", "lost", "over", "crashed"]
 """``over``: the story ended neither in victory nor defeat. ``crashed``: the interpreter failed on the story's code."""
+ENDINGS: Mapping[Ending, str] = {
+    "won": "the story was WON",
+    "lost": "the story was LOST",
+    "over": "the story ENDED, without a sign that it was won or lost",
+    "crashed": "the story's program FAILED",
+}
+"""What the interpreter and the story's banner show of the end, for a model."""
 
 Seed = int | Literal["jericho"]
 """The seed of a story's random numbers, 1 or more. ``jericho``: the seed of Jericho's walkthrough."""
@@ -243,6 +250,11 @@ class TurnRecord:
     def action(self) -> str:
         """The command that was played."""
         return self.proposals[-1].action
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether it changed the score, killed the player or ended the story."""
+        return bool(self.score_change) or self.after.died or self.after.ending is not None
 
     @property
     def is_key(self) -> bool:

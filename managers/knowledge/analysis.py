@@ -17,7 +17,7 @@ from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
-from session.values import Location, TurnRecord
+from session.values import ENDINGS, Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -69,8 +69,8 @@ class LearnedTurn:
 
     @property
     def is_telling(self) -> bool:
-        """Whether it changed the score or ended in death; what such a turn shows holds in every episode."""
-        return bool(self.record.score_change) or self.record.after.died
+        """Whether it changed the score, killed or ended the story; what such a turn shows holds in every episode."""
+        return self.record.is_decisive
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,9 @@ def told_in_brief(record: TurnRecord) -> str:
         results.append(f"{points:+d} {counted(abs(points), 'point').split()[1]}")
     if died:
         results.append("the player died")
-    elif record.moved:
+    if record.after.ending is not None:
+        results.append(ENDINGS[record.after.ending])
+    elif record.moved and not died:
         results.append(f"leads to {_place(record.after.location)}")
     response = cut_middle(one_line(record.after.text), BRIEF_RESPONSE)
     quote = f': "{response}"' if died or not record.moved else ""
@@ -246,7 +248,7 @@ def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
     stretches: list[list[LearnedTurn]] = []
     for turn in turns:
         record = turn.record
-        is_as_known = record.is_of_route and not record.after.died and not turn.has_stopped
+        is_as_known = record.is_of_route and not turn.has_stopped and not (record.after.died or record.after.ending)
         goes_on = is_as_known and not record.proposals[-1].wants_way
         if goes_on and stretches and stretches[-1][-1].record.is_of_route:
             stretches[-1].append(turn)
@@ -328,7 +330,7 @@ class ConsolidationAnswer(BaseModel):
 def line_in_brief(record: TurnRecord) -> ProposedLine:
     """Return what a turn that scored or killed taught, in the story's words."""
     section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
-    if record.after.died:
+    if record.after.died or record.after.ending == "lost":
         section = "DEATH & DANGER ANALYSIS"
     return ProposedLine(section=section, text=told_in_brief(record), turns=[record.turn])
 

@@ -19,7 +19,7 @@ from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence
 from session.text import one_line, text_key
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord
+from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 SUBSTANTIAL = 100  # characters of a response
@@ -121,7 +121,7 @@ class ActionOutcome:
         self.revealed = sorted(names(text, [thing.name for thing in record.came_to_light]))
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
         changed = record.moved or self.inventory_changed or record.did_something
-        self.had_effect = changed or bool(record.score_change) or after.died
+        self.had_effect = changed or record.is_decisive
         self.was_understood = before.moves is None or before.moves != after.moves or record.did_something
 
     @property
@@ -133,7 +133,9 @@ class ActionOutcome:
         characters. If an object was taken or put down, the command does not matter.
         """
         record, here = self.record, self.location.num
-        won = (record.score_change, record.after.died) if record.score_change or record.after.died else ()
+        won: tuple[object, ...] = (record.after.ending,) if record.is_decisive else ()
+        if record.score_change or record.after.died:
+            won = record.score_change, record.after.died
         if self.destination is not None:
             return digest("moved", here, self.command, self.destination.num, *won)
         if won:
@@ -163,7 +165,7 @@ class ActionOutcome:
     def walk_key(self) -> str:
         """A digest of the points of a walk in a direction, wherever it began; "" for other outcomes."""
         record = self.record
-        is_walk = self.is_direction and record.moved and not record.after.died
+        is_walk = self.is_direction and record.moved and not record.after.died and record.after.ending is None
         return digest("walked for", record.score_change) if is_walk and record.score_change else ""
 
     @property
@@ -205,6 +207,8 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Score increase suggests game mechanic discovered", "permanent"
     if record.after.died:
         yield "Death suggests a danger", "permanent"
+    if record.after.ending is not None:
+        yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
     is_look = outcome.was_understood and outcome.command.startswith(("examine ", "x ", "look "))
     if outcome.seems_failed and not (outcome.had_effect or outcome.is_substantial or outcome.is_idle or is_look):
         yield "Failed action, as a hint from the wording alone", "permanent"
@@ -293,7 +297,7 @@ class NewsLedger(SharedStore):
             arrival = outcome.arrival_keys
             if not arrival or self._is_mostly_new(arrival, known):
                 return True
-        if record.score_change or record.after.died:
+        if record.is_decisive:
             if outcome.walk_key in self._made:
                 return False
             believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
@@ -311,7 +315,7 @@ class NewsLedger(SharedStore):
         Plain moves are on the map, and points, deaths and blows are news by themselves or known.
         """
         record = outcome.record
-        is_known = record.moved or record.score_change or record.after.died or record.is_in_fight or outcome.is_idle
+        is_known = record.moved or record.is_decisive or record.is_in_fight or outcome.is_idle
         return not is_known and outcome.key not in self._made
 
     def note(
@@ -330,7 +334,7 @@ class NewsLedger(SharedStore):
         for outcome in outcomes:
             record = outcome.record
             telling = [memory for memory in made if record.turn in memory.span]
-            if record.score_change or record.after.died:
+            if record.is_decisive:
                 telling = telling or [*made] or standing
             new[outcome.key] = _digested(telling[-1].title) if telling else ""
             if record.moved:

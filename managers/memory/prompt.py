@@ -34,7 +34,7 @@ from session.text import (
     text_key,
     without_padding,
 )
-from session.values import Location, Seed, TurnRecord
+from session.values import ENDINGS, Location, Seed, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -156,7 +156,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
         record = outcome.record
         if outcome.had_effect:
             is_walk = record.moved and outcome.is_direction
-            is_worth_it = bool(record.score_change) or record.after.died or not is_walk
+            is_worth_it = record.is_decisive or not is_walk
         elif outcome.seems_failed:
             is_worth_it = not outcome.is_direction
         else:
@@ -207,9 +207,9 @@ def memory_of(outcome: ActionOutcome) -> VisitMemory:
     """Return the memory of an outcome."""
     record, had_effect = outcome.record, outcome.had_effect
     died, points, shows_more = record.after.died, record.score_change or 0, bool(outcome.revealed) or record.moved
-    if died or points < 0:
+    if died or points < 0 or record.after.ending == "lost":
         category = "DANGER"
-    elif points:
+    elif points or record.after.ending == "won":
         category = "SUCCESS"
     elif had_effect:
         category = "DISCOVERY" if shows_more else "NOTE"
@@ -218,7 +218,7 @@ def memory_of(outcome: ActionOutcome) -> VisitMemory:
     return VisitMemory(
         turn=record.turn,
         category=category,
-        persistence="permanent" if points or died or shows_more or not had_effect else "ephemeral",
+        persistence="permanent" if record.is_decisive or shows_more or not had_effect else "ephemeral",
         should_remember=True,
         memory_title=title_of(outcome),
         memory_text=_text(outcome),
@@ -236,6 +236,8 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
     change = outcome.record.score_change
     if outcome.record.after.died:
         yield "death"
+    if outcome.record.after.ending is not None:
+        yield ENDINGS[outcome.record.after.ending]
     if change:
         yield f"{change:+d} {counted(abs(change), 'point').split()[1]}"
     if outcome.destination:
@@ -427,6 +429,8 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
         yield f"score {record.score_change:+d}"
     if record.after.died:
         yield "the player DIED"
+    if record.after.ending is not None:
+        yield ENDINGS[record.after.ending]
     yield from (f"took {name}" for name in outcome.taken)
     yield from (f"no longer carries {name}" for name in outcome.laid_down)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, count, repeat
 from pathlib import Path
 from threading import Event as Flag
@@ -14,6 +15,8 @@ from pydantic import BaseModel
 
 from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
+from session.values import Ending, Location
+from tests.episodes.test_routes_run import LOFT, MILL, play_mill
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
@@ -175,3 +178,37 @@ def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
             play_run(own_story, model, folder, show=watch, **TWO_DEATHS, **OPTIONS)
         assert resume_run(own_story, model, folder).end == "done"
         assert learned(folder) == whole, events[moment]
+
+
+TOLD: dict[Ending, str] = {
+    "won": "the story was WON",
+    "lost": "the story was LOST",
+    "over": "the story ENDED, without a sign that it was won or lost",
+}
+
+
+@pytest.mark.parametrize("changes", [{}, {"score": 5}, {"location": Location(13, "Cellar")}], ids=str)
+@pytest.mark.parametrize("ending", [*TOLD, None])
+def test_every_question_at_the_end_says_how_the_story_ended_and_by_which_command(
+    tmp_path: Path, ending: Ending | None, changes: dict[str, Any]
+) -> None:
+    model = player_of(("up", "pull rope", "wait", "wait"))
+    last = replace(LOFT, text="And so it is.", moves=2, ending=ending, **changes)
+    on: dict[str, Any] = {"simple_memory": {}, "knowledge": {"enabled": True}, "objectives": {}}
+    on |= {"controls": {"reflection": True}, "max_turns_per_episode": 2}
+    play_mill(tmp_path, model, {**MILL, "pull rope": last}, MILL, **on)
+    prompts = "\n".join(call.prompt.user for call in model.calls if call.role != "agent")
+    if ending is None:
+        assert not any(words in prompts for words in TOLD.values())
+        return
+    memory, analysis = prompts.split("LOCATION: Loft")[1].split("=== FOR TASK 1 ===")[:2]
+    reflection, knowledge, episode = re.split(r"=== FOR TASK [23] ===", analysis)[:3]
+    words = TOLD[ending]
+    assert re.search(rf"Turn 2: pull rope \([^)]*{words}\)", memory)
+    assert f"Turn 2: With this command {words} (likely PERMANENT)" in memory
+    assert f"And so it is. [{words}]" in reflection
+    assert re.search(rf"Turn 2 at Loft \(12\) \[[^]]*{words}[^]]*\]: pull rope", knowledge)
+    outcome = "came to the story's end" if ending == "over" else f"was {ending}"
+    report = rf"Episode 1 {outcome} after 2 turns, by `pull rope` at Loft \(12\)"
+    assert re.search(report, episode)
+    assert any(re.search(report, call.prompt.user) for call in model.calls if call.role == "agent")
