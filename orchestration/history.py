@@ -244,22 +244,14 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
 
     If an episode ends with that turn, the start of the next one is included.
     """
-    at = next(
-        (
-            index
-            for index, line in enumerate(lines)
-            if isinstance(line.event, TurnPlayed)
-            and (line.event.record.episode, line.event.record.turn) == (branch.episode, branch.turn)
-        ),
-        None,
-    )
-    if at is None:
-        turns = sum(isinstance(line.event, TurnPlayed) for line in lines)
+    turns = [(at, line.event.record) for at, line in enumerate(lines) if isinstance(line.event, TurnPlayed)]
+    end = next((at + 1 for at, turn in turns if (turn.episode, turn.turn) == (branch.episode, branch.turn)), None)
+    if end is None:
         raise ConfigurationError(
-            f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')} in all"
+            f"the run has no turn {branch.turn} in episode {branch.episode}; "
+            f"it has {counted(len(turns), 'turn')} in all"
         )
     next_turn = TurnPlayed | RunPaused | RunEnded | GameFailed
-    end = at + 1
     while end < len(lines) and not isinstance(event := lines[end].event, next_turn):
         if isinstance(event, Proposed) or (isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"):
             break

@@ -148,15 +148,8 @@ class SharedStore(ABC):
 
     def _replace(self, content: bytes) -> None:
         """Write ``content``; ``NAME.backup`` keeps the version before."""
-        history = history_of(self.path)
-        is_noted = self.holds or history.exists()
-        write_atomically(
-            self.path,
-            content,
-            durable=not self.holds,
-            backup=backup_of(self.path),
-            history=history if is_noted else None,
-        )
+        is_noted = self.holds or history_of(self.path).exists()
+        write_atomically(self.path, content, durable=not self.holds, with_backup=True, with_history=is_noted)
         self._signature = self._left = self._stat()
 
     def let_go(self) -> None:

@@ -21,9 +21,7 @@ from session.errors import ConfigurationError, StoreError, reported_as
 from session.files.journal import has_turn, last_moment, way_to
 from session.files.shared_files import (
     QUIET,
-    backup_of,
     force_to_disk,
-    history_of,
     is_lost,
     is_plain_name,
     locked,
@@ -415,7 +413,7 @@ class SharedFiles:
                 if content is None or not is_lost(content):
                     continue
                 kept = read_shared(copy) or b""
-                write_atomically(file, kept, mode=latest, backup=backup_of(file), history=history_of(file))
+                write_atomically(file, kept, mode=latest, with_backup=True, with_history=True)
                 if not kept:
                     file.unlink()
                 if kept or content:

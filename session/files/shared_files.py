@@ -41,35 +41,35 @@ _YOUNG = 10.0
 
 
 def write_atomically(
-    path: Path | str,
+    path: Path,
     content: bytes,
     *,
     durable: bool = True,
     mode: int | None = None,
-    backup: Path | None = None,
-    history: Path | None = None,
+    with_backup: bool = False,
+    with_history: bool = False,
 ) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
     durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
     mode: the file's permissions; by default those that it had, or those of any new file
-    backup: where the file that is replaced is kept, in place of the one before it
-    history: the file that notes the digests of both versions, for :func:`versions_until`
+    with_backup: the file that is replaced is kept (:func:`backup_of`), in place of the one before it
+    with_history: the digests of both versions are noted, for :func:`versions_until`
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which :func:`remove_leftovers` removes. Of a symbolic link
     the file behind it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
     with reported_as(f"{path} cannot be written"):
-        target = real_place(Path(path))
+        target = real_place(path)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         try:
             with temporary.open("xb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: see remove_leftovers
                 _write(file, content, target, durable=durable, mode=mode)
-                if history is not None:
+                if with_history:
                     before = target.read_bytes() if target.exists() else None
-                    _note(history, temporary, f"{short_digest(before)} {short_digest(content)}")
-                if backup is not None and target.exists():
-                    _keep(target, backup)
+                    _note(history_of(path), temporary, f"{short_digest(before)} {short_digest(content)}")
+                if with_backup and target.exists():
+                    _keep(target, backup_of(path))
                 temporary.replace(target)
         finally:
             with suppress(OSError, StoreError):

@@ -619,7 +619,7 @@ class MapGraph(BaseModel):
 
     def save_to_json(self, path: Path | str) -> None:
         """Write the map to a file, all of it or nothing. Raises ``StoreError``."""
-        write_atomically(path, to_json(self.to_dict(), indent=2))
+        write_atomically(Path(path), to_json(self.to_dict(), indent=2))
 
     @classmethod
     def read(cls, path: Path | str, note: Callable[[str], object] = lambda _problem: None) -> Self | None:

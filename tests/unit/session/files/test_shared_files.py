@@ -195,10 +195,11 @@ KILLS = 12
 WRITE_FOREVER = f"""
 import sys
 from itertools import cycle
+from pathlib import Path
 from session.files.shared_files import write_atomically
 print("ready", flush=True)
 for letter in cycle(b"abcdefgh"):
-    write_atomically(sys.argv[1], bytes([letter]) * {SIZE})
+    write_atomically(Path(sys.argv[1]), bytes([letter]) * {SIZE})
 """
 
 
@@ -231,10 +232,11 @@ def test_a_kill_at_any_instant_leaves_one_whole_version(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not(tmp_path: Path) -> None:
     dies = (
         "import resource, signal, sys\n"
+        "from pathlib import Path\n"
         "from session.files.shared_files import write_atomically\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "write_atomically(sys.argv[1], bytes(5000))\n"
+        "write_atomically(Path(sys.argv[1]), bytes(5000))\n"
     )
     died = subprocess.run([sys.executable, "-c", dies, tmp_path / "state.json"], check=False)
     assert died.returncode == -signal.SIGXFSZ
@@ -297,12 +299,12 @@ class WithoutLinks(type(Path())):  # type: ignore[misc]  # the class depends on 
 
 @pytest.mark.parametrize("kind", [Path, WithoutLinks])
 def test_the_version_before_is_kept_with_its_permissions(tmp_path: Path, kind: type[Path]) -> None:
-    path, backup = tmp_path / "state.json", kind(tmp_path / "state.json.backup")
-    write_atomically(path, b"first", backup=backup)
+    path, backup = kind(tmp_path / "state.json"), tmp_path / "state.json.backup"
+    write_atomically(path, b"first", with_backup=True)
     assert not backup.exists()
     path.chmod(0o640)
     for content in (b"second", b"third"):
-        write_atomically(path, content, backup=backup)
+        write_atomically(path, content, with_backup=True)
     assert (path.read_bytes(), backup.read_bytes()) == (b"third", b"second")
     assert (mode_of_file(path), mode_of_file(backup)) == (0o640, 0o640)
 
