@@ -111,40 +111,40 @@ class Session:
         self.critic.learn(record)
 
 
-def pass_walkthrough(play: Walkthrough, mode: CriticMode, *, use_profile: bool = True) -> Passage:
-    """Judge every command of the walkthrough, and play it regardless of the verdict."""
-    passage = Passage()
+def sessions(play: Walkthrough, mode: CriticMode, *, use_profile: bool = True) -> Iterator[tuple[Session, str]]:
+    """Yield the session before each command of the walkthrough, with the command, which is then played."""
     with tempfile.TemporaryDirectory() as folder:
         session = Session(play, Path(folder), mode, use_profile=use_profile)
         with session.game:
             for command in play.commands:
                 if session.game.observation.ending is not None:
                     break
-                calls = len(session.model.calls)
-                passage.commands += 1
-                if not session.judge(command).accepted:
-                    passage.refused.append(command)
-                if len(session.model.calls) > calls:
-                    passage.asked.append(command)
+                yield session, command
                 session.play(command)
-            passage.has_ended = session.game.observation.ending is not None
+
+
+def pass_walkthrough(play: Walkthrough, mode: CriticMode, *, use_profile: bool = True) -> Passage:
+    """Judge every command of the walkthrough, and play it regardless of the verdict."""
+    passage = Passage()
+    for session, command in sessions(play, mode, use_profile=use_profile):
+        calls = len(session.model.calls)
+        passage.commands += 1
+        if not session.judge(command).accepted:
+            passage.refused.append(command)
+        if len(session.model.calls) > calls:
+            passage.asked.append(command)
+    passage.has_ended = session.game.observation.ending is not None
     return passage
 
 
 def catch_refused(play: Walkthrough) -> Catch:
     """Judge commands that the story refuses, in every state of the walkthrough."""
     catch, chance = Catch(), random.Random(SEED)
-    with tempfile.TemporaryDirectory() as folder:
-        session = Session(play, Path(folder), "hybrid")
-        with session.game:
-            for command in play.commands:
-                if session.game.observation.ending is not None:
-                    break
-                catch.absent_things += _absent_things(session, chance)
-                catch.pruned_exits += _failing_exits(session)
-                if not session.judge(command).accepted:
-                    catch.winning_refused.append(command)
-                session.play(command)
+    for session, command in sessions(play, "hybrid"):
+        catch.absent_things += _absent_things(session, chance)
+        catch.pruned_exits += _failing_exits(session)
+        if not session.judge(command).accepted:
+            catch.winning_refused.append(command)
     return catch
 
 

@@ -217,6 +217,13 @@ def score_rows(scores: Iterable[ArmScore]) -> Iterator[Sequence[str]]:
         )
 
 
+def difference_row(found: Comparison) -> Sequence[str]:
+    """Return story, other arm, measure, number of pairs, difference, interval and p of a comparison."""
+    measure = f"{found.measure}, %" if found.is_share else found.measure
+    difference = (number(found.difference, sign=True), interval(found), number(found.p))
+    return (found.story, found.other, measure, str(found.pairs), *difference)
+
+
 def _paragraphs(results: Results) -> Iterator[str]:
     plan, told = results.plan, len(results.runs)
     unfinished = "" if told == results.planned else f" ({told} of {results.planned} runs so far)"
@@ -238,13 +245,7 @@ def _paragraphs(results: Results) -> Iterator[str]:
         yield "Differences, first arm minus other:"
         yield _markdown(
             ("story", "against", "measure", "pairs", "difference", "95 % interval", "p"),
-            (
-                (
-                    *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
-                    *(number(each.difference, sign=True), interval(each), number(each.p)),
-                )
-                for each in results.comparisons
-            ),
+            map(difference_row, results.comparisons),
         )
     yield "Runs:"
     heading = ("story", "arm", "pair", "first seed", "scores at the ends of the episodes", "SHA-256 of the journal")

@@ -225,7 +225,7 @@ def _play(ablation: Ablation, runner: Runner) -> None:
 def print_results(results: Results, out: Path) -> None:
     """Print the arms' scores, every difference from the first arm, the conclusions, and the files."""
     from zorkgpt.ablation.measures import SCORES
-    from zorkgpt.ablation.results import REPORT_FILE, interval, number, score_rows
+    from zorkgpt.ablation.results import REPORT_FILE, difference_row, number, score_rows
 
     print_line("Scores")
     heading = ("STORY", "ARM", *map(str.upper, SCORES), "95 % INTERVAL OF THE SCORE")
@@ -233,13 +233,11 @@ def print_results(results: Results, out: Path) -> None:
     if results.comparisons:
         print_line(f"\nDifferences, first arm minus other (assistance: {results.assistance})")
         figures = ("PAIRS", "DIFFERENCE", "95 % INTERVAL", "P", "PAIRS TO SEE IT", "TO SEE --DETECT")
-        rows: list[Sequence[str]] = [("STORY", "AGAINST", "MEASURE", *figures)]
-        for each in results.comparisons:
-            measure = f"{each.measure}, %" if each.is_share else each.measure
-            difference = (number(each.difference, sign=True), interval(each), number(each.p))
-            needed = (number(each.pairs_needed), number(each.pairs_to_detect))
-            rows.append((each.story, each.other, measure, str(each.pairs), *difference, *needed))
-        print_table(rows, wraps=True)
+        rows = (
+            (*difference_row(each), number(each.pairs_needed), number(each.pairs_to_detect))
+            for each in results.comparisons
+        )
+        print_table([("STORY", "AGAINST", "MEASURE", *figures), *rows], wraps=True)
     stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
     print_folded(
         *results.conclusions,
