@@ -12,9 +12,10 @@ import logging
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.stories import played, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -30,54 +31,44 @@ from zorkgpt.mapping.navigation import shortest_path
 
 
 @dataclass(slots=True)
-class Walk:
-    """Every move of a replay, by its edge: its latest destination, and the state just before.
-
-    carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
-    presumed: each way back that was presumed on arrival, and whether it led there
-    """
-
-    destinations: dict[Edge, int] = field(default_factory=dict)
-    states: dict[Edge, SavedState] = field(default_factory=dict)
-    moves: int = 0
-    carried: int = 0
-    unlearned: int = 0
-    commands: int = 0
-    learning_seconds: float = 0.0
-    presumed: dict[tuple[Edge, int], bool] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class MapTruth:
-    """The comparison of a map with a replay. A true map has zero of the last four.
+    """The comparison of a map with a replay. A true map has zero of unlearned, unwalked, false and missing.
 
-    moves, carried: moves made by a command, and moves in which the player was only carried along
+    moves: made by a command
+    carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
+    routes: ordered pairs of different rooms that the walked moves connect
     unlearned: moves for which there was no edge to the right room just after
     unwalked: edges that were never walked, or last led to another room
     false: edges whose command, tried again from the state before it was learned, leads elsewhere
-    routes: ordered pairs of different rooms that the walked moves connect
     missing: those of ``routes`` that are not found or do not lead there
     presumed, right: ways back that were presumed on arrival, and those of them that led there at once
     """
 
-    commands: int
-    moves: int
-    carried: int
-    rooms: int
-    edges: int
-    routes: int
-    ms_per_turn: float
-    unlearned: int
-    unwalked: int
-    false: int
-    missing: int
-    presumed: int
-    right: int
+    commands: int = 0
+    moves: int = 0
+    carried: int = 0
+    rooms: int = 0
+    edges: int = 0
+    routes: int = 0
+    ms_per_turn: float = 0.0
+    unlearned: int = 0
+    unwalked: int = 0
+    false: int = 0
+    missing: int = 0
+    presumed: int = 0
+    right: int = 0
 
     @property
     def holds(self) -> bool:
         """The map is true."""
         return not (self.unlearned or self.unwalked or self.false or self.missing)
+
+
+class Walked(NamedTuple):
+    """Where a move led last, and the state just before it."""
+
+    to_id: int
+    state: SavedState
 
 
 def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
@@ -90,65 +81,53 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
         directions=game.facts.directions,
         vocabulary=read_vocabulary(Story.load(Path(game.facts.path))),
     )
-    walk = replay(game, commands, manager)
-    graph = manager.game_map
-    edges = _edges(graph)
-    connected = list(_connected(walk.destinations))
-    return MapTruth(
-        commands=walk.commands,
-        moves=walk.moves,
-        carried=walk.carried,
-        rooms=len(graph.rooms),
-        edges=len(edges),
-        routes=len(connected),
-        ms_per_turn=1000 * walk.learning_seconds / max(1, walk.commands),
-        unlearned=walk.unlearned,
-        unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
-        false=sum(not _leads_back(game, walk, edge, to_id) for edge, to_id in edges.items()),
-        presumed=len(walk.presumed),
-        right=sum(walk.presumed.values()),
-        missing=sum(not _path_leads(manager, from_id, to_id) for from_id, to_id in connected),
-    )
+    truth = MapTruth()
+    walked = replay(game, commands, manager, truth)
+    edges, connected = _edges(manager.game_map), list(_connected(walked))
+    truth.rooms, truth.edges, truth.routes = len(manager.game_map.rooms), len(edges), len(connected)
+    for edge, to_id in edges.items():
+        truth.unwalked += edge not in walked or walked[edge].to_id != to_id
+        truth.false += edge not in walked or not _leads(game, walked[edge].state, edge.exit, to_id)
+    truth.missing = sum(not _path_leads(manager, from_id, to_id) for from_id, to_id in connected)
+    return truth
 
 
-def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
-    """Play the commands, as many as the story takes, and let the map learn from each."""
-    walk = Walk()
-    previous, now = "", game.save()
+def replay(game: Game, commands: Sequence[str], manager: MapManager, truth: MapTruth) -> dict[Edge, Walked]:
+    """Play the commands, as many as the story takes, let the map learn from each, and count; return the moves."""
+    walked: dict[Edge, Walked] = {}
+    presumed: dict[tuple[Edge, int], bool] = {}
+    previous, now, seconds = "", game.save(), 0.0
     for turn in played(game, commands):
         before, state, now = turn.before, now, game.save()
         previous = repeated(turn.action, previous)
         started = time.perf_counter()
         manager.learn(turn)
-        walk.learning_seconds += time.perf_counter() - started
-        walk.commands += 1
+        seconds += time.perf_counter() - started
+        truth.commands += 1
         here = turn.after.location
         if turn.moved and here is not None and turn.after.ending is None and not turn.after.died:
             for exit_back, to_id in manager.game_map.ways_back(here.num).items():
                 back = (Edge(here.num, exit_back), to_id)
-                if back not in walk.presumed:
-                    walk.presumed[back] = _leads(game, now, exit_back, to_id)
+                if back not in presumed:
+                    presumed[back] = _leads(game, now, exit_back, to_id)
         exit_ = manager.movements.exit_of(previous)
-        if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
+        if exit_ and turn.moved and not turn.after.died and before.location and here:
             edge = Edge(before.location.num, exit_)
-            if carries_along(exit_) or _leads(game, state, "wait", turn.after.location.num):
-                walk.carried += 1
+            if carries_along(exit_) or _leads(game, state, "wait", here.num):
+                truth.carried += 1
                 continue
-            walk.moves += 1
-            walk.destinations[edge] = turn.after.location.num
-            walk.states[edge] = state
-            walk.unlearned += _edges(manager.game_map).get(edge) != turn.after.location.num
-    return walk
+            truth.moves += 1
+            walked[edge] = Walked(here.num, state)
+            truth.unlearned += _edges(manager.game_map).get(edge) != here.num
+    truth.ms_per_turn = 1000 * seconds / max(1, truth.commands)
+    truth.presumed, truth.right = len(presumed), sum(presumed.values())
+    return walked
 
 
 def _edges(graph: MapGraph) -> dict[Edge, int]:
     return {
         Edge(from_id, exit_): to_id for from_id, exits in graph.connections.items() for exit_, to_id in exits.items()
     }
-
-
-def _leads_back(game: Game, walk: Walk, edge: Edge, to_id: int) -> bool:
-    return edge in walk.states and _leads(game, walk.states[edge], edge.exit, to_id)
 
 
 def _leads(game: Game, state: SavedState, command: str, to_id: int) -> bool:
@@ -160,13 +139,13 @@ def _leads(game: Game, state: SavedState, command: str, to_id: int) -> bool:
     return location is not None and location.num == to_id
 
 
-def _connected(destinations: dict[Edge, int]) -> Iterator[tuple[int, int]]:
+def _connected(walked: Mapping[Edge, Walked]) -> Iterator[tuple[int, int]]:
     """Yield every pair of different rooms with walked moves from the first to the second, found by plain search."""
-    for from_id in {edge.location_id for edge in destinations}:
+    for from_id in {edge.location_id for edge in walked}:
         found, open_ids = {from_id}, [from_id]
         while open_ids:
             here = open_ids.pop()
-            new = {to_id for edge, to_id in destinations.items() if edge.location_id == here} - found
+            new = {move.to_id for edge, move in walked.items() if edge.location_id == here} - found
             found |= new
             open_ids += new
         yield from ((from_id, to_id) for to_id in found - {from_id})
