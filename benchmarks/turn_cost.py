@@ -337,16 +337,10 @@ def _old_game() -> Game:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one walkthrough cost.
-
-    calls: of functions of Python, in all
-    forced_writes, replacements: of files, in all
-    """
+    """What one walkthrough cost."""
 
     cost: Cost
-    calls: int
-    forced_writes: int
-    replacements: int
+    calls: Calls
 
     def figures(self) -> dict[str, float]:
         """Return the figures of a turn that have a bar and do not depend on the machine."""
@@ -355,9 +349,9 @@ class Measured:
             "model calls": cost.calls.total() / turns,
             "billed tokens": cost.billed / turns,
             "longest prompt, tokens": cost.longest,
-            "function calls": self.calls / turns,
-            "forced writes": self.forced_writes / turns,
-            "file replacements": self.replacements / turns,
+            "function calls": self.calls.all / turns,
+            "forced writes": self.calls.forced_writes / turns,
+            "file replacements": self.calls.replacements / turns,
             "journal, bytes": cost.journal_bytes / turns,
         }
 
@@ -365,7 +359,7 @@ class Measured:
 def measure(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Measured:
     """Play the walkthrough cold, or warm with memories of these rooms, and count."""
     with work_folder(rooms) as folder, Calls() as calls:
-        return Measured(play(walkthrough, folder), calls.all, calls.forced_writes, calls.replacements)
+        return Measured(play(walkthrough, folder), calls)
 
 
 def measure_times(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> dict[str, float]:
@@ -404,8 +398,8 @@ def main() -> int:
     rooms = cold.cost.rooms
     warm = measure(walkthrough, rooms)
     found = {
-        "cold": {**cold.figures(), **measure_times(walkthrough), GROWTH: growth(walkthrough)},
-        "warm": {**warm.figures(), **measure_times(walkthrough, rooms), GROWTH: growth(walkthrough, rooms)},
+        kind: {**measured.figures(), **measure_times(walkthrough, known), GROWTH: growth(walkthrough, known)}
+        for kind, measured, known in (("cold", cold, None), ("warm", warm, rooms))
     }
     print(f"{walkthrough.story.stem}: {cold.cost.turns} turns, score {cold.cost.score}; warm score {warm.cost.score}\n")
     show([_row(name, found["cold"][name], found["warm"][name]) for name in BARS], "A turn")
