@@ -13,7 +13,7 @@ from session.text import text_key
 from session.values import TurnRecord
 
 _NUMBERED = re.compile(r"\b(?:L|locations? #?)(\d+)\b|[(#](\d+)\b", re.IGNORECASE)
-_QUOTED = re.compile(r"`([^`]+)`")
+QUOTED = re.compile(r"`([^`]+)`")
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 
@@ -49,9 +49,9 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     if memory.score_change:
         same = [turn for turn in state.scored if turn.score_change == memory.score_change]
         same = [turn for turn in same if _began_at(turn, location_id)]
-        return next(reversed(done_in(text, same) or ([] if _QUOTED.search(text) else same)), None)
+        return next(reversed(done_in(text, same) or ([] if QUOTED.search(text) else same)), None)
     done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
-    quoted = {plain_command(each) for each in _QUOTED.findall(text)}
+    quoted = {plain_command(each) for each in QUOTED.findall(text)}
     if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:
         return None
     span = memory.span if memory.episode == state.episode else range(0)

@@ -10,6 +10,7 @@ from functools import partial
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.done import QUOTED, places_named
 from managers.episodes import (
     INSTRUCTIONS_SHARE,
     PLANNED_TURNS,
@@ -28,7 +29,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Walked, commands_line
+from managers.plan import MOST_COMMANDS, Walked, commands_in, commands_line, guesses_in
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -104,7 +105,7 @@ class EpisodeSynthesizer(BaseManager):
         guesses = [line for line in self._plan if _GUESS.search(line)]  # whole: a guess refers to what is before it
         beginnings = (_GUESS_BEGINS.split(line)[0].strip() for line in self._plan)
         seen = "".join(f"\n- {part}" for part in beginnings if part and not _GUESS.search(part))
-        guessed = "".join(f"\n- {line}" for line in guesses)
+        guessed = "".join(f"\n- {line}" for line in (*guesses, *self._unseen))
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
         told = [
             self.handover(),
@@ -124,6 +125,7 @@ class EpisodeSynthesizer(BaseManager):
         self._handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
         self._commands = self.knowledge_manager.commands_line()
+        self._unseen = self._unseen_of_plan(self._commands)
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -190,12 +192,13 @@ class EpisodeSynthesizer(BaseManager):
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         ours = [entry for entry in shown if entry.is_ours]
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
+        checked = self._checked(knowledge.planned_commands())
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
             [*self._earlier(), summary],
             insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
-            plan=[*self._plan, *filter(None, [self._checked(knowledge.planned_commands())])],
+            plan=[*self._plan, *filter(None, [checked]), *self._unseen_of_plan(checked)],
             budget=budget,
             tokens=self.tokens,
         )
@@ -272,6 +275,35 @@ class EpisodeSynthesizer(BaseManager):
         start = self.game_state.opening_location
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
         return commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
+
+    def _unseen_of_plan(self, commands: str) -> list[str]:
+        """Return lines about what no game has played at its place: commands of the plan, and those in its other lines.
+
+        Of the parts before a guess, those in code marks count if they were never played, or not at the only place that
+        the line names.
+        """
+        if self._routes is None or not self._routes.book.effects or not (commands or self._plan):
+            return []
+        walked, start, rooms = (
+            self._routes.walked({}),
+            self.game_state.opening_location,
+            self.knowledge_manager.map_manager,
+        )
+        numbers = guesses_in(commands_in(commands), start.num if start else None, walked)
+        found = [f"Never played where the plan has them: commands {numbers}"] if numbers else []
+        names = {} if rooms is None else rooms.game_map.room_names
+        anywhere = {command for _, command in walked.leads_to}
+        for line in self._plan:
+            part = _GUESS_BEGINS.split(line)[0]
+            room, *others = (*places_named(part, names), None)
+            for command in () if _GUESS.search(part) else dict.fromkeys(map(plain_command, QUOTED.findall(part))):
+                if command.partition(" ")[0] in {"follow", "go_to", "until", "then"}:
+                    continue
+                if command not in anywhere:
+                    found.append(f"Never played: `{command}`")
+                elif others == [None] and " " in command and (room, command) not in walked.leads_to:
+                    found.append(f"Never played at L{room}: `{command}`")
+        return found
 
     @override
     def get_status(self) -> ManagerStatus:

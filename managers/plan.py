@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -39,30 +39,47 @@ class Walked:
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
 
-    A command whose result is unknown is taken to leave the player there if it has several words, because most of one
-    word are moves, or if the next one has worked there.
-
     start: the location id at the opening
     """
-    here, before, total = start, None, 0
+    before, total = None, 0
     numbered: list[str] = []
     unproven: list[int] = []
     won: set[Played] = set()
-    for number, command in enumerate(commands, start=1):
-        played = here, plain_command(command)
+    for number, (command, played) in enumerate(
+        zip(commands, _at_places(commands, start, walked), strict=True), start=1
+    ):
         gain = 0 if played in won else walked.points.get(played, 0)
         total += gain
         won.add(played)
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}, {total} so far)' if gain else ''}")
         if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):
             unproven.append(number)
-        stays = " " in played[1] or (
-            number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
-        )
-        here, before = walked.leads_to.get(played, here if stays else None), played
+        before = played
     told = f"; {_ranges(unproven)} not yet walked in this order" if unproven else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{told}"
     return f"{PREFIX}{head}: {', '.join(numbered)}"
+
+
+def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> str:
+    """Return the numbers of the commands that were never played at their place, as in ``3, 27 to 31``."""
+    steps = enumerate(_at_places(commands, start, walked), start=1)
+    return _ranges([number for number, played in steps if played not in walked.leads_to])
+
+
+def _at_places(commands: Sequence[str], start: int | None, walked: Walked) -> Iterator[Played]:
+    """Yield the plain commands with their locations, ``None`` if unknown.
+
+    A command whose result is unknown is taken to leave the player there if it has several words, because most of one
+    word are moves, or if the next one has worked there.
+    """
+    here = start
+    for number, command in enumerate(commands, start=1):
+        played = here, plain_command(command)
+        yield played
+        stays = " " in played[1] or (
+            number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
+        )
+        here = walked.leads_to.get(played, here if stays else None)
 
 
 def commands_in(line: str) -> tuple[str, ...]:

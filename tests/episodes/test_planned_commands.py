@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from managers.ahead import MEMORIES_AHEAD
+from managers.episode_synthesizer import LAST_EPISODE_TITLE
 from managers.memory.document import parse_memories
 from managers.plan import commands_in
 from session.events import Event, TurnPlayed
@@ -74,6 +75,33 @@ def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: P
     assert [turn.action for turn in second[:10]] == list(PLANNED[:10])
     assert {turn.verdicts[-1].source for turn in second[:9]} == {"then"}
     assert f"Not played: {', '.join(numbered.split(', ')[10:])}." in course_in(prompts[TURNS + 1])
+
+
+MIXED = (
+    "Wait on the landing",
+    "At L74 `open chest`, then `sing to chest` and `follow` 1",
+    "Guess: `fly`, then `dance`",
+)
+
+
+def test_what_no_game_has_played_at_its_place_is_a_guess_in_the_prompt_and_the_rest_of_its_line_is_not(
+    own_story: Path, tmp_path: Path
+) -> None:
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        answer = Planner((*PLANNED, "sing to chest", *WALKTHROUGH[14:16], "juggle"))(role, prompt, schema)
+        if "plan" in schema.model_fields:
+            shown.append(prompt.user.partition("PLAN SO FAR ===")[2].partition("===")[0])
+            answer["plan"] = MIXED
+        return answer
+
+    shown: list[str] = []
+    _, prompts = play(own_story, tmp_path, reply)
+    section = prompts[TURNS].partition(f"## {LAST_EPISODE_TITLE}\n")[2].partition("\n\n## ")[0]
+    _, seen, guesses = re.split("Plan for this episode:|Of the plan, guesses", section)
+    assert "- Wait on the landing\n- At L74 `open chest`" in seen
+    told = ["Guess: `fly`, then `dance`", "Never played where the plan has them: commands 10, 16, 19"]
+    assert guesses.strip().splitlines()[1:] == [f"- {each}" for each in (*told, "Never played: `sing to chest`")]
+    assert "Never played where the plan has them: commands 16, 19" in shown[1], "the wait was played meanwhile"
 
 
 def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(own_story: Path, tmp_path: Path) -> None:

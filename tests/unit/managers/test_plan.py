@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Walked, commands_in, commands_line, pairs_of
+from managers.plan import Walked, commands_in, commands_line, guesses_in, pairs_of
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
@@ -56,3 +56,17 @@ def test_other_lines_of_the_plan_have_no_commands(line: str) -> None:
 
 def test_a_person_may_write_the_line_without_points() -> None:
     assert commands_in("Commands: 1. north, 2. guard, open gate, 3. wait") == ("north", "guard, open gate", "wait")
+
+
+@pytest.mark.parametrize(
+    ("commands", "guesses"),
+    [
+        (["north", "north", "take lamp"], ""),
+        (["north", "ring bell", "north"], ""),
+        (["north", "ring no bell", "north", "take lamp"], "2"),
+        (["north", "take lamp", "wear hat", "north", "south", "south"], "2 to 3, 6"),
+        (["north", "north", "dance", "south", "jump", "north"], "3, 5"),
+    ],
+)
+def test_only_the_commands_that_were_never_played_at_their_place_are_guesses(commands: list[str], guesses: str) -> None:
+    assert guesses_in(commands, 1, WALKED) == guesses
