@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
@@ -109,18 +110,21 @@ class Dictionary:
         return seen
 
 
-def read_entries(story: Story) -> Iterator[DictionaryEntry]:
-    """Yield the words of the dictionary in order; none if the table is corrupt."""
+@lru_cache(maxsize=4)  # opening a story reads them four times
+def read_entries(story: Story) -> tuple[DictionaryEntry, ...]:
+    """Return the words of the dictionary in order; none if the table is corrupt."""
     content, text = story.content, TextDecoder(story)
     size = 6 if story.version >= _FIRST_LONG_VERSION else 4
     at = story.dictionary + 1 + content[story.dictionary]
     length = content[at] if at + 3 < len(content) else 0
     if length <= size:
-        return
+        return ()
     count = abs(int.from_bytes(content[at + 1 : at + 3], "big", signed=True))
     at += 3
-    for entry in range(at, min(at + count * length, len(content) - length), length):
-        yield DictionaryEntry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
+    return tuple(
+        DictionaryEntry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
+        for entry in range(at, min(at + count * length, len(content) - length), length)
+    )
 
 
 _HIGHEST_VERB = 255
@@ -243,9 +247,10 @@ _JE = 0xC1
 _LARGE, _OMITTED = 0, 3  # types of operands
 
 
+@lru_cache(maxsize=4)
 def read_vocabulary(story: Story) -> Vocabulary:
     """Read the vocabulary of ``story``; without objects if the format of its tables is unknown."""
-    dictionary, entries = Dictionary.of(story), list(read_entries(story))
+    dictionary, entries = Dictionary.of(story), read_entries(story)
     table = ObjectTable(story)
     properties = {num: table.properties(num) for num in range(1, table.count + 1)}
     texts = {entry.address: entry.text for entry in entries}
