@@ -46,8 +46,8 @@ smoke: setup model  ## a short run, its resume, replay and report on each Python
 test: setup model  ## the tests of every day, on every core (JOBS=1: one after the other)
 	$(PYTEST) -m "not slow" -n $(or $(JOBS),logical) --dist loadscope
 
-test-slow: setup model  ## the tests that take minutes, on every core
-	$(PYTEST) -m slow -n $(or $(JOBS),logical) --dist loadscope --no-loadscope-reorder
+test-slow: setup model  ## the tests that take minutes, on every core, and one more because many of them wait
+	$(PYTEST) -m slow -n $(or $(JOBS),$(shell expr $$(nproc) + 1)) --dist loadscope --no-loadscope-reorder
 
 check: setup  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
