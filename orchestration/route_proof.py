@@ -111,12 +111,10 @@ class _RouteTrial:
         seen = self._plays[seed].play(commands)
         if seen is None:
             return False
-        goal, end, here = self._route.goal, self._route.steps[-1].leads_to, Waypoint.of(seen[-1])
-        is_there = (here.location_id, here.score) == (end.location_id, end.score)
-        if goal.kind == "thing":
-            is_there = goal.number in here.carried_set
-        elif goal.kind == "room":
-            is_there = here.location_id == goal.number
+        end, here = self._route.steps[-1].leads_to, Waypoint.of(seen[-1])
+        is_there = self._route.goal.is_reached(seen[-1])
+        if self._route.goal.kind == "score":
+            is_there = (here.location_id, here.score) == (end.location_id, end.score)
         return is_there and here.carried_set >= carried
 
     def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> Route:

@@ -139,12 +139,10 @@ class SharedStore(ABC):
 
     def _stat(self) -> tuple[int, ...] | None:
         """Return what changes whenever the file is replaced, ``None`` if it does not exist."""
-        with reported_as(f"{self.path} cannot be read"):
-            try:
-                stat = self.path.stat()
-            except FileNotFoundError:
-                return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        with reported_as(f"{self.path} cannot be read"), suppress(FileNotFoundError):
+            stat = self.path.stat()
+            return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        return None
 
     def _replace(self, content: bytes) -> None:
         """Write ``content``; ``NAME.backup`` keeps the version before."""
@@ -334,9 +332,10 @@ class DocumentStore(SharedStore, Generic[D]):
 
     def _is_being_written(self) -> bool:
         """Return whether a person or a program other than this one has just changed the file; see ``QUIET``."""
-        changed = [each.signature() for each in self._replaced if each.has_changed]
-        if any(_is_recent(time_ns) for time_ns, _ in changed):
-            return True
+        for each in self._replaced:
+            now = each.signature()
+            if now != each.known and _is_recent(now[0]):
+                return True
         signature = self._stat()
         if signature is None or signature == self._left or not _is_recent(signature[0]):
             return self.holds and self._is_unfinished()
@@ -487,11 +486,6 @@ class _Replaced:
         """Return its time of change and size now."""
         status = os.fstat(self.descriptor)
         return status.st_mtime_ns, status.st_size
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether it was written since it was replaced."""
-        return self.signature() != self.known
 
 
 def _close(replaced: list[_Replaced]) -> None:
