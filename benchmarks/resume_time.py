@@ -21,7 +21,7 @@ from threading import Event as Flag
 from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, Player, play
-from orchestration.history import open_resumed_run, verify
+from orchestration.history import open_resumed_run
 from orchestration.parts import open_story
 from orchestration.recorded_configuration import recorded
 from session.events import RunPaused, TurnPlayed
@@ -29,6 +29,7 @@ from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.report.pages import repeat
 
 STOPPED_AT = (220, 1764)
 REPLAYED = 1200
@@ -75,11 +76,8 @@ def resume_seconds(folder: Path) -> float:
 
 def replay_seconds(folder: Path) -> float:
     """Replay the run of that work folder, and return the seconds. Raises ``AssertionError`` if it differs."""
-    run = find_run(folder)
-    configuration = recorded(run, GameConfiguration())
     start = time.perf_counter()
-    with open_story(configuration) as parts:
-        replayed = verify(configuration, parts, run, lambda _event: None)
+    replayed = repeat(find_run(folder), GameConfiguration())
     assert replayed.difference is None, replayed.difference
     return time.perf_counter() - start
 

@@ -20,9 +20,9 @@ from typing import Literal
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
-from orchestration.history import Replayed, open_resumed_run, verify
+from orchestration.history import Replayed, open_resumed_run
 from orchestration.parts import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
-from orchestration.recorded_configuration import continued, recorded
+from orchestration.recorded_configuration import continued
 from orchestration.run import Run, open_run
 from session.errors import (
     BudgetSpent,
@@ -47,6 +47,7 @@ from zorkgpt.players.player import JUDGED_BY, Action, FunctionPlayer, Remember, 
 from zorkgpt.report import played_run
 from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
+from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
 from zorkgpt.report.run_summary import RunSummary, summarise
 
@@ -256,10 +257,7 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
     the run folder has changed.
     """
     now = _resolved({"zork_game_workdir": workdir}).configuration
-    folder = find_run(now.zork_game_workdir, None if run is None else str(run))
-    configuration = recorded(folder, now)
-    with open_story(configuration) as parts:
-        return verify(configuration, parts, folder, lambda _event: None)
+    return repeat(find_run(now.zork_game_workdir, None if run is None else str(run)), now)
 
 
 def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:
