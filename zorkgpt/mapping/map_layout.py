@@ -92,8 +92,11 @@ def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
             left, top = 0, below
         cells |= {room_id: (x + left, y + top) for room_id, (x, y) in part.items()}
         left, below = left + width, max(below, top + height)
-    taken = _Taken(cells.values())
-    return MapLayout(cells, tuple(replace(way, shown=_shown(way, cells, taken)) for way in ways))
+    by_column, by_row = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for x, y in sorted(cells.values()):
+        by_column[x].append(y)
+        by_row[y].append(x)
+    return MapLayout(cells, tuple(replace(way, shown=_shown(way, cells, by_column, by_row)) for way in ways))
 
 
 def direction(one: Cell, other: Cell) -> Cell:
@@ -181,25 +184,6 @@ def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell
     return {room: (x[column], y[row]) for room, (column, row) in cells.items()}
 
 
-class _Taken:
-    """The cells of all rooms, to find those that a line passes."""
-
-    def __init__(self, cells: Iterable[Cell]) -> None:
-        by_line: tuple[defaultdict[int, list[int]], ...] = (defaultdict(list), defaultdict(list))
-        for cell in sorted(cells):
-            by_line[0][cell[0]].append(cell[1])
-            by_line[1][cell[1]].append(cell[0])
-        self._by_column, self._by_row = by_line
-
-    def near(self, one: Cell, other: Cell) -> Iterator[Cell]:
-        """Yield the cells near the line between two cells, with both of these."""
-        if abs(one[0] - other[0]) < abs(one[1] - other[1]):
-            yield from _near(one, other, self._by_column)
-        else:
-            turned = _near(one[::-1], other[::-1], self._by_row)
-            yield from ((x, y) for y, x in turned)
-
-
 def _near(one: Cell, other: Cell, taken: Mapping[int, list[int]]) -> Iterator[Cell]:
     """Yield the cells near the line, for each of the columns that it passes; ``taken``: the rows of each, in order."""
     start, end = sorted((one, other))
@@ -214,9 +198,16 @@ def _near(one: Cell, other: Cell, taken: Mapping[int, list[int]]) -> Iterator[Ce
             yield column, row
 
 
-def _shown(way: Way, cells: Mapping[int, Cell], taken: _Taken) -> Shown:
+def _shown(
+    way: Way, cells: Mapping[int, Cell], by_column: Mapping[int, list[int]], by_row: Mapping[int, list[int]]
+) -> Shown:
+    """Return how a way is shown; ``by_column``, ``by_row``: the rows and the columns of all rooms, in order."""
     one, other = cells[way.from_id], cells[way.to_id]
-    if any(_is_hit(cell, one, other) for cell in taken.near(one, other) if cell not in (one, other)):
+    if abs(one[0] - other[0]) < abs(one[1] - other[1]):
+        near = _near(one, other, by_column)
+    else:
+        near = ((x, y) for y, x in _near(one[::-1], other[::-1], by_row))
+    if any(_is_hit(cell, one, other) for cell in near if cell not in (one, other)):
         return "named"
     step = direction(one, other)
     is_straight = 0 in step or other == (one[0] + step[0], one[1] + step[1])  # text shows no longer diagonals
