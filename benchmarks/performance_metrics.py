@@ -14,7 +14,7 @@ import gc
 import sys
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -35,15 +35,6 @@ _PLAIN_COMMANDS = ("look", "inventory", "north", "south", "east", "west", "wait"
 _TURNS_BETWEEN_VALID_ACTIONS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Seconds for one turn, on average over all commands, in each way of playing."""
-
-    bare: float
-    observed: float
-    isolated: float
-
-
 def main() -> None:
     """Print the table of figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,13 +43,14 @@ def main() -> None:
     options = parser.parse_args()
     found = walkthrough_or(options.game, _PLAIN_COMMANDS)
     play = replace(found, seed=max(1, found.seed))
-    repetitions = measure(play, options.repetitions)
-    ratio = median(each.bare / each.observed for each in repetitions)
-    overhead = median(each.isolated - each.observed for each in repetitions)
+    seconds = measure(play, options.repetitions)
+    bare, observed = seconds["bare"], seconds["observed"]
+    ratio = median(one / other for one, other in zip(bare, observed, strict=True))
+    overhead = median(one - other for one, other in zip(seconds["isolated"], observed, strict=True))
     print(f"{play.story.name}: {len(play.commands)} commands, {options.repetitions} repetitions, medians\n")
     figures: list[tuple[str, float, str]] = [
-        ("bare Jericho, steps a second", 1 / median(each.bare for each in repetitions), ""),
-        ("with full observation, steps a second", 1 / median(each.observed for each in repetitions), ""),
+        ("bare Jericho, steps a second", 1 / median(bare), ""),
+        ("with full observation, steps a second", 1 / median(observed), ""),
         ("ratio of these", ratio, "at least 0.45"),
         ("child process, ms a turn more", overhead * 1000, "at most 0.2"),
         ("valid actions, ms", valid_actions_seconds(play) * 1000, ""),
@@ -66,24 +58,23 @@ def main() -> None:
     show([{"figure": name, "value": value, "bar": bar} for name, value, bar in figures])
 
 
-def measure(play: Walkthrough, repetitions: int) -> list[Repetition]:
-    """Play the commands ``repetitions`` times in each way, the ways by turns."""
+def measure(play: Walkthrough, repetitions: int) -> dict[str, list[float]]:
+    """Play the commands ``repetitions`` times in each way, the ways by turns.
+
+    Returns the seconds for one turn, on average over all commands, of each repetition by the way of playing.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedGameWarning)
         bare = FrotzEnv(str(play.story), seed=play.seed)
     with JerichoInterface(play.story) as observed, IsolatedGame(play.story) as isolated:
-        found = []
+        steps = {"bare": bare.step, "observed": observed.step, "isolated": isolated.step}
+        found: dict[str, list[float]] = {name: [] for name in steps}
         for _ in range(repetitions):
             bare.reset()
             observed.reset(play.seed)
             isolated.reset(play.seed)
-            found.append(
-                Repetition(
-                    bare=turn_seconds(bare.step, play.commands),
-                    observed=turn_seconds(observed.step, play.commands),
-                    isolated=turn_seconds(isolated.step, play.commands),
-                )
-            )
+            for name, step in steps.items():
+                found[name].append(turn_seconds(step, play.commands))
         return found
 
 
