@@ -22,7 +22,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from benchmarks.tables import Row, show
-from zorkgpt.ablation.page import read_results
+from zorkgpt.ablation.results import read_results
 
 TEN = 10
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import override
 
-from zorkgpt.ablation.page import AblationData
+from zorkgpt.ablation.results import AblationData
 from zorkgpt.report.run_page import IndexData, PageData
 
 SCHEMA = Path(__file__).parents[1] / "build" / "page_schema.json"

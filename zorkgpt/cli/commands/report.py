@@ -115,7 +115,7 @@ def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: boo
 
 def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_runs: bool) -> None:
     common_options.require_packages("scipy")
-    from zorkgpt.ablation.page import page_of_ablation, read_results, run_folders_of
+    from zorkgpt.ablation.results import page_of_ablation, read_results, run_folders_of
     from zorkgpt.report.pages import MAKER, write_page, write_report
 
     results = read_results(folder)
