@@ -265,6 +265,5 @@ def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
     """
     check_prompts(configuration.prompts)
     story = choose_story(configuration)
-    options = configuration.game
-    with IsolatedGame(story.path, seed=options.seed, time_limit=options.time_limit) as game:
+    with IsolatedGame(story.path, seed=configuration.game.seed, time_limit=configuration.game.time_limit) as game:
         yield Parts(game, None, story, read_vocabulary(Story.load(story.path)))

@@ -252,10 +252,8 @@ class GameState:
             self.visited_locations.add(turn.before.location.num)
         for note in turn.notes:
             text = one_line(note.text)
-            replaced = (
-                slice(note.number - 1, note.number) if note.number and note.number > 0 else slice(MOST_NOTES, None)
-            )
-            self.notes[replaced] = [text] if text else []
+            place = note.number - 1 if note.number and note.number > 0 else MOST_NOTES
+            self.notes[place : place + 1] = [text] if text else []
             del self.notes[:-MOST_NOTES]
         if turn.moved or turn.before.location is None:
             self.arrival_turn = turn.turn

@@ -11,7 +11,6 @@ from game_interface.core.commands import refusal
 from game_interface.core.machine.attribute_tables import numbers_of
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import Dictionary
 from session.values import GameObject, Observation
 
@@ -63,16 +62,11 @@ class Affordances:
     """
 
     def __init__(
-        self,
-        story: Story,
-        dictionary: Dictionary,
-        interpreter: Interpreter,
-        table: ObjectTable,
-        attribute_names: Mapping[str, int],
+        self, dictionary: Dictionary, interpreter: Interpreter, table: ObjectTable, attribute_names: Mapping[str, int]
     ) -> None:
         self._scenery = numbers_of(attribute_names, _SCENERY)
         self._receivers = {template: numbers_of(attribute_names, names) for template, names in _RECEIVERS.items()}
-        self._most_tries = _MOST_TRIES[story.version <= _LAST_QUICK_VERSION]
+        self._most_tries = _MOST_TRIES[interpreter.version <= _LAST_QUICK_VERSION]
         self._dictionary = dictionary
         self._interpreter = interpreter
         self._table = table

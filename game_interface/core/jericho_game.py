@@ -71,9 +71,8 @@ class JerichoGame(Game):
             self.close()
             raise
         self._observer = Observer(story, self._table, self._interpreter, self._opening, lasting)
-        self._affordances = Affordances(
-            story, self._dictionary, self._interpreter, self._table, self._observer.attribute_names
-        )
+        names = self._observer.attribute_names
+        self._affordances = Affordances(self._dictionary, self._interpreter, self._table, names)
         self.facts = StoryFacts(
             path=str(story.path),
             name=story.path.stem,
@@ -84,7 +83,7 @@ class JerichoGame(Game):
             known=self._interpreter.known,
             max_score=self._observer.max_score,
             directions=self._dictionary.directions,
-            attribute_names=dict(self._observer.attribute_names),
+            attribute_names=dict(names),
         )
         self._command_places: tuple[int, ...]
         self._question: StoryQuestion

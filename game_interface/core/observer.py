@@ -63,7 +63,6 @@ class Observer:
     ) -> None:
         self._table = table
         self._interpreter = interpreter
-        self._version = story.version
         memory = bytes(interpreter.memory)
         self.reader: ProfileReader | LearningReader = (
             ProfileReader(story, table, interpreter) if interpreter.known else LearningReader(story, table, interpreter)
@@ -125,7 +124,7 @@ class Observer:
         """
         if headings_in(text) and self._interpreter.listens:
             with self._interpreter.trying():
-                looked = told_text(self._interpreter.send("look"), self._version)
+                looked = told_text(self._interpreter.send("look"), self._interpreter.version)
             heading = heading_of(text, looked)
             if heading and not _DARK.fullmatch(heading):
                 name, printed = location.name.lower(), heading.lower()

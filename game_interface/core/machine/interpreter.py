@@ -133,15 +133,13 @@ class Interpreter:
         self._printed, self._drawn = b"", ""
         self._clean = self._intercept_cleaning()
         self._containment = self._environment.containment
-        self._halted = self._containment.halted
         self._opcode = ctypes.c_ubyte.in_dll(library, "next_opcode")
         self._stack = ctypes.create_string_buffer(library.getStackSize())
         self.memory: DynamicMemory = bytes(story.dynamic_size)
         self.known = bool(self._environment.is_fully_supported)
-        self.templates = (
-            tuple(TemplateActionGenerator(bindings).templates) if (bindings := self._environment.bindings) else ()
-        )
-        self.walkthrough_seed: int | None = self._environment.bindings.get("seed") if self.known else None
+        bindings = self._environment.bindings
+        self.templates = tuple(TemplateActionGenerator(bindings).templates) if bindings else ()
+        self.walkthrough_seed: int | None = bindings.get("seed") if self.known else None
         self.max_score: int | None = None
         self.player: int | None = None
         self.score: Callable[[], int] = library.get_score
@@ -360,7 +358,7 @@ class Interpreter:
     @property
     def stop(self) -> Stop | None:
         """The reason why the machine stopped; ``None`` while it runs."""
-        return (self._containment.stop or "crash") if self._halted.value > 0 else None
+        return (self._containment.stop or "crash") if self._containment.halted.value > 0 else None
 
     def close(self) -> None:
         """Shut the machine down and remove its files."""

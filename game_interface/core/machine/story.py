@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -88,19 +89,14 @@ class Story:
         if fault:
             raise StoryError(f"{path} is not a story file: {fault}.")
         length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
-        content = next(
-            (
-                each
-                for each in _as_filled_up(content, length)
-                if hashlib.md5(each, usedforsecurity=False).hexdigest() in BINDINGS_DICT
-            ),
-            content,
-        )
+        md5 = partial(hashlib.md5, usedforsecurity=False)
+        known = (each for each in _as_filled_up(content, length) if md5(each).hexdigest() in BINDINGS_DICT)
+        content = next(known, content)
         story = cls(
             path=path,
             content=content,
             sha256=hashlib.sha256(content).hexdigest(),
-            md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
+            md5=md5(content).hexdigest(),
             version=content[0],
             release=read_word(content, 0x02),
             serial=content[0x12:0x18].decode("ascii", "replace"),

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
-from game_interface.core.story_text import headings_in
+from game_interface.core.story_text import heading_of
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 """Up to this version the interpreter draws the status line, from the first three globals."""
@@ -300,8 +300,7 @@ def explore(table: ObjectTable, interpreter: Interpreter) -> Exploration:
     for command in _TURNS:
         looked = interpreter.send(command).strip()
         turns.append(bytes(interpreter.memory))
-    heading = next((line for line in headings_in(looked)[:1] if looked.startswith(line)), "")
-    exploration = Exploration(turns, interpreter.send("score"), heading, [turns[0]])
+    exploration = Exploration(turns, interpreter.send("score"), heading_of(looked, looked) or "", [turns[0]])
 
     def parents_after(place: Snapshot, command: str) -> tuple[int, ...]:
         interpreter.restore(place)
