@@ -71,18 +71,15 @@ def choose_model(
             if options.engine != "embedded":
                 _require_server(options)
                 continue
-            if options.model not in embedded:
-                file = ModelStore().pull(progress) if options.model is None else model_path(options.model)
-                embedded[options.model] = stack.enter_context(
-                    EmbeddedServer(
-                        file,
-                        proven=options.model is None,
-                        threads=configuration.llm.threads,
-                        longest_prompt=longest_prompt,
-                    )
+            name = options.model
+            if name not in embedded:
+                file = ModelStore().pull(progress) if name is None else model_path(name)
+                engine = EmbeddedServer(
+                    file, proven=name is None, threads=configuration.llm.threads, longest_prompt=longest_prompt
                 )
-            server = embedded[options.model]
-            is_small = options.model is None or not is_large(options.model)
+                embedded[name] = stack.enter_context(engine)
+            server = embedded[name]
+            is_small = name is None or not is_large(name)
             settings[role] = replace(
                 options,
                 model=server.model,

@@ -51,13 +51,8 @@ def python_command(module: str, *arguments: str, also: Path | None = None) -> li
     ours = str(Path(__file__).resolve().parents[1])
     found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
     found += [str(also.absolute())] if also else []
-    return [
-        sys.executable,
-        "-I",
-        "-c",
-        _MAIN.format(path=found if ours in found else [*found, ours], module=module),
-        *arguments,
-    ]
+    main = _MAIN.format(path=found if ours in found else [*found, ours], module=module)
+    return [sys.executable, "-I", "-c", main, *arguments]
 
 
 def child_environment(*more: str) -> dict[str, str]:

@@ -412,10 +412,7 @@ def _mark(observation: Observation, touched: Collection[int], *score: int | None
         told = repr((place, *score, *others))
     else:
         standing = standings(observation)
-        things = [
-            (each, *standing[each][:2], sorted(standing[each].attributes))
-            for each in sorted(touched)
-            if each in standing
-        ]
+        in_reach = sorted(standing.keys() & {*touched})
+        things = [(each, *standing[each][:2], sorted(standing[each].attributes)) for each in in_reach]
         told = repr((observation.location.num if observation.location else None, *score, things))
     return sha256(told.encode()).hexdigest()[:16]

@@ -160,14 +160,9 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Write the event to the file; see :meth:`sync`. Raises ``StoreError``."""
-        body = _JSON.encode(
-            {
-                "v": JOURNAL_VERSION,
-                "seq": self.seq + 1,
-                "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                "event": _shortened(event, self._seen),
-            }
-        )
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        entry = {"v": JOURNAL_VERSION, "seq": self.seq + 1, "at": now, "event": _shortened(event, self._seen)}
+        body = _JSON.encode(entry)
         line_sum = _sum(self.sum, body.encode("ascii"))
         with reported_as(self._problem):
             append_whole(self._file, f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
