@@ -37,19 +37,17 @@ def gains_of(episodes: Iterable[PlayedEpisode], configuration: GameConfiguration
             progress.count(turn.played.record, turn.played.seconds)
         for event in episode.events:
             spending.count(event)
-        score = progress.latest.score
-        words = ["points unknown" if score is None else counted(score, "point")]
+        score, unpriced = progress.latest.score, spending.unpriced.total()
+        points = "points unknown" if score is None else counted(score, "point")
         if score is not None and progress.new_bests:
             best = progress.new_bests[-1]
-            words = [words[0] + ("" if best.score == score else f" at the end, {best.score}")]
-            words[0] += f" after {counted(best.turn, 'turn')}"
-        words += [f"{spending.tokens:,} tokens"] if spending.tokens else []
-        if spending.dollars:
-            more = (
-                f" and {counted(unpriced, 'call')} of unknown price" if (unpriced := spending.unpriced.total()) else ""
-            )
-            words += [f"${spending.dollars:.4f}{more}"]
-        gains.append(EpisodeGain(episode.started.episode, score, ", ".join(words)))
+            points += "" if best.score == score else f" at the end, {best.score}"
+            points += f" after {counted(best.turn, 'turn')}"
+        tokens = f"{spending.tokens:,} tokens" if spending.tokens else ""
+        more = f" and {counted(unpriced, 'call')} of unknown price" if unpriced else ""
+        dollars = f"${spending.dollars:.4f}{more}" if spending.dollars else ""
+        result = ", ".join(filter(None, (points, tokens, dollars)))
+        gains.append(EpisodeGain(episode.started.episode, score, result))
     return gains
 
 

@@ -59,16 +59,15 @@ def mcp(
     sha256 = Story.load(choose_story(configuration).path).sha256
 
     def open_session(run: Path | None, player: str, show: Callable[[Event], None]) -> Session:
-        if run is not None:
-            return session(run.absolute(), workdir=workdir, show=show, player=player)
         return session(
+            None if run is None else run.absolute(),
             model=model,
             game=story,
             episodes=episodes,
             max_turns=max_turns,
             seed=configuration.game.seed,
             workdir=workdir,
-            options={**options, "agent.player": "client"},
+            options={**options, "agent.player": "client"} if run is None else {},
             show=show,
             player=player,
         )
