@@ -10,6 +10,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
+from zorkgpt.cli.common_options import AsJson, OfStory, Workdir
 from zorkgpt.cli.terminal import print_json, print_line, print_problems
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ app = typer.Typer(name="knowledge", help="What was learned of the game as a whol
 
 
 @app.command()
-def show(
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def show(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print the knowledge base by its headings."""
     path, document = _document(workdir, story)
     entries = document.entries()
@@ -44,11 +41,7 @@ def show(
 
 
 @app.command()
-def check(
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def check(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print headings that look misspelled, with their lines. Exit status 1 if there are any."""
     path, document = _document(workdir, story)
     count, problems = len(document.entries()), document.doubts()
@@ -59,8 +52,8 @@ def check(
 @app.command()
 def why(
     number: Annotated[int, typer.Argument(min=1, help="Number of a line, as show prints it.")],
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Print where a line came from, and whether it held.
 

@@ -13,7 +13,7 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, one_line, printable, text_key
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import of_story
+from zorkgpt.cli.common_options import AsJson, OfStory, RunOrLatest, Workdir, of_story
 from zorkgpt.cli.terminal import print_error, print_json, print_line, print_problems
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ _NUMBER = re.compile(r"#?([0-9]{1,9})")
 def show(
     location: Annotated[str | None, typer.Argument(help="Only this one, by number or name.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Superseded and invalidated ones, too.")] = False,
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    as_json: AsJson = False,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Print what is remembered."""
     from session.memory import MemoryStatus
@@ -76,11 +76,7 @@ def show(
 
 
 @app.command()
-def check(
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def check(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print the problems of the memory file, line by line. Exit status 1 if there are any."""
     store, _ = _opened(workdir, story)
     problems = sorted([*store.document.problems(), *store.document.doubts()], key=lambda problem: problem.line)
@@ -102,8 +98,8 @@ def add(
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
     ] = "permanent",
     name: Annotated[str, typer.Option(help="The location's name, if neither the file nor the map has it yet.")] = "",
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Add a memory."""
     from managers.memory.document import Revision
@@ -129,8 +125,8 @@ def invalidate(
     location: LocationArgument,
     title: Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")],
     reason: Annotated[str, typer.Option(help="Why it is not true.")],
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
     from managers.memory.document import Revision
@@ -150,11 +146,7 @@ def invalidate(
 
 
 @app.command()
-def diff(
-    run: common_options.RunOrLatest = None,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def diff(run: RunOrLatest = None, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print what a run added, superseded and invalidated.
 
     What people and other runs changed meanwhile is printed apart.
@@ -182,8 +174,8 @@ def diff(
 @app.command()
 def why(
     title: Annotated[str, typer.Argument(help="A title, or a part of one; case and backticks do not count.")],
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Print where a memory came from, and whether it held.
 
@@ -207,11 +199,7 @@ def why(
 
 
 @app.command()
-def log(
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def log(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print every change of the memories, and what made it.
 
     That is a run and its turn, or "by hand".
@@ -236,8 +224,8 @@ def log(
 def undo(
     what: Annotated[str, typer.Argument(help="Id of a run; or RUN/NUMBER, a change as the log prints it.")],
     yes: Annotated[bool, typer.Option("--yes", help="Write the file without asking.")] = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Take back what a run wrote into the memories. What people wrote or edited stays.
 
@@ -263,8 +251,8 @@ def undo(
 @app.command()
 def at(
     episode: Annotated[int, typer.Argument(help="Number of an episode.")],
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Print the memories as they were at the end of an episode."""
     origins = common_options.origins(workdir, story)

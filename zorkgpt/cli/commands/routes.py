@@ -9,7 +9,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted, printable
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import of_story
+from zorkgpt.cli.common_options import AsJson, OfStory, ToFile, Workdir, of_story
 from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ Number = Annotated[int, typer.Argument(help="Number of a route.")]
 @app.command()
 def show(
     number: Annotated[int | None, typer.Argument(help="Only this one, a command a line.")] = None,
-    as_json: common_options.AsJson = False,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
+    as_json: AsJson = False,
+    story: OfStory = None,
+    workdir: Workdir = None,
 ) -> None:
     """Print every route, or what each command of one led to."""
     from managers.routes.document import route_line
@@ -53,7 +53,7 @@ def show(
 
 
 @app.command()
-def why(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
+def why(number: Number, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print where a route came from, and whether it held.
 
     These are the turn that taught it, the turns whose prompts contained it, and how its last command went since.
@@ -65,7 +65,7 @@ def why(number: Number, story: common_options.OfStory = None, workdir: common_op
 
 
 @app.command()
-def remove(number: Number, story: common_options.OfStory = None, workdir: common_options.Workdir = None) -> None:
+def remove(number: Number, story: OfStory = None, workdir: Workdir = None) -> None:
     """Remove a route; it can be learned again."""
     from managers.routes.document import RemovedRoute
 
@@ -75,12 +75,7 @@ def remove(number: Number, story: common_options.OfStory = None, workdir: common
 
 
 @app.command()
-def export(
-    number: Number,
-    to: common_options.ToFile = None,
-    story: common_options.OfStory = None,
-    workdir: common_options.Workdir = None,
-) -> None:
+def export(number: Number, to: ToFile = None, story: OfStory = None, workdir: Workdir = None) -> None:
     """Write a route as a script of commands. zorkgpt replay --from-actions FILE plays it."""
     from managers.routes.document import route_aim
     from session.files.shared_files import write_atomically

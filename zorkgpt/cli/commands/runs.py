@@ -10,6 +10,7 @@ import typer
 from session.errors import ConfigurationError, reported_as
 from session.text import counted, cut_at, one_line, printable, who_plays
 from zorkgpt.cli import common_options
+from zorkgpt.cli.common_options import AsJson, OfStory, RunOrLatest, ToFile, Workdir
 from zorkgpt.cli.terminal import (
     NOTHING,
     as_cell,
@@ -43,11 +44,7 @@ Format = Literal["markdown", "md", "json", "csv", "atif"]
 
 
 @app.command("list")
-def list_runs(
-    story: common_options.OfStory = None,
-    as_json: common_options.AsJson = False,
-    workdir: common_options.Workdir = None,
-) -> None:
+def list_runs(story: OfStory = None, as_json: AsJson = False, workdir: Workdir = None) -> None:
     """Print every run of every story, the newest first."""
     from session.files.run_folders import run_folders
     from zorkgpt.report.run_summary import summarise
@@ -93,12 +90,7 @@ def _print_list(runs: Sequence[RunSummary]) -> None:
 
 
 @app.command()
-def show(
-    run: common_options.RunOrLatest = None,
-    story: common_options.OfStory = None,
-    as_json: common_options.AsJson = False,
-    workdir: common_options.Workdir = None,
-) -> None:
+def show(run: RunOrLatest = None, story: OfStory = None, as_json: AsJson = False, workdir: Workdir = None) -> None:
     """Print the episodes, metrics and model usage of a run."""
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
@@ -195,10 +187,10 @@ def _number(value: float | None, digits: int = 0) -> str:
 
 @app.command()
 def delete(
-    run: common_options.RunOrLatest = None,
-    story: common_options.OfStory = None,
+    run: RunOrLatest = None,
+    story: OfStory = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    workdir: common_options.Workdir = None,
+    workdir: Workdir = None,
 ) -> None:
     """Delete the folder of a run, and of a fork its work folder. What a run taught the work folder stays."""
     from session.files.run_folders import claimed, is_fork, require_run_folder
@@ -215,9 +207,9 @@ def delete(
 
 @app.command()
 def export(
-    run: common_options.RunOrLatest = None,
-    story: common_options.OfStory = None,
-    to: common_options.ToFile = None,
+    run: RunOrLatest = None,
+    story: OfStory = None,
+    to: ToFile = None,
     form: Annotated[
         Format,
         typer.Option(
@@ -228,7 +220,7 @@ def export(
     prompts: Annotated[
         bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
     ] = False,
-    workdir: common_options.Workdir = None,
+    workdir: Workdir = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
     from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown
