@@ -16,7 +16,7 @@ import random
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 
@@ -63,38 +63,31 @@ _MOST_STEPS = 1000
 class Notices:
     """The detections in one game.
 
-    changed: turns in which the player could notice a change
-    circling: turns in whose prompt the agent was warned that it goes in circles
-    first_wait: turns from a first repetition to the first warning, with nothing new in between
+    something_changed: turns in which the player could notice a change
+    circling_noticed: turns in whose prompt the agent was warned that it goes in circles
+    first_warning_after: turns from a first repetition to the first warning, with nothing new in between
     longest_wait: the most turns from a first repetition to its warning, or to something new, or to the end of the
         game
-    repeated: commands that had failed before at their location
+    failures_repeated: commands that had failed before at their location
     listed: those of them in the list of commands tried there
-    doubted: commands that a hybrid critic would submit to its model because they were tried before
+    asked_of_the_critic: commands that a hybrid critic would submit to its model because they were tried before
     tokens: of the advice in each turn's prompt
     """
 
     turns: int = 0
-    changed: int = 0
-    circling: int = 0
-    first_wait: int | None = None
+    something_changed: int = 0
+    circling_noticed: int = 0
+    first_warning_after: int | None = None
     longest_wait: int = 0
-    repeated: int = 0
+    failures_repeated: int = 0
     listed: int = 0
-    doubted: int = 0
+    asked_of_the_critic: int = 0
     tokens: list[float] = field(default_factory=list)
 
     def row(self) -> Row:
         """Return the figures by their headings."""
         return {
-            "turns": self.turns,
-            "something changed": self.changed,
-            "circling noticed": self.circling,
-            "first warning after": self.first_wait,
-            "longest wait": self.longest_wait,
-            "failures repeated": self.repeated,
-            "listed": self.listed,
-            "asked of the critic": self.doubted,
+            **{name.replace("_", " "): value for name, value in asdict(self).items() if name != "tokens"},
             "turns with advice": sum(map(bool, self.tokens)),
             "tokens a turn": statistics.fmean(self.tokens),
             "at most": max(self.tokens),
@@ -193,23 +186,23 @@ def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
         sections = [manager.section(turn.before) for manager in (circling, tried)]
         advice = render_sections([section for section in sections if section and section.text])
         seen.tokens.append(len(advice) * FIRST_GUESS)
-        seen.circling += CIRCLING in advice
-        seen.doubted += len(set(state.tries.outcomes(turn.before, turn.action))) == 1
+        seen.circling_noticed += CIRCLING in advice
+        seen.asked_of_the_critic += len(set(state.tries.outcomes(turn.before, turn.action))) == 1
         if repeats:
-            seen.repeated += 1
+            seen.failures_repeated += 1
             seen.listed += f"`{plain_command(turn.action)}`" in advice
         was_circling = circling.is_circling
         state.record(turn)
         circling.learn(turn)
-        seen.changed += turn.before.noticed != turn.after.noticed
+        seen.something_changed += turn.before.noticed != turn.after.noticed
         if circling.repetitions == 0:
             start = None
         elif start is None:
             start = turn.turn
         if start is not None and not was_circling:
             seen.longest_wait = max(seen.longest_wait, turn.turn - start)
-            if circling.is_circling and seen.first_wait is None:
-                seen.first_wait = turn.turn - start
+            if circling.is_circling and seen.first_warning_after is None:
+                seen.first_warning_after = turn.turn - start
     return seen
 
 

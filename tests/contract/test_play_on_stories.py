@@ -219,17 +219,17 @@ def test_a_winning_game_repeats_next_to_nothing_and_aimless_play_repeats_itself(
 def test_aimless_play_of_zork_is_warned_of_circles_and_a_winning_game_is_not_doubted(zork1: Path) -> None:
     winning = noticed_in(list(walkthrough_turns(walkthrough_of(zork1))))
     lost = noticed_in(list(aimless_turns(zork1, 1)))
-    assert lost.first_wait is not None
-    assert lost.first_wait <= MOST_WAIT
+    assert lost.first_warning_after is not None
+    assert lost.first_warning_after <= MOST_WAIT
     assert lost.listed == 0  # its thief walks about, so that something differs after every turn
-    assert (winning.doubted, max(lost.tokens) <= MOST_TOKENS) == (0, True)
+    assert (winning.asked_of_the_critic, max(lost.tokens) <= MOST_TOKENS) == (0, True)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_aimless_play_of_the_tide_house_is_warned_of_circles(own_story: Path, seed: int) -> None:
     lost = noticed_in(list(aimless_turns(own_story, seed)))
-    assert lost.first_wait is not None
-    assert lost.first_wait <= MOST_WAIT
+    assert lost.first_warning_after is not None
+    assert lost.first_warning_after <= MOST_WAIT
     assert lost.listed > 0
 
 
@@ -258,7 +258,7 @@ def test_loops_of_zork_are_circles_though_its_thief_walks_about_all_the_time(zor
 @pytest.mark.stories
 @pytest.mark.parametrize("story", [OWN_STORY, *user_stories()], ids=lambda story: story.stem)
 def test_no_winning_game_is_warned_of_circles(story: Path) -> None:
-    assert noticed_in(list(walkthrough_turns(walkthrough_of(story)))).circling == 0
+    assert noticed_in(list(walkthrough_turns(walkthrough_of(story)))).circling_noticed == 0
 
 
 def rate(story: Path, commands: Sequence[str], seed: int) -> float:
