@@ -159,9 +159,17 @@ def test_what_a_move_brought_besides_the_rooms_description_is_a_response(tmp_pat
 
 def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}])
+    play.wait_until(17)
     play.turn("dip banner", verdicts=(Verdict(accepted=True, source="route"),))
     play.wait_until(20)
-    assert "Turn 1: dip banner\n  Response: Time passes.\nTurn 2: wait\n  Why: " in last_prompt(play).user
+    assert "Turn 18: dip banner\n  Response: Time passes.\nTurn 19: wait\n  Why: " in last_prompt(play).user
+
+
+def test_of_older_turns_no_reason_is_shown(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    play.wait_until(20)
+    reasoned = re.findall(r"^Turn (\d+): wait\n  Why: ", last_prompt(play).user, re.MULTILINE)
+    assert reasoned == ["16", "17", "18", "19", "20"]
 
 
 def test_the_plan_for_the_episode_and_the_notes_of_the_player_are_shown(tmp_path: Path) -> None:
