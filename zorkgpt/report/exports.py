@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter
 
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
-from zorkgpt.report.figures import figures_of, priced_calls
+from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
@@ -172,7 +172,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
         for episode in run.episodes
     ]
     asked = [call_as_object(call) for call in calls]
-    figures = to_jsonable_python(figures_of(run))
+    figures = figures_as_object(figures_of(run))
     return json.dumps({**figures, "transcript": episodes} | ({"calls": asked} if asked else {}), indent=2) + "\n"
 
 
@@ -258,6 +258,12 @@ def call_as_object(call: RepeatedCall) -> dict[str, object]:
         "is_as_recorded": call.is_as_recorded,
         "recorded": asdict(call.recorded),
     }
+
+
+def figures_as_object(figures: RunFigures) -> dict[str, object]:
+    """Return the figures as they are in JSON."""
+    plain: dict[str, object] = TypeAdapter(RunFigures).dump_python(figures, mode="json")
+    return plain
 
 
 def _row(turn: PlayedTurn) -> TurnRow:

@@ -16,7 +16,7 @@ from socketserver import ThreadingTCPServer
 from threading import Thread
 from urllib.parse import quote
 
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter
 from typing_extensions import Self, override
 
 from session.errors import ConfigurationError
@@ -48,7 +48,7 @@ def page_of(content: bytes, *, follows: str = "") -> str:
 
 def as_json(data: object) -> bytes:
     """Return the data as JSON; half a surrogate pair, which UTF-8 cannot hold, is spelled out."""
-    text = json.dumps(to_jsonable_python(data), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(TypeAdapter(type(data)).dump_python(data, mode="json"), ensure_ascii=False, separators=(",", ":"))
     return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pydantic_core import to_jsonable_python
 
 from session.events import Event, RunPaused
 from session.values import Observation, Proposal, Verdict
@@ -16,7 +15,7 @@ from tests.fixtures.atif import Trajectory
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown, turn_rows
+from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown, figures_as_object, turn_rows
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import PlayedRun, read_run
 
@@ -77,7 +76,7 @@ def test_json_has_all_figures_and_every_turn_with_its_texts(tmp_path: Path) -> N
     (whole,) = episode["turns"]
     assert (whole["command"], whole["reasoning"], whole["not_played"]) == ("climb ladder", "Why not.", ["fly"])
     assert whole["text"] == CLIMB.after.text
-    figures = to_jsonable_python(figures_of(run))
+    figures = json.loads(json.dumps(figures_as_object(figures_of(run))))
     assert figures == {name: value for name, value in plain.items() if name != "transcript"}
     assert figures["episodes"][0]["milestones"] == [{"turn": 1, "score": 5}]
     assert figures["manifest"]["story"] == "dyeworks"
