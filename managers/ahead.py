@@ -170,14 +170,15 @@ class Ahead(BaseManager):
         if not self._ends or self._map is None:
             return
         aims, known = {*self._map.named_places(), *self._planned()}, set[object]()
-        for episode, step, how in reversed(self._ends):
+        for end in reversed(self._ends):
+            step = end.step
             place, command = step.location.num if step.location else 0, plain_command(step.action)
             path = paths.get(place)
-            if (place, command, how) in known or not (place in aims or (path and path.moves <= 1)):
+            if (place, command, end.how) in known or not (place in aims or (path and path.moves <= 1)):
                 continue
-            known.add((place, command, how))
+            known.add((place, command, end.how))
             distance = "no way known" if path is None else counted(path.moves, "move") if path.moves else "here"
-            yield f"{command}, L{place}, {distance}: {how} (episode {episode}, turn {step.turn})"
+            yield f"{command}{end.after}, L{place}, {distance}: {end.how} (episode {end.episode}, turn {step.turn})"
 
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""

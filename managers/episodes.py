@@ -83,13 +83,28 @@ class Death:
         """The turn in which the player died."""
         return self.steps[-1]
 
+    @property
+    def before(self) -> tuple[str, ...]:
+        """The latest commands before it."""
+        return tuple(step.action for step in self.steps[-COMMANDS_SHOWN - 1 : -1])
+
 
 class KnownEnd(NamedTuple):
-    """A turn that killed the player or ended the story; ``how``: in words."""
+    """A turn that killed the player or ended the story.
+
+    how: in words
+    before: the latest commands before it, if they are known
+    """
 
     episode: int
     step: Step
     how: str
+    before: tuple[str, ...] = ()
+
+    @property
+    def after(self) -> str:
+        """The commands before it, in words: the same command may be harmless without them."""
+        return _after(self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +140,12 @@ class EpisodeSummary:
     @property
     def ends(self) -> Iterator[KnownEnd]:
         """The turns that killed the player or ended the story."""
-        for step in dict.fromkeys([*(death.last for death in self.deaths), *filter(None, [self.ending])]):
-            died = ["you died"] if any(step == death.last for death in self.deaths) else []
+        deaths = {death.last: death for death in self.deaths}
+        for step in dict.fromkeys([*deaths, *filter(None, [self.ending])]):
             points = f" with {self.points}" if self.points else ""
             ended = [f"the story ended, {self.end}{points}"] if step == self.ending else []
-            yield KnownEnd(self.episode, step, "; ".join([*died, *ended]))
+            how = "; ".join([*(["you died"] if step in deaths else []), *ended])
+            yield KnownEnd(self.episode, step, how, deaths[step].before if step in deaths else ())
 
     @property
     def is_instructive(self) -> bool:
@@ -288,9 +304,11 @@ def death_lines(summary: EpisodeSummary) -> list[str]:
 
 
 def _deadly(death: Death) -> str:
-    before = [f"`{_short(step.action)}`" for step in death.steps[-COMMANDS_SHOWN - 1 : -1]]
-    after = f" after {', '.join(before)}" if before else ""
-    return f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{after}"
+    return f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{_after(death.before)}"
+
+
+def _after(commands: Sequence[str]) -> str:
+    return f" after {', '.join(f'`{_short(command)}`' for command in commands)}" if commands else ""
 
 
 def _short(text: str) -> str:

@@ -124,6 +124,18 @@ def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_t
     assert ended_before(games)[0].startswith(f"ring bell, L{LOFT.num}, 2 moves: the story ended, won with 26 points")
 
 
+def test_what_was_done_before_a_deadly_command_is_shown_with_it(tmp_path: Path) -> None:
+    """Without what was put there before, the same command had won points."""
+    games = Games(tmp_path)
+    games.turn("read sign", score=5)
+    games.turn("put bell on sill", score=5)
+    games.turn("read sign", score=5, died=True)
+    games.manager.end("turn_limit")
+    games.start(2)
+    after = "after `read sign`, `put bell on sill`"
+    assert ended_before(games) == [f"read sign {after}, L11, here: you died (episode 1, turn 3)"]
+
+
 def test_points_have_the_command_of_a_route_that_shows_what_has_to_be_done_before(tmp_path: Path) -> None:
     games = Games(tmp_path)
     first_game(games)
