@@ -16,7 +16,7 @@ PLAN = 0
 MOST_COMMANDS = 60
 PREFIX = "Commands: "
 """The beginning of their line below the heading of the plan."""
-_COMMAND = re.compile(r"(\d+)\. (.*?)(?: \(\+\d+, \d+ so far\))?(?=, \d+\. |$)")
+_COMMAND = re.compile(r"(\d+)\. (.*?)(?: \(\+\d+(?: expected)?, \d+ so far\))?(?=, \d+\. |$)")
 
 Played = tuple[int | None, str]
 """The location id and the plain form of a command that was played."""
@@ -39,9 +39,11 @@ class Walked:
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
 
+    Points from the first of those on are expected, not seen.
+
     start: the location id at the opening
     """
-    before, total = None, 0
+    before, total, expected = None, 0, 0
     numbered: list[str] = []
     unproven: list[int] = []
     won: set[Played] = set()
@@ -51,19 +53,22 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked) ->
         gain = 0 if played in won else walked.points.get(played, 0)
         total += gain
         won.add(played)
-        numbered.append(f"{number}. {one_line(command)}{f' (+{gain}, {total} so far)' if gain else ''}")
         if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):
             unproven.append(number)
+        expected += gain if unproven else 0
+        mark = " expected" if unproven else ""
+        numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = played
-    told = f"; {_ranges(unproven)} not yet walked in this order" if unproven else ""
-    head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{told}"
+    told = f"; {ranges_of(unproven)} not yet walked in this order" if unproven else ""
+    marked = f" ({expected} of them expected)" if expected else ""
+    head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
     return f"{PREFIX}{head}: {', '.join(numbered)}"
 
 
-def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> str:
-    """Return the numbers of the commands that were never played at their place, as in ``3, 27 to 31``."""
+def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> dict[int, str]:
+    """Return the plain commands that were never played at their place, by their numbers."""
     steps = enumerate(_at_places(commands, start, walked), start=1)
-    return _ranges([number for number, played in steps if played not in walked.leads_to])
+    return {number: played[1] for number, played in steps if played not in walked.leads_to}
 
 
 def _at_places(commands: Sequence[str], start: int | None, walked: Walked) -> Iterator[Played]:
@@ -107,7 +112,7 @@ def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:
     return done
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges_of(numbers: Iterable[int]) -> str:
     """Return numbers in words, as in ``3, 27 to 31``."""
     ranges: list[list[int]] = []
     for number in numbers:
