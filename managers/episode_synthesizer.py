@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.done import QUOTED, places_named
 from managers.episodes import (
     INSTRUCTIONS_SHARE,
     PLANNED_TURNS,
@@ -29,7 +28,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Walked, commands_in, commands_line, guesses_in, ranges_of
+from managers.plan import MOST_COMMANDS, Walked, commands_in, commands_line, guesses_in, numbered_commands
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -57,10 +56,6 @@ FEWEST_MERGED = 2  # insights that one without turns of its own has to join
 _GUESS = re.compile(r"\bguess", re.IGNORECASE)
 _GUESS_BEGINS = re.compile(r"(?=\bguess(?:es)?:)", re.IGNORECASE)
 """What comes before it in a line was seen."""
-_DENIAL = re.compile(r"n['\u2019]t\b|\b(?:avoid|cannot|never|no|not|nothing|untried|without)\b", re.IGNORECASE)
-"""What such a sentence of a plan quotes is known to be in vain, or said to be untried."""
-_END_OF_SENTENCE = re.compile(r"(?<=[.;!?])\s+")  # a list after a colon belongs to the words before it
-_EXAMINE = re.compile(r"^x ")
 _HEADINGS = {text_key(heading): heading for heading in INSIGHTS}
 
 
@@ -115,7 +110,7 @@ class EpisodeSynthesizer(BaseManager):
             self.handover(),
             f"Plan for this episode:{seen}" if seen else "",
             commands,
-            f"Of the plan, guesses, which no game has shown:{guessed}" if guessed else "",
+            f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
         ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
@@ -281,55 +276,12 @@ class EpisodeSynthesizer(BaseManager):
         return commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
 
     def _unseen_of_plan(self, commands: str) -> list[str]:
-        """Return a line about what no game has played at its place: commands of the plan, and those in its other lines.
-
-        Of the sentences before a guess, those in code marks count if they are not numbered commands of the plan and
-        were never played, or not at the only place that the line names. Sentences that deny something do not count, nor
-        does the beginning of a command that was played.
-        """
-        if self._routes is None or not self._routes.book.effects or not (commands or self._plan):
+        """Return a line about the commands of the plan that no game has played at their place."""
+        if self._routes is None or not self._routes.book.effects:
             return []
-        walked, start, rooms = (
-            self._routes.walked({}),
-            self.game_state.opening_location,
-            self.knowledge_manager.map_manager,
-        )
-        book, names = self._routes.book, {} if rooms is None else rooms.game_map.room_names
-        played: dict[int | None, set[str]] = {}
-        for place, actions in (*book.effects.items(), *book.tried.items(), *book.deaths.items()):
-            played.setdefault(place, set()).update(map(plain_command, actions))
-        for at, command in walked.leads_to:
-            played.setdefault(at, set()).add(command)
-        anywhere = set().union(*played.values())
-        numbered = guesses_in(commands_in(commands), start.num if start else None, walked)
-        found: dict[str, list[str]] = {}
-        for line in self._plan:
-            part = _GUESS_BEGINS.split(line)[0]
-            room, *others = (*places_named(part, names), None)
-            sentences = [] if _GUESS.search(part) else _END_OF_SENTENCE.split(part)
-            told = " ".join(each for each in sentences if not _DENIAL.search(each))
-            for command in dict.fromkeys(map(plain_command, QUOTED.findall(told))):
-                if command.partition(" ")[0] in {"follow", "go_to", "until", "then"} or command in numbered.values():
-                    continue
-                if not self._is_among(command, anywhere):
-                    found.setdefault("", []).append(command)
-                elif others == [None] and " " in command and not self._is_among(command, played.get(room, ())):
-                    found.setdefault(f" at L{room}", []).append(command)
-        lists = [f" where the plan has them: commands {ranges_of(numbered)}"] if numbered else []
-        lists += [f"{where}: {', '.join(f'`{each}`' for each in dict.fromkeys(new))}" for where, new in found.items()]
-        return [". ".join(f"Never played{each}" for each in lists)] if lists else []
-
-    def _is_among(self, command: str, played: Iterable[str]) -> bool:
-        """Return whether a plain command, one with other words for its things, or a longer one was played."""
-        whole = self._whole(command)
-        return any(
-            each.startswith((f"{command} ", f"{whole} ")) or self.vocabulary.means_same(self._whole(each), whole)
-            for each in played
-        )
-
-    def _whole(self, command: str) -> str:
-        """Return a plain command without the usual short forms."""
-        return _EXAMINE.sub("examine ", self.movements.exit_of(command))
+        start = self.game_state.opening_location
+        numbers = guesses_in(commands_in(commands), start.num if start else None, self._routes.walked({}))
+        return [f"Never played where the plan has them: {numbered_commands(numbers)}"] if numbers else []
 
     @override
     def get_status(self) -> ManagerStatus:

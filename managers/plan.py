@@ -59,16 +59,16 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked) ->
         mark = " expected" if unproven else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = played
-    told = f"; {ranges_of(unproven)} not yet walked in this order" if unproven else ""
+    told = f"; {numbered_commands(unproven)} not walked in this order before" if unproven else ""
     marked = f" ({expected} of them expected)" if expected else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
     return f"{PREFIX}{head}: {', '.join(numbered)}"
 
 
-def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> dict[int, str]:
-    """Return the plain commands that were never played at their place, by their numbers."""
+def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> list[int]:
+    """Return the numbers of the commands that were never played at their place."""
     steps = enumerate(_at_places(commands, start, walked), start=1)
-    return {number: played[1] for number, played in steps if played not in walked.leads_to}
+    return [number for number, played in steps if played not in walked.leads_to]
 
 
 def _at_places(commands: Sequence[str], start: int | None, walked: Walked) -> Iterator[Played]:
@@ -112,12 +112,13 @@ def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:
     return done
 
 
-def ranges_of(numbers: Iterable[int]) -> str:
-    """Return numbers in words, as in ``3, 27 to 31``."""
+def numbered_commands(numbers: Sequence[int]) -> str:
+    """Return commands by their numbers, as in ``commands 3, 27 to 31``."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][-1] + 1:
             ranges[-1].append(number)
         else:
             ranges.append([number])
-    return ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
+    shown = ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges)
+    return f"command {shown}" if len(numbers) == 1 else f"commands {shown}"
