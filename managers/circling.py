@@ -151,7 +151,7 @@ class CirclingDetector(BaseManager):
         title = CIRCLING if self.is_circling else LONG_WITHOUT_POINTS
         text = self.text()
         if self.turns_left is not None and self.turns_left <= COUNTED_DOWN:
-            progress = "a point or an achieved objective" if self.objectives else "a point"
+            progress = "a point or an objective marked as achieved" if self.objectives else "a point"
             text += f"\nWithout {progress}, the episode ends after {counted(self.turns_left, 'more turn')}."
         return PromptSection(title, text.strip(), place=Place.WARNING)
 

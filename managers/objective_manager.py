@@ -127,7 +127,7 @@ class ObjectiveManager(BaseManager):
     @override
     def outlook(self) -> str:
         return "\n".join(
-            f"Objective {each.id} not achieved so far: {each.text}" for each in self.objectives if each.is_active
+            f"Objective {each.id}, not marked as achieved: {each.text}" for each in self.objectives if each.is_active
         )
 
     def achieve_at_last(self, numbers: Iterable[int]) -> None:

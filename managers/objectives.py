@@ -260,7 +260,11 @@ def present_texts(
     ended = [each for each in objectives if not each.is_active]
     if len(ended) > MAX_ENDED_SHOWN:
         lines.append(f"({len(ended) - MAX_ENDED_SHOWN} ended earlier)")
-    lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
+    told = {"completed": "marked as achieved"}
+    lines += [
+        f"- {told.get(each.status, each.status)} in turn {each.ended_turn}: {each.text}"
+        for each in ended[-MAX_ENDED_SHOWN:]
+    ]
     labels = carried_labels(state.latest.inventory or (), attribute_names)
     score, here = state.previous_zork_score, state.current_room_id
     return {

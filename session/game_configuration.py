@@ -505,7 +505,8 @@ class GameConfiguration(Options):
 
     max_turns_per_episode: PositiveInt = Field(500, description="turns after which an episode ends")
     max_turns_without_progress: PositiveInt | None = Field(
-        None, description="turns without a point gained and without an objective achieved after which an episode ends"
+        None,
+        description="turns without a point and without an objective marked as achieved after which an episode ends",
     )
     zork_game_workdir: AnyPath = Field(
         Path("game_files"), description="work folder, for all that is learned and all runs"

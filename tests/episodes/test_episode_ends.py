@@ -117,7 +117,9 @@ def test_a_stuck_episode_ends_after_a_countdown_that_points_and_achieved_objecti
     def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
         if role != "agent":
             return {"memories": []} if role == "memory" else {}
-        left = re.search(r"\nWithout a point or an achieved objective, the episode ends after (\d+) more", prompt.user)
+        left = re.search(
+            r"\nWithout a point or an objective marked as achieved, the episode ends after (\d+) more", prompt.user
+        )
         shown.append(int(left[1]) if left else None)
         return {"reasoning": "", "action": next(commands), "objective": notes.get(next(turns))}
 

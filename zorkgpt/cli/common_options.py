@@ -53,7 +53,8 @@ Workdir = Annotated[
 ]
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
 MaxStuck = Annotated[
-    int | None, typer.Option(min=1, help="Turns without a point or an achieved objective after which an episode ends.")
+    int | None,
+    typer.Option(min=1, help="Turns without a point or an objective marked as achieved after which an episode ends."),
 ]
 Delay = Annotated[float, typer.Option(min=0, max=3600, help="Seconds to wait before each turn, for spectators.")]
 Model = Annotated[

@@ -136,10 +136,10 @@ def test_an_objective_that_the_player_gives_up_is_dropped_and_not_completed(tmp_
     assert play.metrics["refused"] == 1
 
 
-def test_what_was_achieved_in_the_episode_counts_at_its_end(tmp_path: Path) -> None:
+def test_what_was_achieved_in_the_episode_and_never_marked_counts_at_its_end(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [found("Fill the lamp", "Dye the banner")])
     play.wait_until(20)
-    assert "Objective 2 not achieved" in play.manager.outlook()
+    assert "Objective 2, not marked as achieved: Dye the banner" in play.manager.outlook()
     play.turn("dip banner", "It turns blue.")
     play.turn()
     play.manager.achieve_at_last([2, 9])

@@ -382,7 +382,7 @@ def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path
     user = last_prompt(afternoon(tmp_path, prompt_budgets={"analysis": 700})).user
     assert [sign for sign in SIGNS if SIGNS[sign] in user] == []
     assert user.count(LEFT_OUT) == 5
-    assert "completed in turn 11: Dip the banner" in user
+    assert "marked as achieved in turn 11: Dip the banner" in user
     assert "- Location: Blue Vats (ID: 31)" in user
 
 
