@@ -255,20 +255,23 @@ class CourseManager(BaseManager):
             return
         self.has_stopped = is_known and bool(problem or news)
         played = counted(number, "command")
-        if problem:
+        if is_last:  # the player has seen what the last of its own commands brought
+            extent = f"up to `{step.command}`" if course.is_part or course.left else "to its end"
+            name = f"{course.name}, and then your commands," if course.further else course.name
+            end = (
+                f"was played {extent} ({played}); last: {problem}."
+                if problem
+                else f"was followed {extent}, in {played}."
+            )
+            self._news = f"{name} {end} {course.left}".rstrip() if is_known or course.name != OWN else ""
+        elif problem:
             self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
         elif news:
             end = f"was interrupted after `{step.command}` by {news}"
             self._news = self._stopped(course, number, end)
-        elif not is_last:
+        else:
             end = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
             self._news = self._stopped(course, number, end)
-        elif is_known or course.name != OWN:
-            extent = f"up to `{step.command}`" if course.is_part else "to its end"
-            if course.left:
-                extent = f"up to `{step.command}`"
-            name = f"{course.name}, and then your commands," if course.further else course.name
-            self._news = f"{name} was followed {extent}, in {played}. {course.left}".rstrip()
 
     def _question(self, record: TurnRecord, course: Course) -> str:
         """Return how the story asks the player something; "" if it does not, or an earlier game went on with the next

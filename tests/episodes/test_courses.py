@@ -293,6 +293,32 @@ def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: st
     assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
 
 
+@pytest.mark.parametrize("case", AFTER_TAKING)
+def test_a_course_of_the_players_own_that_was_played_to_its_end_is_not_called_stopped(
+    tmp_path: Path, case: str
+) -> None:
+    after, reason = AFTER_TAKING[case]
+    told = {}
+    for then in (("take rope", "up", "down"), ("take rope", "up")):
+        model = answering(routine(*then))
+        play_mill(tmp_path / str(len(then)), model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=5)
+        told[len(then)] = course_in(model.calls[1].prompt.user)
+    assert reason in told[3]
+    assert told[2] == ""
+
+
+def test_a_walk_that_was_played_to_its_end_says_what_differed_there(tmp_path: Path) -> None:
+    fallen = {**MILL, "down": replace(YARD, text="You slip.", awaits_key=True, moves=3)}
+    model = answering(*typed(*WAY), {"action": "wait", "go_to": 13})
+    run = play_mill(tmp_path, model, MILL, fallen)
+    assert [action for action, _ in sources(run)] == ["up", "down", "wait"]
+    told = course_in(model.calls[4].prompt.user)
+    assert (
+        told
+        == "The way to Cellar was played to its end (2 commands); last: you are not at Cellar (L13) but at Yard (L11)."
+    )
+
+
 FOUND = replace(TAKEN, text="Dust.", moves=9, attributes_hash="f", state_hash="f")
 NO_TURN = replace(TAKEN, state_hash="e")
 MENTIONED = {

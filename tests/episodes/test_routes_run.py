@@ -431,7 +431,7 @@ def test_the_step_that_failed_is_no_beginning_of_another_route_until_something_h
     play_mill(tmp_path, model, MILL, {**MILL, "take rope": stuck, "wait": looked}, max_turns_per_episode=4)
     *_, after_stop, later = [call.prompt.user for call in model.calls]
     offered = [prompt.partition("## ROUTES\n")[2].split("\n\n")[0] for prompt in (after_stop, later)]
-    assert "stopped at `take rope`" in after_stop
+    assert "to its end (2 commands); last: " in after_stop
     assert [" from here" in each for each in offered] == [False, has_changed]
 
 
