@@ -245,7 +245,7 @@ class MemoriesAhead(BaseManager):
             lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
             skips=True,
         )
-        left = [f"{place}{known.title}" for each, (known, _, place, _) in enumerate(found) if each not in kept]
+        left = [f"{place}{known.headline()}" for each, (known, _, place, _) in enumerate(found) if each not in kept]
         titles = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
         rest = [f"({counted(len(left), 'more memory', 'more memories')} left out: {titles})"] if left else []
         shows = tuple(found[each][1] for each in kept)

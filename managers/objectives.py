@@ -197,8 +197,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 
 def memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
-    status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
-    title = Line(f"  - {memory.headline(memory.category)}{status}")
+    title = Line(f"  - {memory.headline(memory.category)}")
     is_given_up = memory.status == MemoryStatus.SUPERSEDED
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 

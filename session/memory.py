@@ -9,7 +9,7 @@ from typing import Final, Literal, Protocol, get_args
 from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
 from typing_extensions import Self
 
-from session.text import cut_at, one_line, text_key
+from session.text import one_line, text_key
 
 Persistence = Literal["core", "permanent", "ephemeral"]
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
@@ -97,14 +97,14 @@ class Memory:
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
         return range(min(numbers), max(numbers) + 1) if numbers else range(0)
 
-    def headline(self, *marks: str, longest: int | None = None) -> str:
+    def headline(self, *marks: str) -> str:
         """Return marks in brackets and the title, as prompts and screens list a memory.
 
-        longest: characters of the title
+        A status other than ACTIVE is one of the marks.
         """
-        title = one_line(self.title)
-        title = title if longest is None else cut_at(title, longest)
-        return f"[{' - '.join(marks)}] {title}"
+        if self.status != MemoryStatus.ACTIVE:
+            marks = (*marks, self.status)
+        return f"[{' - '.join(marks)}] {self.title}" if marks else self.title
 
     def superseded(self, by: str, turn: int | None) -> Memory:
         """Return the memory as superseded by the one with the title ``by``."""

@@ -237,7 +237,7 @@ def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float)
     """Return a line for each memory, the latest first."""
     latest_first = sorted(memories, key=lambda each: last_turn(each[1]), reverse=True)
     lines = [
-        Line("- ", f"T{memory.turns}, {one_line(place)}: {one_line(memory.title)}: {one_line(memory.text)}")
+        Line("- ", f"T{memory.turns}, {one_line(place)}: {memory.headline()}: {one_line(memory.text)}")
         for place, memory in latest_first
     ]
     return Part(name, [[line] for line in lines], keeps="best", share=share)

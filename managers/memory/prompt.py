@@ -90,7 +90,7 @@ def location_text(
         if memory.status != MemoryStatus.SUPERSEDED and left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-            head = f"{memory.headline(memory.category)}: "
+            head = f"[{memory.category}] {memory.title}: "  # the heading gives the status
             turn = (done or {}).get(number)
             marker += f" ({plain_command(turn.action)} done, turn {turn.turn})" if turn else ""
             text = one_line(memory.text)
@@ -419,7 +419,8 @@ def _short(text: str) -> str:
 
 
 def _head(memory: Memory) -> str:
-    return f"- {memory.headline(memory.category, memory.persistence.upper(), memory.status)}"
+    active = (memory.status,) if memory.status == MemoryStatus.ACTIVE else ()
+    return f"- {memory.headline(memory.category, memory.persistence.upper(), *active)}"
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:

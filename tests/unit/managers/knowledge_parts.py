@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -57,9 +58,11 @@ class KnowledgePlay(Play[KnowledgeManager]):
             self.turn(score=(self.now.score or 0) + won)
             self.manager.process_periodic_update()
 
-    def remember(self, turns: str, persistence: str = "ephemeral", title: str = "Banner was dropped") -> None:
+    def remember(
+        self, turns: str, persistence: str = "ephemeral", title: str = "Banner was dropped", **fields: Any
+    ) -> None:
         """A memory of these turns, at the gate."""
-        memory = Memory("NOTE", title, self.state.episode, turns, None, "It lies here.", persistence)
+        memory = Memory("NOTE", title, self.state.episode, turns, None, "It lies here.", persistence, **fields)
         cache = self.memories.ephemeral_cache if persistence == "ephemeral" else self.memories.memory_cache
         cache.setdefault(GATE.num, []).append(memory)
 

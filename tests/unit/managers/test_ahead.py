@@ -344,5 +344,24 @@ def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:
     assert len(shown.shows) == whole
 
 
+def test_memories_ahead_that_are_not_proven_are_marked_shown_or_named(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.map.game_map.add_room(VATS.num, VATS.name)
+    games.knowledge.planned = ("L31",)
+    guesses = [replace(stands(f"Rule {number}", "word " * 300), status="TENTATIVE") for number in range(2)]
+    shown = MemoriesAhead(
+        structlog.get_logger(),
+        games.config,
+        games.state,
+        aims=games.aims,
+        map_manager=games.map,
+        memories=Memories({VATS.num: guesses}),
+    ).section(games.now)
+    assert shown is not None
+    whole, left = shown.text.splitlines()
+    assert whole.startswith("L31 Blue Vats: [NOTE - TENTATIVE] Rule 0: word")
+    assert "L31 Blue Vats: [TENTATIVE] Rule 1" in left
+
+
 def stands(title: str, text: str = "") -> Memory:
     return Memory("NOTE", title, 1, "3", None, text or title, "permanent")

@@ -551,6 +551,15 @@ class TestHowMuchIsShown:
         shares = {name: round(length / sum(lengths.values()) * 20) for name, length in lengths.items()}
         assert shares == {"known": 8, "remembered": 3, "ephemeral": 3, "played": 7}
 
+    def test_memories_that_are_not_proven_are_marked(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, nothing_new, **UNASKED)
+        play.turn("north", "Blue Vats", location=VATS, score=5)
+        for persistence in ("ephemeral", "permanent"):
+            play.remember("1", persistence, title="Dog may bite", status="TENTATIVE")
+        shown = parts(prompt_of(play))
+        for name in ("remembered", "ephemeral"):
+            assert ": [TENTATIVE] Dog may bite: " in shown[name]
+
     def test_the_latest_three_hundred_turns_wait_for_an_update(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, nothing_new, **UNASKED, prompt_budgets={"analysis": 60_000})
         for score in range(1, 311):

@@ -226,7 +226,7 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
         text = memories_text(play.manager, location.num)
         assert re.findall(r"\*\*Location (\d+)", text) == [str(door) for door in doors]
         here = text.split("\n\n")[0].splitlines()
-        assert here[1::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
+        assert here[1::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS - TENTATIVE] Perhaps"]
 
 
 def test_memories_of_the_locations_that_open_objectives_name_are_shown_wherever_they_are(tmp_path: Path) -> None:

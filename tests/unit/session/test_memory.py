@@ -136,3 +136,17 @@ def test_the_schema_that_the_model_is_held_to_names_every_persistence_and_status
     assert all(
         f"'{word}'" in schema for word in ("core", "permanent", "ephemeral", "ACTIVE", "TENTATIVE", "SUPERSEDED")
     )
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (memory().headline("NOTE"), "[NOTE] {}"),
+        (memory().headline(), "{}"),
+        (memory(status="TENTATIVE").headline("NOTE"), "[NOTE - TENTATIVE] {}"),
+        (memory(status="TENTATIVE").headline(), "[TENTATIVE] {}"),
+        (memory().superseded("Better", 3).headline("NOTE"), "[NOTE - SUPERSEDED] {}"),
+    ],
+)
+def test_a_status_other_than_active_is_always_shown_with_the_title(shown: str, expected: str) -> None:
+    assert shown == expected.format(memory().title)

@@ -334,9 +334,8 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
             name = one_line(names.get(location_id, ""))
             console.print(Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan"))
             latest = location_id
-        markers = [memory.category, memory.persistence.upper()]
-        markers += [memory.status] if memory.status != MemoryStatus.ACTIVE else []
-        headline = Text(printable(memory.headline(*markers)), style=styles[memory.status])
+        marks = memory.category, memory.persistence.upper()
+        headline = Text(printable(memory.headline(*marks)), style=styles[memory.status])
         console.print(Text(f"  {mark}").append_text(headline))
         at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
         lines = memory.text.split("\n")
