@@ -37,6 +37,7 @@ from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12
 """Further commands of one answer."""
+MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
 LONGEST_NEWS = 160  # characters
 OWN, OF_PLAN = "Your course", "The plan"
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
@@ -281,7 +282,7 @@ class CourseManager(BaseManager):
         command took no turn, the text is not what the command made the player read or see, the question addresses the
         player.
         """
-        before, after, command = record.before, record.after, plain_command(record.action)
+        after, command = record.after, plain_command(record.action)
         if after.awaits_key:
             return "the story waits for a key"
         if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course):
@@ -290,9 +291,16 @@ class CourseManager(BaseManager):
             return "the story waits for an answer, not for a command"
         scene = after.location and description_in(after.text, after.location.name)
         is_shown = perceives(command) or (bool(scene) and "\n\n" not in (scene or ""))
-        took_none = before.moves is not None and before.moves == after.moves and not record.did_something
-        is_asked = sum((took_none, not is_shown, addresses_player(after.text))) > 1
+        is_asked = sum((record.took_no_turn, not is_shown, addresses_player(after.text))) > 1
         return "the text ends with a question" if is_asked and not self._was_idle(record) else ""
+
+    def _no_time_passes(self, course: Course) -> str:
+        """Return that the latest commands of a course took no turn of the story, if they are as many as end it."""
+        latest = self.game_state.turns[-min(MOST_REFUSED, course.done + 1) :]
+        if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
+            return ""
+        taken = f"{MOST_REFUSED} of the {counted(self.config.max_turns_per_episode, 'turn')} of the episode"
+        return f"the last {MOST_REFUSED} commands took no turn of the story, but {taken}"
 
     def _was_idle(self, record: TurnRecord) -> bool:
         """Return whether the command printed the same question in any game, and the next command did not answer it."""
@@ -397,8 +405,10 @@ class CourseManager(BaseManager):
         goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
         if goes and not record.moved and not record.did_something:
             problem = "you did not move"
-        elif course.stop_at != "place" and not passes_time(command) and not record.did_something:
-            if before.moves is not None and before.moves == after.moves:
+        elif course.stop_at == "place":
+            problem = self._no_time_passes(course)
+        elif not passes_time(command) and not record.did_something:
+            if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
             elif before.state_hash == after.state_hash != "":

@@ -324,6 +324,12 @@ class TurnRecord:
         return before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
 
     @property
+    def took_no_turn(self) -> bool:
+        """Whether the story counted no turn and the command changed nothing, as when it was not understood."""
+        moves = self.before.moves
+        return moves is not None and moves == self.after.moves and not self.did_something
+
+    @property
     def came_to_light(self) -> tuple[GameObject, ...]:
         """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 

@@ -383,6 +383,20 @@ def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Pa
     assert [action for action, _ in sources(run)][:2] == ["up", "down"]
 
 
+def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path) -> None:
+    """Thirteen questions to a man who was called otherwise took a quarter of a game."""
+    nobody = replace(HOOKED, text="You seem to want to talk to someone, but I can't see whom.")
+    asked = [f"{verb} miller" for verb in ("take", "read", "pull", "dip")]
+    script = {**ROUTINE, **dict.fromkeys(asked, nobody)}
+    model = answering({**routine(*asked[:2], "take rope", *asked, "ask miller"), "stop_at": "place"})
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=9)
+    assert [source for _, source in sources(run, 1)].count("then") == 7
+    assert (
+        "the last 3 commands took no turn of the story, but 3 of the 9 turns of the episode. Not played: 9. ask miller"
+        in (course_in(model.calls[1].prompt.user))
+    )
+
+
 def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that_did_nothing(tmp_path: Path) -> None:
     fixed = {**ROUTINE, "pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")}
     model = answering(routine("pull hook", "take rope"))
