@@ -18,6 +18,7 @@ from managers.prompting import (
     as_many_as_fit,
     carried_labels,
     fit_sections,
+    own_reasons,
     prologue,
     told_once,
     turn_text,
@@ -81,11 +82,12 @@ def told_turns(
 
     characters: room for all responses together
     most: maximum number of turns before the window slides; some room is reserved for each of them
-    reasoned: number of latest turns that include the reasoning; ``None`` means all
+    reasoned: number of latest turns that include the reasoning, as :func:`own_reasons`; ``None`` means all
     precedes_present: the present follows and contains the whole latest response if the latest turn cannot
     is_transcript: include only commands and responses, in the story's own format
     """
-    unreasoned = 0 if reasoned is None else len(played) - reasoned
+    unreasoned = 0 if reasoned is None else max(0, len(played) - reasoned)
+    reasons = own_reasons(played, unreasoned)
     left, reserve = characters, characters // (2 * most)
     told_in: dict[str, int] = {}
     for place, record in enumerate(played):
@@ -100,12 +102,13 @@ def told_turns(
             told_in |= {line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED} | told_in
         left -= len(shown)
         action = cut_at(record.action, LONGEST_ACTION)
-        reasoning = cut_middle(record.reasoning or NO_REASONING, LONGEST_REASONING)
+        reason = reasons[place - unreasoned] if place >= unreasoned else ""
         if is_transcript:
             text = f"> {action}\n{shown}"
-        elif place < unreasoned:
+        elif place < unreasoned or (record.is_of_course and not reason):
             text = turn_text(turn, action, shown)
         else:
+            reasoning = cut_middle(reason or NO_REASONING, LONGEST_REASONING)
             text = f"Turn {turn}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {shown or NO_RESPONSE}"
         yield HistoryTurn(text, answer if is_whole else None)
 
@@ -270,7 +273,7 @@ class ContextManager(BaseManager):
     def _latest_reason(self) -> str:
         """Return the latest reason that the agent wrote, with its turn. Commands of a course have none of their own."""
         for turn in reversed(self.game_state.turns if self.config.agent.show_reasoning else ()):
-            if not turn.is_unasked or turn.verdicts[-1].source == "only" or turn.proposals[-1].wants_way:
+            if not turn.is_of_course:
                 return f"Turn {turn.turn}: {one_line(turn.reasoning)}" if turn.reasoning else ""
         return ""
 

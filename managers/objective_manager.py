@@ -97,7 +97,6 @@ class ObjectiveManager(BaseManager):
         self.objectives: tuple[Objective, ...] = ()
         self.evidence: tuple[Evidence, ...] = ()
         self.asked_turn = 0
-        self._known_turns: set[int] = set()  # of routes, without those in which the agent chose one
         self._counts: Counter[str] = Counter()
 
     @override
@@ -154,8 +153,6 @@ class ObjectiveManager(BaseManager):
         self.evidence += evidence_of(record, self.game_state.visited_locations)
         if record.objective_notes:
             self._take(answer_of_player(record))
-        if record.is_of_route and not record.proposals[-1].wants_way:
-            self._known_turns.add(record.turn)
         if not is_on_course(self._courses, record):
             self.process_periodic_update()
 
@@ -300,7 +297,7 @@ class ObjectiveManager(BaseManager):
         parts = [
             Part("opening", [[Line("", opening)]] if opening else []),
             Part("notes", [[Line("- ", note)] for note in game.notes]),
-            play_part(game, self.evidence, turns, self._known_turns),
+            play_part(game, self.evidence, turns),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
         budget = min(options.max_tokens, self.config.prompt_budgets.analysis)

@@ -14,7 +14,17 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, carried_labels, told_once, turn_text
+from managers.prompting import (
+    LONGEST_ACTION,
+    NONE,
+    SHORTEST_REPEATED,
+    Line,
+    Part,
+    carried_labels,
+    own_reasons,
+    told_once,
+    turn_text,
+)
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory, MemoryStatus
 from session.text import cut_at, description_in, one_line, without_padding
@@ -202,14 +212,12 @@ def memory_lines(memory: Memory) -> list[Line]:
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 
 
-def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known: Collection[int] = ()) -> Part:
+def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
     Each is whole. Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn
     with a room's description contains it; the others refer to that turn. What a text with a description says besides,
     and no earlier turn of these said, is a response like others.
-
-    known: turns on a route, which have no reasoning of their own
     """
     by_turn: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in evidence:
@@ -226,12 +234,14 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, known:
         for line in without_padding(room.text).splitlines()
         if len(line) >= SHORTEST_REPEATED and room.turn > first
     }
+    reasoned = max(first, last - REASONED)
+    reasons = dict(enumerate(own_reasons(state.turns, reasoned), start=reasoned + 1))
     items = []
     said: set[str] = set()
     for turn, record in enumerate(state.turns[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
         lines = [Line(turn_text(turn, cut_at(one_line(record.action), LONGEST_ACTION), where=where))]
-        why = "" if turn in known or turn <= last - REASONED else one_line(record.reasoning)
+        why = one_line(reasons.get(turn, ""))
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeVar
 from session.context import PromptSection, render_sections
 from session.game_state import GameState
 from session.text import TokenCounter, counted, cut_at, cut_middle, prologue_of, shared_room, without_padding
-from session.values import GameObject
+from session.values import GameObject, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -247,6 +247,18 @@ def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:
     """Return a turn as text: its number, location and command, followed by the details on lines of their own."""
     return "\n".join([f"Turn {turn}{where}: {action}", *details])
+
+
+def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:
+    """Return the agent's reason for each of the turns from index ``first`` on.
+
+    Further commands of a course have none, but for the first turn here, which has that of its course.
+    """
+    reasons = ["" if each.is_of_course else each.reasoning for each in played[first:]]
+    if reasons and played[first].is_of_course:
+        begun = next((each for each in reversed(played[:first]) if not each.is_of_course), None)
+        reasons[0] = f"(turn {begun.turn}, of the course) {begun.reasoning}" if begun and begun.reasoning else ""
+    return reasons
 
 
 def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:

@@ -277,6 +277,12 @@ class TurnRecord:
         return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source in _UNASKED
 
     @property
+    def is_of_course(self) -> bool:
+        """Whether it is a further command of a course, for which as a whole the agent gave its reason."""
+        is_further = self.is_unasked and not self.proposals[-1].wants_way
+        return is_further and self.verdicts[-1].source != "only"
+
+    @property
     def reading(self) -> Reading | None:
         """The reading of the text before the turn; ``None`` if there is none."""
         return self.proposals[0].reading

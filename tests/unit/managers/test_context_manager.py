@@ -477,6 +477,15 @@ def test_a_turn_is_told_with_reasoning_command_and_response() -> None:
     assert told([("wait", " first\nline ")]) == turns
 
 
+def test_of_a_course_only_its_own_reason_is_told_once() -> None:
+    counted = "On your course: command 2 of 3."
+    turns = [a_turn(1, "up", "Loft", "To the rope."), *(a_turn(number, "wait", "", counted) for number in (2, 3))]
+    turns[1:] = [replace(turn, verdicts=(Verdict(accepted=True, source="then"),)) for turn in turns[1:]]
+    for reasoned, reasons in ((None, ["To the rope."]), (2, ["(turn 1, of the course) To the rope."])):
+        texts = told_turns(turns, characters=9000, most=3, reasoned=reasoned)
+        assert re.findall("Reasoning: (.*)", "\n".join(turn.text for turn in texts)) == reasons
+
+
 def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None:
     played = [("read", "x" * 450), ("read", "y" * 450), ("read", "z" * 450)]
     texts = told(played, characters=900)

@@ -165,6 +165,20 @@ def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
     assert "Turn 18: dip banner\n  Response: Time passes.\nTurn 19: wait\n  Why: " in last_prompt(play).user
 
 
+def test_a_course_has_its_reason_once_at_its_first_turn_with_reasons(tmp_path: Path) -> None:
+    shown = []
+    for waited in (16, 14):
+        play = ObjectivePlay(tmp_path / str(waited), [{}])
+        play.wait_until(waited)
+        play.turn("dip banner")
+        while play.state.turn_count < 19:
+            play.turn("stir vat", verdicts=(Verdict(accepted=True, source="then"),))
+        play.wait_until(20)
+        shown.append(re.findall(r"^Turn (\d+).*\n  Why: (.*)", last_prompt(play).user, re.MULTILINE))
+    assert shown[0] == [("16", "because of wait"), ("17", "because of dip banner"), ("20", "because of wait")]
+    assert shown[1] == [("16", "(turn 15, of the course) because of dip banner"), ("20", "because of wait")]
+
+
 def test_of_older_turns_no_reason_is_shown(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}])
     play.wait_until(20)
