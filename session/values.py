@@ -321,13 +321,16 @@ class TurnRecord:
 
     @property
     def did_something(self) -> bool:
-        """Whether the command changed something: what the player notices, or the attributes of any object.
+        """Whether the command changed something: what the player notices, the attributes of any object, or places here.
 
         Attributes of all objects count, since a thing at hand, such as a window between two rooms, need not be visible
-        in the object tree. Movements elsewhere do not count, because in many stories characters always walk around.
+        in the object tree. Movements elsewhere do not count, because in many stories characters always walk around, but
+        those to, from or within the player's location do: one object may take the place of another on a table.
         """
         before, after = self.before, self.after
-        return before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
+        is_seen = before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
+        is_placed = before.location is not None and after.location is not None
+        return is_seen or (is_placed and bool(places_changed(before, after) - self.moved_unseen))
 
     @property
     def took_no_turn(self) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict, override
 
-from session.commands import is_routine, passes_time, typed
+from session.commands import is_routine, only_informs, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
@@ -29,7 +29,7 @@ ARRIVAL = "Long description on arrival at a first visit"
 _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
 )
-_SPEECH = re.compile(r'"[^"]{20,}"')
+_SPEECH = re.compile(r"\"[^\"]{20,}\"|(?<!\w)['\u2018].{20,}?['\u2019](?!\w)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
@@ -191,8 +191,8 @@ class ActionOutcome:
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     """Yield each sign for a tier of memory as text, with the tier (docs/records/specification.md, Context signals).
 
-    A sign is a fact of the machine. A sign in the words alone is labelled as a hint. It is given only if the command
-    changed nothing visible and the answer is as short as a refusal.
+    A sign is a fact of the machine, whatever the words. A command failed if it changed nothing in the story's
+    memory; of others without a visible change this is not known.
     """
     record = outcome.record
     if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
@@ -209,9 +209,9 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Death suggests a danger", "permanent"
     if record.after.ending is not None:
         yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
-    is_look = outcome.was_understood and outcome.command.startswith(("examine ", "x ", "look "))
-    if outcome.seems_failed and not (outcome.had_effect or outcome.is_substantial or outcome.is_idle or is_look):
-        yield "Failed action, as a hint from the wording alone", "permanent"
+    if not outcome.had_effect and not (outcome.is_idle or (only_informs(outcome.command) and outcome.was_understood)):
+        is_failure = record.before.state_hash == record.after.state_hash != ""
+        yield f"{'Failed action: nothing at all' if is_failure else 'Nothing visible'} changed", "permanent"
 
 
 def names(text: str, things: Collection[str]) -> set[str]:

@@ -406,6 +406,18 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     )
 
 
+def test_what_changes_its_place_where_the_player_is_shows_that_a_new_answer_is_no_refusal(tmp_path: Path) -> None:
+    here = YARD.location.num if YARD.location else 0
+    asleep = (*(0 for _ in range(90)), here, 90, 0)
+    woken = replace(HOOKED, text="You cannot but wake him.", parents=(*asleep[:91], 0, 90), state_hash="z")
+    before = {command: replace(seen, parents=asleep) for command, seen in ROUTINE.items()}
+    script: Script = {**before, "pull hook": woken}
+    model = answering(routine("pull hook", "take rope"))
+    run = play_mill(tmp_path, model, script, episodes=1)
+    assert [turn.action for turn in run.turns[:3]] == ["examine hook", "pull hook", "take rope"]
+    assert "may be a refusal" not in "".join(call.prompt.user for call in model.calls)
+
+
 TRIALS: Script = {
     **ROUTINE,
     "pull hook": replace(TAKEN, text="It is fixed to the wall.", moves=4),

@@ -159,3 +159,20 @@ def test_the_things_around_an_object_are_those_in_reach_that_it_is_in_or_on(
     if parents:
         moment = replace(moment, inventory=(replace(VAT, parent=parents[7]),), visible=(replace(BANNER, parent=7),))
     assert things_around(2, moment) == around
+
+
+@pytest.mark.parametrize(
+    ("now", "did_something"),
+    [
+        ((0, 0, 0, 1, 3, 0, 2), False),
+        ((0, 0, 0, 1, 0, 3, 2), True),  # one thing takes the place of another on the table 3
+        ((0, 0, 0, 1, 1, 0, 2), True),  # it gets down from the table
+        ((0, 0, 0, 1, 3, 2, 2), False),  # elsewhere
+    ],
+)
+def test_a_change_of_places_where_the_player_is_did_something_though_nothing_in_sight_differs(
+    now: tuple[int, ...], did_something: bool
+) -> None:
+    before = replace(SEEN, location=Location(1, "Study"), parents=(0, 0, 0, 1, 3, 0, 2))
+    record = TurnRecord(1, 1, before, (Proposal("wake"),), (Verdict(accepted=True),), replace(before, parents=now))
+    assert record.did_something == did_something

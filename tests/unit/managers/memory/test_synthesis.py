@@ -12,8 +12,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
-from managers.memory.outcome import ZMachineContext, names, signals_of
-from managers.memory.prompt import LONGEST_QUOTE, NO_SIGNALS, TOLD_BELOW, existing_memories, memory_of
+from managers.memory.outcome import ActionOutcome, ZMachineContext, names, signals_of
+from managers.memory.prompt import LONGEST_QUOTE, TOLD_BELOW, existing_memories, memory_of
 from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
@@ -32,9 +32,10 @@ from tests.unit.managers.memory_parts import (
     silent,
     titles,
 )
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
 
-FAILED, HANDLED = ("Failed action,", "permanent"), ("Inventory changed", "ephemeral")
+UNCHANGED, HANDLED = ("Nothing visible", "permanent"), ("Inventory changed", "ephemeral")
 MARK = len(" […]")
 
 
@@ -177,7 +178,7 @@ class TestOtherLocations:
             f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
             f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num}): About Gate is old.",
         ]
-        assert asked(play, "CONTEXT SIGNALS:").startswith(NO_SIGNALS)
+        assert asked(play, "CONTEXT SIGNALS:") == "• Turn 2: Nothing visible changed (likely PERMANENT)"
         play.turn("pull rope", "The gate behind you falls shut.", world_hash="2")
         play.manager.end()
         old, guess = play.manager.memory_cache[GATE.num]
@@ -268,7 +269,7 @@ class TestPrompt:
         ("action", "response", "facts", "expected"),
         [
             ("look", LONG, {"first_visit": True}, [("Long response", "core")]),
-            ("read", "You can't.", {"first_visit": True, "arrival_text": LONG}, [("Long description", "core"), FAILED]),
+            ("read", "You can't.", {"first_visit": True, "arrival_text": LONG}, [("Long description", "core")]),
             ("take jar", "Taken.", {"inventory_changed": True}, [HANDLED]),
             (
                 "drop jar",
@@ -279,23 +280,34 @@ class TestPrompt:
             ("dip banner", "Blue!", {"score_before": 5, "score_after": 10}, [("Score increase", "permanent")]),
             ("drink", "You die.", {"died": True, "inventory_changed": True}, [("Death suggests", "permanent")]),
             ("enter", "Loft", {"location_before": 31, "location_after": 44}, []),
-            ("take beam", "You can't.", {}, [FAILED]),
-            ("put jar in vat", "It does not fit.", {}, [FAILED]),
+            ("take beam", "You can't.", {}, [UNCHANGED]),
+            ("put jar in vat", "It does not fit.", {}, [UNCHANGED]),
+            ("throw jar", "Futile.", {}, [UNCHANGED]),
+            ("open door", f"It won't budge. {LONG}", {}, [UNCHANGED]),
+            ("dyer, follow me", "'Don't worry, I'll stay close to you.'", {}, []),
             ("inventory", "You are carrying nothing.", {}, []),
             ("examine well", "No rim, no rope and no bottom.", {}, []),
             ("look under vat", "There is nothing but dust.", {}, []),
-            ("wake man", f"He wakes. {LONG} He can't remember.", {"world_changed": True}, []),
+            ("wake man", f"He wakes. {LONG} He can't remember.", {"world_changed": True}, [UNCHANGED]),
             ("push statues", "They cannot be moved. No, wait: one comes off!", {"inventory_changed": True}, [HANDLED]),
             ("push statues", "They cannot be moved. No, wait: one gives way!", {"sight_changed": True}, []),
             ("read writing", "It is not long.", {"score_delta": 5}, [("Score increase", "permanent")]),
             ("jump", "That cannot end well, and does not.", {"died": True}, [("Death suggests", "permanent")]),
         ],
     )
-    def test_signals_are_facts_and_a_failure_only_a_hint_in_a_short_answer_without_effect(
+    def test_signals_are_facts_and_no_failure_is_taken_from_the_words(
         self, action: str, response: str, facts: dict[str, Any], expected: list[tuple[str, str]]
     ) -> None:
         signals = signals_of(outcome(action, response, **facts))
         assert [(" ".join(words.split()[:2]), tier) for words, tier in signals] == expected
+
+    @pytest.mark.parametrize(("moves", "state", "failed"), [(4, "a", True), (5, "a", True), (4, "b", False)])
+    def test_a_command_failed_if_it_changed_nothing_at_all(self, moves: int, state: str, *, failed: bool) -> None:
+        play = outcome("take beam", "It is yours.").record
+        before = replace(play.before, moves=4, state_hash="a")
+        record = replace(play, before=before, after=replace(before, text="No.", moves=moves, state_hash=state))
+        (signal,) = signals_of(ActionOutcome(record, VATS, MovementAnalyzer()))
+        assert signal[0].startswith("Failed action" if failed else "Nothing visible")
 
     def test_what_came_of_turns_is_in_the_machines_words_and_a_signal_of_several_turns_once(
         self, tmp_path: Path
@@ -316,7 +328,7 @@ class TestPrompt:
         ]
         assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
-            "• Turns 5, 6: Failed action, as a hint from the wording alone (likely PERMANENT)",
+            "• Turns 5, 6: Nothing visible changed (likely PERMANENT)",
         ]
 
     def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
