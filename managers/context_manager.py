@@ -42,7 +42,7 @@ NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
 STANDS_BELOW = "(See Present.)"
-NOT_LISTED = ("not_described", "scenery")
+NOT_LISTED = ("not_described", "scenery", "concealed")
 """Attributes of objects that the story describes within the description of a room, if at all."""
 
 _WORD = re.compile(r"\w+")
@@ -165,6 +165,7 @@ class ContextManager(BaseManager):
         self._printed: list[str] = []
         self._named: set[str] = set()
         self._held: set[int] = set()
+        self._whole: set[int] = set()  # the things of which the story has printed the whole name
         self._game: GameText | None = None
 
     @override
@@ -394,7 +395,8 @@ class ContextManager(BaseManager):
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
-        such as "man", that word is listed. A direction names no thing. What another thing or a person has is listed
+        such as "man", or its plural, or one name of a person, that word is listed; once it has printed the whole name,
+        the whole name is. A direction names no thing. What another thing or a person has is listed
         after its name.
         """
         state, here = self.game_state, observation.location
@@ -411,11 +413,15 @@ class ContextManager(BaseManager):
                 words = [word for word in thing.words if self._is_printed(word, before)]
                 wanted = [" ".join(words), "/".join(words)]
             else:
-                wanted = [thing.name, *thing.name.split()[-1:]]
+                words = thing.name.split()
+                names_person = thing.num in self.vocabulary.animate
+                wanted = [thing.name, *words[-1:], *(each for each in words if names_person and each.istitle())]
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
+            printed += [name for name in wanted if not printed and self._is_printed(f"{name}s", before)]
             for name in (wanted if thing.num in self._held else printed)[:1]:
-                known_as[thing.num] = name
+                self._whole |= {thing.num} if name == thing.name else set()
+                known_as[thing.num] = thing.name if thing.num in self._whole else name
         shows_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
         things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
         held: dict[int, dict[str, None]] = {}

@@ -65,6 +65,7 @@ class Affordances:
         self, dictionary: Dictionary, interpreter: Interpreter, table: ObjectTable, attribute_names: Mapping[str, int]
     ) -> None:
         self._scenery = numbers_of(attribute_names, _SCENERY)
+        self._concealed = numbers_of(attribute_names, ("concealed",))
         self._receivers = {template: numbers_of(attribute_names, names) for template, names in _RECEIVERS.items()}
         self._most_tries = _MOST_TRIES[interpreter.version <= _LAST_QUICK_VERSION]
         self._dictionary = dictionary
@@ -94,7 +95,8 @@ class Affordances:
     def _nouns(self, trial: _Trial, observation: Observation) -> list[str]:
         """Return one noun for each object that the story describes when it is examined."""
         dictionary = self._dictionary
-        visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
+        listed = (each for each in observation.visible or () if not each.attributes & self._concealed)
+        visible = sorted(listed, key=lambda each: bool(each.attributes & self._scenery))
         objects = chain(observation.inventory or (), visible)
         names = [" ".join(reversed(each.words)) for each in objects]
         texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))

@@ -156,7 +156,7 @@ class _Sight:
         self._table = table
         self._names = names
         self._places = table.places
-        self._hidden = numbers_of(attributes, ("invisible", "concealed", "absent"))
+        self._hidden = numbers_of(attributes, ("invisible", "absent"))
         self._see_through = numbers_of(attributes, ("surface", "transparent"))
         self._holders, self._open = numbers_of(attributes, ("container", "actor")), numbers_of(attributes, ("open",))
         self._lit = numbers_of(attributes, ("lit",))
@@ -169,8 +169,9 @@ class _Sight:
 
         The first two are ``None`` without a player or a room, respectively. The third is the innermost object around
         the player, such as a chair; ``None`` if that is the room. Objects in the vehicles and containers around
-        the player come first, innermost first. In the dark nothing is visible. If the names of attributes are unknown,
-        objects directly in the room and in the player's vehicle are visible.
+        the player come first, innermost first. In the dark nothing is visible. What Inform's library conceals is
+        visible: it is left out of lists because the room's description names it. If the names of attributes are
+        unknown, objects directly in the room and in the player's vehicle are visible.
         """
         bearer = self._node(memory, player) if player else None
         inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None

@@ -235,3 +235,20 @@ def test_a_profile_takes_nothing_from_the_text_of_a_walkthrough(story_folder: Pa
                     break
                 told = told_text(known.send(command), story.version)
                 assert told == told_text(unknown.send(command), story.version)
+
+
+@pytest.mark.parametrize(
+    ("name", "commands", "seen"),
+    [
+        ("temple.z5", ("wait", "wait", "wait", "down"), {"yellow paper", "desk", "writing"}),
+        ("temple.z5", ("wait", "wait", "wait", "down", "south"), {"shelves", "mysterious vial"}),
+        ("deephome.z5", (), {"wooden door", "symbols"}),
+    ],
+)
+def test_what_lies_on_things_and_what_lists_leave_out_is_seen_if_a_story_declares_attributes_of_its_own(
+    name: str, commands: tuple[str, ...], seen: set[str], story_folder: Path
+) -> None:
+    with JerichoInterface(story_folder / name) as game:
+        for command in commands:
+            game.send_command(command)
+        assert seen <= names(game.observation.visible)

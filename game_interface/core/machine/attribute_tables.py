@@ -55,6 +55,8 @@ _BANNERS = (
     (re.compile(r"Inform v?(?:6\.\d+|1[56]\d\d) Library (?:5/12|6/[12])\b"), INFORM_5),
 )
 _PLAYER_OF_INFORM = ("animate", "concealed", "proper", "transparent")
+_ATTRIBUTES = 48
+"""Attributes of an object from version 4 on (Z-Machine Standard 1.1 §12.3)."""
 PLAYERS_NAME = "(self object)"
 """The name of the object that the Inform 6 library declares for the player."""
 
@@ -62,14 +64,18 @@ PLAYERS_NAME = "(self object)"
 def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:
     """Return the numbers of ``story``'s attributes by name; empty unless they are certain.
 
-    Inform's library is recognised by its banner in the ``opening`` text. The ``player`` must also have the
-    attributes that the library gives it, because a story's own earlier declarations would shift all numbers.
+    Inform's library is recognised by its banner in the ``opening`` text. A story's own earlier declarations shift all
+    its numbers equally. The shift is certain if the ``player`` has the attributes that the library gives it at one
+    distance only.
     """
     if story.md5 == _ZORK_1_MD5:
         return ZORK_1
     for banner, table in _BANNERS:
-        if banner.search(opening) and player.issuperset(table[name] for name in _PLAYER_OF_INFORM):
-            return table
+        given = [table[name] for name in _PLAYER_OF_INFORM]
+        free = _ATTRIBUTES - len(table)
+        shifts = [shift for shift in range(free + 1) if player.issuperset(number + shift for number in given)]
+        if banner.search(opening) and len(shifts) == 1:
+            return MappingProxyType({name: number + shifts[0] for name, number in table.items()})
     return MappingProxyType({})
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import STANDS_BELOW, ContextManager, Rejection, told_turns
+from session.commands import Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -231,7 +232,7 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
 
 
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
-    state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.", latest=MILL)
+    state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. Leverage is secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
     shown = context.get_agent_context(hall).render()
@@ -263,6 +264,23 @@ def test_scenery_that_the_story_has_named_is_listed_apart_in_prompts_with_the_wh
         config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
         context = ContextManager(logging.getLogger("test"), config, state, attribute_names=ATTRIBUTES)
         assert f"\n{shown}" in context.get_agent_context(hall).render()
+
+
+def test_a_person_is_here_by_one_name_things_by_their_plural_and_each_keeps_its_whole_name_once_it_was_printed() -> (
+    None
+):
+    state = GameState(opening="A table of stone and some vials. Charles waits.", latest=MILL)
+    things = ("black stone table", "green vial", "Charles Bristow", "Charles River", "vial stand")
+    hall = replace(MILL, visible=tuple(GameObject(50 + at, name, 12) for at, name in enumerate(things)))
+    vocabulary = Vocabulary(9, frozenset(), animate=frozenset({52}))
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, vocabulary=vocabulary)
+    assert "\nHere: table, vial, Charles\n" in context.get_agent_context(hall).render()
+    play(state, "ask", "He is Charles Bristow. He looks at the black stone table.")
+    assert "\nHere: black stone table, vial, Charles Bristow\n" in context.get_agent_context(hall).render()
+    yard = replace(MILL, location=Location(11, "Yard"), text="Yard")
+    for number, before, after in ((2, hall, yard), (3, yard, replace(hall, text="A table. Charles comes with you."))):
+        state.record(TurnRecord(1, number, before, (Proposal("go"),), (Verdict(accepted=True, source="none"),), after))
+    assert "\nHere: black stone table, Charles Bristow\n" in context.get_agent_context(state.latest).render()
 
 
 def test_a_direction_names_no_thing_and_words_that_the_story_printed_together_are_one_name() -> None:

@@ -356,7 +356,10 @@ def story(own_story: Path) -> Story:
         (OLD_BANNER, PLAYER, {}),
         (OLD_BANNER.replace("5/12", "5/8"), OLD_PLAYER, {}),
         (BANNER, OLD_PLAYER, {}),
-        (BANNER, frozenset(number + 1 for number in PLAYER), {}),
+        (BANNER, frozenset(number + 4 for number in PLAYER), {name: number + 4 for name, number in INFORM_6.items()}),
+        (OLD_BANNER, frozenset(number + 1 for number in OLD_PLAYER), {n: number + 1 for n, number in INFORM_5.items()}),
+        (BANNER, PLAYER | {number + 4 for number in PLAYER}, {}),
+        (BANNER, frozenset(number + 40 for number in PLAYER), {}),
         *(
             (banner, PLAYER, {})
             for banner in ("", "Inform 7 build 6M62 (I6/v6.33 lib 6/12N)", "Inform v6.10 Library 6/3")
