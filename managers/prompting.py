@@ -38,11 +38,13 @@ class Line(NamedTuple):
     """A line of an item.
 
     matters: kept if its item is; others are kept if there is room beside those that matter, the latest first
+    weight: as how many its item counts if it is left out, for the first line of an item
     """
 
     head: str
     text: str = ""
     matters: bool = True
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class Part:
 
     def _left_out(self, count: int, lines: int = 0) -> str:
         """Return the end of the text with that many items: how many others there are, and missing lines of these."""
-        others = self.others + len(self.items) - count
+        out = self.items[: len(self.items) - count] if self.keeps == "newest" else self.items[count:]
+        others = self.others + sum(item[0].weight for item in out)
         told = [f"{others} {'earlier' if self.keeps == 'newest' else 'more'}"] if others else []
         told += [f"{counted(lines, 'line')} of the above"] if lines else []
         return f"{self.separator}({' and '.join(told)} left out)" if told else ""

@@ -23,7 +23,7 @@ from session.values import ENDINGS, GameObject, Location, Observation, Proposal,
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 SUBSTANTIAL = 100  # characters of a response
-ARRIVAL = "Long description on arrival at a first visit"
+ARRIVAL = "Long description at a first visit"
 """A signal about the turn before that of its outcome, or about the opening."""
 
 _FAILING = re.compile(

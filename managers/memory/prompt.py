@@ -190,17 +190,22 @@ def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
     The text is in whole sentences, with the number of those left out. Lines in brackets are left out, because the
     story speaks of the game in them. Returns ``None`` without a description under the room's name.
     """
-    _, *lines = (description_in(record.before.text, location.name) or "").splitlines() or [""]
+    text = _arrival_text(record.before.text, location)
+    title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
+    return Memory(DEFAULT_CATEGORY, title, record.episode, str(record.turn), None, text, "core") if text else None
+
+
+def _arrival_text(printed: str, location: Location) -> str:
+    """Return what an arrival memory contains of what the story printed; "" without a description of the location."""
+    _, *lines = (description_in(printed, location.name) or "").splitlines() or [""]
     shown = [line for line in lines if not (line.strip().startswith("[") and line.strip().endswith("]"))]
     sentences = sentences_of("\n".join(shown))
     kept = [*accumulate(sentences, "{} {}".format)]
     number = sum(len(text) <= LONGEST_ARRIVAL for text in kept)
     if not number:
-        return None
+        return ""
     left = len(sentences) - number
-    text = f"{kept[number - 1]} ({counted(left, 'sentence')} left out)" if left else kept[-1]
-    title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
-    return Memory(DEFAULT_CATEGORY, title, record.episode, str(record.turn), None, text, "core")
+    return f"{kept[number - 1]} ({counted(left, 'sentence')} left out)" if left else kept[-1]
 
 
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
@@ -292,11 +297,15 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
-    arrival = next((memory for memory in visit.memories if memory.is_arrival), None) if visit.first else None
-    fields["memories"], _ = existing_memories(visit.memories, visit.worked, arrival).fit(int(MEMORIES_SHARE * room))
     fields["elsewhere"], _ = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room))
-    parts = _story_parts(visit, state, window)
-    return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
+    parts, told = _story_parts(visit, state, window), _arrival_told(visit, state, window)
+    for below in (told, None):  # without the reference if its text has no room
+        memories = existing_memories(visit.memories, visit.worked, below)
+        fields["memories"], _ = memories.fit(int(MEMORIES_SHARE * room))
+        prompt = fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
+        if below is None or below.text in prompt.user:
+            break
+    return prompt
 
 
 def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:
@@ -346,21 +355,59 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Memory | None = None) -> Part:
+def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Told | None = None) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     worked: what speaks for a tentative memory, by its title
-    told_below: the arrival memory, if the prompt contains the text on arrival
+    told_below: the arrival memory, if the prompt contains its text anyway
     """
     standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
     given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
     heads = {memory.title: f" ({worked[memory.title]})" if memory.title in worked else "" for memory in standing}
+    told = {} if told_below is None else {told_below.memory: told_below.where}
     lines = [
-        Line(f"{_head(memory)}{heads[memory.title]}: ", TOLD_BELOW if memory == told_below else one_line(memory.text))
-        for memory in standing
+        Line(f"{_head(memory)}{heads[memory.title]}: ", told.get(memory, one_line(memory.text))) for memory in standing
     ]
     lines += [Line(_head(memory)) for memory in given_up]
     return Part("memories", [[line] for line in lines], keeps="best")
+
+
+class Told(NamedTuple):
+    """An arrival memory, a text of the prompt that says the same, and a reference to that text."""
+
+    memory: Memory
+    text: str
+    where: str
+
+
+def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | None:
+    """Return the arrival memory if it says what the story printed on this arrival, or at one of the turns shown."""
+    here = visit.outcomes[-1].location
+    memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
+    if memory is None:
+        return None
+    printed = [(visit.first.arrival_text, TOLD_BELOW)] if visit.first else []
+    printed += [
+        (record.after.text, f"(as it stands below, in turn {record.turn})")
+        for record in reversed(_played(visit, state, window))
+        if record.after.location == here
+    ]
+    return next(
+        (
+            Told(memory, description_in(without_padding(text), here.name) or "", where)
+            for text, where in printed
+            if _arrival_text(text, here) == one_line(memory.text)
+        ),
+        None,
+    )
+
+
+def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRecord]:
+    """Return the turns that the question shows with their texts."""
+    first, last = visit.outcomes[0].record, visit.outcomes[-1].record
+    most = max(1, max(state.turn_count, last.turn) - first.turn + window)
+    played = state.turns[-most:]
+    return [*played, last][-most:] if last.turn > state.turn_count else played
 
 
 def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
@@ -370,21 +417,22 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     shown_on_arrival = without_padding(visit.first.arrival_text) if visit.first else ""
     name = first.location.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
-    most = max(1, last_turn_shown - first.record.turn + window)
-    played = state.turns[-most:]
-    if last.record.turn > state.turn_count:
-        played = [*played, last.record][-most:]
+    played = _played(visit, state, window)
+    latest = {record.after.text: record.turn for record in played}
     turns, reasoning = [], []
     shown_from = played[0].turn if played else last_turn_shown
-    before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1]
-    if before and any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes):
+    has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
+    before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
+    if before:
         steps = "; ".join(_short(record.action) for record in before)
-        turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps)])
+        turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
     for record in played:
         turn, text = record.turn, without_padding(record.after.text)
         text = TOLD_BELOW if shown_on_arrival and text == shown_on_arrival else text
         if record.moved and record.after.location is not None and record.after.location != first.location:
             text = _as_before(record, state) or text
+        elif record.moved and text != TOLD_BELOW and latest[record.after.text] > turn:
+            text = f"{_short(first.location.label)}, as in turn {latest[record.after.text]}, below"
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", text)])
@@ -397,7 +445,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [
         Part("arrival", arrivals, empty=""),
-        Part("actions", turns, separator="\n\n"),
+        Part("actions", turns, separator="\n\n", others=shown_from - 1 - len(before)),
         Part("reasoning", reasoning),
     ]
 
@@ -446,12 +494,13 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
 def _signals(visit: VisitNews) -> Iterator[str]:
     """Yield each signal once, with the turns that give it."""
     turns: dict[str, list[int]] = {}
+    if visit.is_new_place and visit.first and ARRIVAL in dict(signals_of(visit.first)):
+        yield f"• On arrival: {ARRIVAL} (likely CORE)"
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
-            if tier == "core" and not visit.is_new_place:
+            if words == ARRIVAL or (tier == "core" and not visit.is_new_place):
                 continue  # what is there from the start is known
             signal = f"{words} (likely {tier.upper()})"
-            turns.setdefault(signal, []).append(outcome.record.turn - (words == ARRIVAL))
+            turns.setdefault(signal, []).append(outcome.record.turn)
     for signal, numbers in turns.items():
-        told = f"Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
-        yield f"• {'The opening' if numbers == [0] else told}: {signal}"
+        yield f"• Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {signal}"

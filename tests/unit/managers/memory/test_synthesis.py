@@ -205,7 +205,7 @@ class TestPrompt:
         assert f"Turn 1 [Dye Works Gate]: north\nResponse: {TOLD_BELOW}" in prompt
         assert prompt.count(LONG) == 1
         assert "visit status: FIRST VISIT" in prompt
-        assert "• Turn 1: Long description on arrival at a first visit" in prompt
+        assert "• On arrival: Long description at a first visit" in prompt
         assert "• Turn 2: Inventory changed" in prompt
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't.")
@@ -231,6 +231,7 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         assert asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING") == (
             "Turn 6 [Blue Vats]: wait\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
+            "\n\n(5 earlier left out)"
         )
         assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait\nTurn 7: because of take beam"
         (call,) = play.llm.calls
@@ -244,6 +245,58 @@ class TestPrompt:
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
         assert told.startswith("From turn 1, without texts: north\n\nTurn 2 [Blue Vats]: wait\nResponse: ")
 
+    @pytest.mark.parametrize(("score", "left"), [(0, 20), (5, 8)])
+    def test_the_number_of_turns_that_are_not_listed_is_shown(self, tmp_path: Path, score: int, left: int) -> None:
+        play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2})
+        for _ in range(19):
+            play.turn("wait")
+        play.turn("dip banner", "Blue!", score=score, world_hash="1")
+        told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
+        assert told.endswith(f"\n\n({left} earlier left out)")
+        assert told.startswith(f"From turn {left + 1}, without" if score else "Turn 21 ")
+
+    def test_the_commands_without_texts_count_one_by_one_if_they_have_no_room(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2}, prompt_budgets={"memory": 3000})
+        for number in range(19):
+            play.turn(f"wait {number}")
+        play.turn("dip banner", "It turns blue. " * 800, score=5)
+        assert "(21 earlier left out)" in asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
+
+    def test_signals_name_only_turns_that_the_question_is_about(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("kick gate", "You can't.")
+        play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("up", f"Drying Loft\n{LONG}", location=LOFT)
+        play.turn("drop jar", "Dropped.", inventory=())
+        play.manager.end()
+        at_vats, at_loft = play.prompts[-2:]
+        for prompt, turns in ((at_vats, {"3"}), (at_loft, {"5"})):
+            signals = prompt.split("CONTEXT SIGNALS:")[1]
+            assert {*re.findall(r"\d+", signals)} == turns
+            assert "On arrival" in signals
+
+    def test_an_arrival_memory_is_not_repeated_beside_the_turn_that_shows_its_text(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent, memory_sampling={"memory_history_window": 10})
+        play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("up", "Drying Loft", location=LOFT)
+        play.turn("down", f"Blue Vats\n{LONG}\n", location=VATS)
+        play.turn("dip banner", "Blue!", score=5)
+        prompt = asked(play)
+        assert "Arrival at Blue Vats: (as it stands below, in turn 4)" in prompt
+        assert "Turn 1 [Dye Works Gate]: north\nResponse: Blue Vats, as in turn 4, below" in prompt
+        assert prompt.count(LONG) == 1
+
+    def test_an_arrival_memory_is_whole_if_the_story_printed_something_else_this_time(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.begin(2)
+        play.turn("north", "Blue Vats\nThe vats are dry.\n", location=VATS)
+        play.turn("dip banner", "It stays grey.", score=5)
+        assert f"Arrival at Blue Vats: {LONG}" in asked(play)
+
     def test_the_text_of_another_place_is_shown_once(self, tmp_path: Path) -> None:
         loft = f"Drying Loft\n{LONG}"
         play = play_at_the_vats(tmp_path)
@@ -252,7 +305,7 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         play.turn("up", loft, location=LOFT)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert told.endswith("Turn 6 [Blue Vats]: up\nResponse: Drying Loft, as in turn 3")
+        assert "Turn 6 [Blue Vats]: up\nResponse: Drying Loft, as in turn 3\n" in told
         assert told.count(LONG) == 1
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
