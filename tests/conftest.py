@@ -22,8 +22,9 @@ LONGEST = (
     *("test_inspect_task", "test_installed_package", "test_keys_stay_hidden", "test_documented_costs"),
     *("test_ablate", "test_ablation", "test_hostile_folder", "test_mcp_command", "test_memories_crash"),
     *("test_python_api", "test_mcp_over_http", "test_run_command", "test_document_store", "test_hostile_text"),
+    *("test_report_page", "test_resume_command", "test_reconciling", "test_unusable_answers", "test_plan"),
 )
-"""The modules of slow tests that take more than 15 seconds, the longest first."""
+"""The modules of slow tests that take 15 seconds or more of two cores, about in their order."""
 
 # How long an example takes depends on the machine. `.ci/run` tries as many examples as Hypothesis does by default.
 settings.register_profile("thorough", deadline=None)
