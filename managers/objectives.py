@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
@@ -217,7 +218,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
 
     Each is whole. Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn
     with a room's description contains it; the others refer to that turn. What a text with a description says besides,
-    and no earlier turn of these said, is a response like others.
+    and no earlier turn of these said, is a response like others. The parts of a text keep the story's order.
     """
     by_turn: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in evidence:
@@ -251,12 +252,10 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         besides = told
         if described and turn != last:
             besides = [line for line in told if line not in said and line not in described]
-        room = [line for line in told if line not in besides]
         said.update(told)
-        for head, part in (("  Response: ", besides), ("  Room: ", room)):
-            text = one_line(told_once(part, others))
-            if text:
-                lines.append(Line(head, text, matters=part is besides))
+        for is_room, part in groupby(filter(str.strip, told), key=lambda line: line not in besides):
+            head = "  Room: " if is_room else "  Response: "
+            lines.append(Line(head, one_line(told_once([*part], others)), matters=not is_room))
         items.append(lines)
     return Part("play", items, others=first, empty="")
 

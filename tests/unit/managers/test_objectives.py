@@ -130,6 +130,18 @@ def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every
     assert user.count("[line as in turn 20]") >= 19
 
 
+def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its_order(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    play.turn("up", "The ladder creaks.\n\nDrying Loft\nYarn hangs here.\n\nOn the beam is a key.", location=LOFT)
+    play.wait_until(20)
+    shown = last_prompt(play).user.split("Turn 1 ")[1].split("Turn 2")[0]
+    assert [line.strip() for line in shown.splitlines()[1:]] == [
+        "Response: The ladder creaks.",
+        "Room: Drying Loft Yarn hangs here.",
+        "Response: On the beam is a key.",
+    ]
+
+
 def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(tmp_path: Path) -> None:
     """The refusal that named the obstacle was left out, while every room on the way was described."""
     refusal = "You have nothing to dig with, and the floor of the works is hard. " * 4
