@@ -32,7 +32,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Course, RouteStep, Waypoint
 from session.text import addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
-from session.values import GameObject, Observation, Proposal, TurnRecord, in_reach, things_around
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, in_reach, things_around
 from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12
@@ -210,7 +210,12 @@ class CourseManager(BaseManager):
             name, known = names.get(room, ""), self.game_state.room_description(room)
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
-        return Course(f"The way to {names.get(to_id, to_id)}", tuple(steps), known=len(steps), left=left)
+        return Course(
+            f"The way to {self._name_of(Location(to_id, names.get(to_id, '')))}",
+            tuple(steps),
+            known=len(steps),
+            left=left,
+        )
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -352,12 +357,18 @@ class CourseManager(BaseManager):
         """
         place, command = record.after.location, plain_command(record.action)
         if place is not None and record.moved and not is_known and place.num not in self._visited:
-            return f"a new place: {place.name}."
+            return f"a new place: {self._name_of(place)}."
         if course.stop_at != "news" and (place is not None or record.is_key):
             if course.stop_at == "place" or record.did_something or only_informs(command):
                 return ""
             return self._new_sentence(record, "an answer that is new, and may be a refusal", is_known=is_known)
         return self._new_sentence(record, "something new", is_known=is_known)
+
+    def _name_of(self, place: Location) -> str:
+        """Return the name of a location, with its id if another room has this name."""
+        names = self._map.game_map.room_names if self._map else {}
+        is_shared = any(name == place.label and room != place.num for room, name in names.items())
+        return f"L{place.num} {place.label}" if is_shared else place.label
 
     def _new_sentence(self, record: TurnRecord, what: str, *, is_known: bool) -> str:
         """Return what is said of the first sentence that no turn of any game has had; "" if there is none.
@@ -373,7 +384,7 @@ class CourseManager(BaseManager):
         for number in self._new_sentences(record):
             sentence = sentences[number - 1]
             if record.moved and record.after.location is not None and record.after.location.name == sentence:
-                return f"a new place: {sentence}."
+                return f"a new place: {self._name_of(record.after.location)}."
             news = " ".join(sentences[number - 1 : number + sentence.endswith(":")])
             return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
         return ""
@@ -400,7 +411,7 @@ class CourseManager(BaseManager):
             has_heading = known is not None and description_in(known.text, place.name) is not None
             is_undescribed = is_dark(after.text, of_elsewhere=record.moved) or (record.moved and has_heading)
             if is_undescribed and not self._was_so(record, course, goes_on=False):
-                return f"the story does not describe {place.label}, as in the dark"
+                return f"the story does not describe {self._name_of(place)}, as in the dark"
         problem = ""
         goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
         if goes and not record.moved and not record.did_something:

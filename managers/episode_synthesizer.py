@@ -23,6 +23,7 @@ from managers.episodes import (
     handover_text,
     lesson_of,
     parse_summaries,
+    place,
     summary_of,
 )
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
@@ -306,7 +307,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
-            told, where = one_line(turn.after.text), f" [{state.turn_location(turn.turn)}]"
+            told, where = one_line(turn.after.text), f" [{place(turn.before.location)}]"
             lines.append(turn_text(turn.turn, f"{turn.action}: {told}", where=where))
         return lines
 

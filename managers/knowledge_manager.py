@@ -190,7 +190,8 @@ class KnowledgeManager(BaseManager):
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
             has_stopped = self._courses is not None and self._courses.has_stopped
-            turn = LearnedTurn(record, tuple(fact.text for fact in facts), has_stopped)
+            texts = (f"{fact.text} ({fact.location_id})" if fact.kind == "new_room" else fact.text for fact in facts)
+            turn = LearnedTurn(record, tuple(texts), has_stopped)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:
                 self._evidence += (record.turn,)

@@ -286,7 +286,10 @@ def route_aim(route: Route, done: int = 0) -> str:
     gain = route.gain(done)
     if route.goal.kind == "score":
         return f"+{gain}"
-    goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+    points = (route.start, *(step.leads_to for step in route.steps))
+    is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in points)
+    number = f"L{route.goal.number} " if is_shared else ""
+    goal = f"to {number}{route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 

@@ -107,6 +107,9 @@ def test_a_new_place_that_stops_them_is_named_as_one(tmp_path: Path) -> None:
     attic = replace(LOFT, text="Attic\nDust.", location=Location(99, "Attic"))
     _, prompts = second_episode(tmp_path, {"action": "up", "then": ["wait"]}, script={**MILL, "up": attic})
     assert "was interrupted after `up` by a new place: Attic. Not played: 2. wait." in course_in(prompts[1])
+    same = replace(LOFT, text="Loft\nDust.", location=Location(99, "Loft"))
+    _, prompts = second_episode(tmp_path / "same", {"action": "up", "then": ["wait"]}, script={**MILL, "up": same})
+    assert "by a new place: L99 Loft. Not played: 2. wait." in course_in(prompts[1])
 
 
 @pytest.mark.parametrize("case", STOPPED)

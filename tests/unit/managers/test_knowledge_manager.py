@@ -62,6 +62,16 @@ def parts(prompt: str) -> dict[str, str]:
     return dict(zip(("known", "remembered", "ephemeral", "played"), found.groups(), strict=True))
 
 
+def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(tmp_path: Path) -> None:
+    play = KnowledgePlay(tmp_path, nothing_new)
+    play.turn("north", GATE.name, location=Location(95, GATE.name), score=1)
+    play.remember("1", persistence="core")
+    play.manager.end()
+    shown = parts(play.llm.calls[-1].prompt.user)
+    assert f"first visit to {GATE.name} (95)" in shown["played"]
+    assert f"T1, {GATE.name} ({GATE.num}): " in shown["remembered"]
+
+
 class TestWhenTheModelIsAsked:
     def test_once_an_interval_and_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
         play = taught(tmp_path, NOTHING, NOTHING, answer(line("The gate sticks.", 26)), turns=26)

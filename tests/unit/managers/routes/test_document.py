@@ -222,6 +222,11 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
             "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 1 (a), 2 (b): 1. a, 2. b",
         ),
         (
+            replace(route("ab", Goal("room", 9, "Loft")), start=Waypoint(8, "Loft", 0)),
+            0,
+            "to L9 Loft, +5 in 2 turns, worked in 1 of 1 episode: 1. a, 2. b",
+        ),
+        (
             route("a", Goal("thing", 4, "rope"), proof=Proof(4, 5)),
             0,
             "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a",
