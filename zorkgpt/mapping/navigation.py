@@ -36,8 +36,9 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_ways_told(graph, room, shown)]
-        untried = _untried_exits(graph, room)
-        parts += [f"untried: {untried}"] if untried else []
+        plain, read = _untried_exits(graph, room)
+        parts += [f"untried: {plain}"] if plain else []
+        parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
         refused = _refused_exits(graph, room, None if room == here else graph.barred_exits(room))
         parts += [f"led nowhere: {refused}"] if refused else []
         mark = " (here)" if room == here else ""
@@ -68,7 +69,11 @@ def untried_from(graph: MapGraph, here: int) -> str:
     Either line is left out if there are none.
     """
     paths = paths_from(graph, here)
-    untried = {room: exits for room in _nearest_first(graph, paths) if (exits := _untried_exits(graph, room))}
+    untried = {
+        room: exits
+        for room in _nearest_first(graph, paths)
+        if (exits := ", ".join(filter(None, _untried_exits(graph, room))))
+    }
     refused = {
         room: exits
         for room in _nearest_first(graph, paths)
@@ -90,8 +95,8 @@ def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
 def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
     """Yield each of the rooms with its untried exits, those refused exits that the story names, and its moves."""
     for room in rooms:
-        untried, refused = _untried_exits(graph, room), _refused_exits(graph, room, graph.barred_exits(room))
-        exits = ", ".join(filter(None, (untried, f"led nowhere: {refused}" if refused else "")))
+        refused = _refused_exits(graph, room, graph.barred_exits(room))
+        exits = ", ".join(filter(None, (*_untried_exits(graph, room), f"led nowhere: {refused}" if refused else "")))
         yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({_distance(paths, room)})"
 
 
@@ -137,14 +142,23 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{exit_} -> {names[to_id]} (back?)"
 
 
-def _untried_exits(graph: MapGraph, room: int) -> str:
-    """Return the untried exits of a room, each with the death that it led to, or with a mark if only read in prose."""
-    read = graph.read_exits.get(room, ())
-    marks = {exit_: READ for exit_ in graph.untried_exits(room) if exit_ in read}
-    return ", ".join(
-        _told(exit_, graph.told(graph.exit_deaths, Edge(room, exit_)) or marks.get(exit_))
-        for exit_ in graph.untried_exits(room)
-    )
+class _UntriedExits(NamedTuple):
+    """The untried exits of a room as text, each with the death that it led to; "" for none.
+
+    read: those that were only read in prose
+    """
+
+    plain: str
+    read: str
+
+
+def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
+    deaths = {exit_: graph.told(graph.exit_deaths, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
+    read = [
+        plain_line(exit_) for exit_, death in deaths.items() if not death and exit_ in graph.read_exits.get(room, ())
+    ]
+    plain = ", ".join(_told(exit_, death) for exit_, death in deaths.items() if exit_ not in read)
+    return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
 def _refused_exits(graph: MapGraph, room: int, among: Collection[str] | None) -> str:

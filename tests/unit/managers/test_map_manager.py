@@ -221,8 +221,9 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path, here=49)
         hall = said(46, "Hall", "Hall\nThe kitchen is north, a stair goes up to the landing, and steps lead down.")
         manager.learn(turn(at(49), "north", hall))
-        read = "up (read from the text), down (read from the text)"
-        assert f"untried: north, {read}" in manager.local_view()
+        assert "untried: north; read from the text: up, down" in manager.local_view()
+        shown = untried_from(manager.game_map, 49)
+        assert "L46 Hall: north, read from the text: up, down (1)" in shown
         copy = MapGraph.from_dict(manager.game_map.to_dict())
         assert copy.read_exits == {46: {"up", "down"}}
         reading = Reading(is_room_description=True, exits=("north", "up"))
