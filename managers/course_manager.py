@@ -56,7 +56,6 @@ class CourseManager(BaseManager):
     planned: returns the commands of the plan
     games: returns earlier games
     has_stopped: whether a command with a known result was not followed by the next one in the last turn
-    has_printed_news: whether the last turn printed a sentence that no turn of any game had had
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class CourseManager(BaseManager):
         self._places_at: tuple[object, ...] = ()
         self._places: tuple[int | None, ...] = ()
         self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
-        self.has_stopped = self.has_printed_news = False
+        self.has_stopped = False
 
     @property
     def next_proposal(self) -> Proposal | None:
@@ -236,7 +235,6 @@ class CourseManager(BaseManager):
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
-        self.has_printed_news = next(self._new_sentences(record), None) is not None
         self._said.update(digests_of(record.after.text, record.action))
 
     def _go_on(self, course: Course, record: TurnRecord) -> None:

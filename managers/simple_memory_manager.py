@@ -75,7 +75,7 @@ class SimpleMemoryManager(BaseManager):
     ephemeral_cache: the episode's own memories by location id
 
     llm_client: the model that writes memories; without it nothing is learned from play
-    courses: reports the turn in which a route was interrupted, and whether a turn printed anything new
+    courses: reports the turn in which a route was interrupted
     map_manager: counts visits, including those before a location had a memory
 
     If the file cannot be written, one error is logged. The memories stay in the cache and are written with the next
@@ -278,21 +278,15 @@ class SimpleMemoryManager(BaseManager):
         if (outcome.first_visit or location.num in visit.unlit) and self.llm_client is not None:
             self._keep_arrival(record, location)
         has_stopped = self._courses is not None and self._courses.has_stopped
-        has_printed_news = self._courses is None or self._courses.has_printed_news
         is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
         if not is_as_known:
             visit.stay.append(outcome)
-            is_news = self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}
-            if is_news:
+            if self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
                 visit.news.append(outcome)
-            is_new_place = outcome.first_visit and not self._was_visited_before(location.num)
-            has_told = (outcome.had_effect or has_printed_news) and (is_news or not record.moved)
-            visit.is_telling |= is_new_place or has_told
         visit.tried.add((outcome.command, outcome.had_effect))
         if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
             if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
                 visit.news.clear()  # they stay news for a later visit
-                visit.is_telling = False
             self.consider()
             visit.is_asked_about = False
 
@@ -357,7 +351,7 @@ class SimpleMemoryManager(BaseManager):
 
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
-        self._visit.is_asked_about |= self._visit.is_telling and bool(self._visit.news)
+        self._visit.is_asked_about |= bool(self._visit.news)
         ask_each(self.questions())
 
     @override
@@ -371,18 +365,12 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
-        """Return the question about the pending news of the current visit.
-
-        None is asked if nothing changed and nothing new was printed; the news then wait for others of the visit.
-        """
+        """Return the question about the pending news of the current visit."""
         del outlooks
-        visit = self._visit
-        news, stay = tuple(visit.news), tuple(visit.stay)
-        if not (news and visit.is_telling):
-            return ()
-        visit.news.clear()
-        visit.stay.clear()
-        visit.is_telling = False
+        news, stay = tuple(self._visit.news), tuple(self._visit.stay)
+        self._visit.news.clear()
+        if news:
+            self._visit.stay.clear()
         return self._questions_about(news, stay)
 
     def reset_episode(self) -> None:

@@ -68,7 +68,6 @@ class VisitTracker:
     location_id: the location at which the last turn began
     news: of the current visit, oldest first, all of one location
     stay: all turns of the visit that were not asked about, without those on a route
-    is_telling: a turn that was not asked about printed what no game has printed, or had an effect
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
     laid_down: names of the objects that the player put down, by location id
@@ -84,7 +83,6 @@ class VisitTracker:
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     unlit: set[int] = field(default_factory=set)
     is_asked_about: bool = False
-    is_telling: bool = False
 
     def enter(self, location_id: int) -> bool:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""
@@ -93,8 +91,7 @@ class VisitTracker:
         if location_id != self.location_id:
             self.tried.clear()
             self.stay.clear()
-            self.news.clear()
-            self.is_asked_about = self.is_telling = False
+            self.is_asked_about = False
         self.location_id = location_id
         return is_first
 

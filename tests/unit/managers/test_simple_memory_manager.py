@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
 from managers.memory.prompt import TENTATIVE_HEADING, shuffled_location
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus, SimpleMemoryManager
@@ -25,7 +24,7 @@ from session.text import TokenCounter
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
-from tests.unit.managers.memory_parts import NOTHING, MemoryPlay, learned, manager_in, memory, titles
+from tests.unit.managers.memory_parts import MemoryPlay, learned, manager_in, memory, titles
 from tests.unit.zorkgpt.mapping.turns import walk
 
 
@@ -424,50 +423,3 @@ def test_another_seed_shuffles_otherwise() -> None:
 def test_a_location_without_memories_and_one_that_alone_has_some_are_shown_none() -> None:
     assert shuffled_location(7, {1, 2}, seed=1) is None
     assert shuffled_location(7, {7}, seed=1) is None
-
-
-class TestAStayWithoutNews:
-    """A question is asked if something changed or was printed for the first time; until then the news wait."""
-
-    NO = "That is not something you can stir, dip or hang up to dry in this place."
-
-    def vats(self, workdir: Path) -> MemoryPlay:
-        play = MemoryPlay(workdir, lambda *_: NOTHING)
-        courses = CourseManager(structlog.get_logger(), play.config, play.state)
-        play.manager = SimpleMemoryManager(structlog.get_logger(), play.config, play.state, play.llm, courses=courses)
-        play.learners = (courses, play.manager)
-        play.turn("stir gate", self.NO)
-        play.turn("north", "Blue Vats", location=VATS)
-        play.turn("south", "Gate", location=GATE)
-        play.turn("north", "Blue Vats", location=VATS)
-        play.llm.calls.clear()
-        return play
-
-    def test_nothing_is_asked_if_all_texts_were_printed_before(self, tmp_path: Path) -> None:
-        play = self.vats(tmp_path)
-        play.turn("stir vat", self.NO)
-        play.turn("south", "Gate", location=GATE)
-        assert play.llm.calls == []
-
-    @pytest.mark.parametrize(
-        "telling", [{"text": "A drop of mordant hangs from the rim."}, {"text": NO, "attributes_hash": "1"}], ids=str
-    )
-    def test_what_waits_is_asked_about_with_what_is_new(self, tmp_path: Path, telling: dict[str, Any]) -> None:
-        play = self.vats(tmp_path)
-        play.turn("stir vat", self.NO)
-        play.manager.consider()
-        assert play.llm.calls == []
-        play.turn("search vat", **telling)
-        play.turn("south", "Gate", location=GATE)
-        (prompt,) = play.prompts
-        assert "stir vat (" in prompt
-        assert "search vat (" in prompt
-
-    def test_what_waits_is_not_asked_about_at_another_place(self, tmp_path: Path) -> None:
-        play = self.vats(tmp_path)
-        play.turn("stir vat", self.NO)
-        play.turn("south", "Gate", location=GATE)
-        play.turn("ring bell", "The bell is cracked, and gives no more than a dull clank when you ring it.")
-        play.turn("north", "Blue Vats", location=VATS)
-        (prompt,) = play.prompts
-        assert "stir vat (" not in prompt
