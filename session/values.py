@@ -356,6 +356,25 @@ class TurnRecord:
         return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *picked_up})
 
     @property
+    def replaced(self) -> Mapping[int, GameObject]:
+        """The things that went out of the game at the place that another one came to from there, by its number.
+
+        Stories exchange objects so that a thing changes: a man gets a name, an egg is broken. Two that go from or come
+        to one place in the same turn are not told apart, and left out.
+        """
+        before, after = self.before, self.after
+        gone: dict[int, list[GameObject]] = {}
+        come: dict[int, list[int]] = {}
+        for num in places_changed(before, after):
+            if after.parents[num] == 0 and num in in_reach(before):
+                gone.setdefault(before.parents[num], []).append(in_reach(before)[num])
+            elif before.parents[num] == 0:
+                come.setdefault(after.parents[num], []).append(num)
+        return {
+            come[place][0]: things[0] for place, things in gone.items() if len(things) == len(come.get(place, ())) == 1
+        }
+
+    @property
     def moved_unseen(self) -> frozenset[int]:
         """The objects that changed their places without being at the player's location before or after the turn."""
         before, after = self.before, self.after

@@ -95,7 +95,8 @@ class ActionOutcome:
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
-    revealed: names of objects that appeared, if the story's answer names them
+    revealed: names of objects that appeared, if the story's answer names them, without those that replaced others
+    replaced: names of things that are gone, and of those that are in their places now
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
     had_effect: the machine shows that it did something which the player could notice
     was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed
@@ -118,7 +119,11 @@ class ActionOutcome:
         self.is_substantial = len(text) > SUBSTANTIAL or _SPEECH.search(text) is not None
         self.taken = tuple(thing.name for thing in record.gained if thing.name)
         self.laid_down = tuple(thing.name for thing in record.lost if thing.name)
-        self.revealed = sorted(names(text, [thing.name for thing in record.came_to_light]))
+        exchanged = record.replaced
+        new = {thing.num: thing.name for thing in (*record.came_to_light, *record.gained)}
+        self.replaced = [(exchanged[num].name, name) for num, name in new.items() if num in exchanged]
+        came = [thing.name for thing in record.came_to_light if thing.num not in exchanged]
+        self.revealed = sorted(names(text, came))
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
         changed = record.moved or self.inventory_changed or record.did_something
         self.had_effect = changed or record.is_decisive

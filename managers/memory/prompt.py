@@ -480,15 +480,18 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
         yield "the player DIED"
     if record.after.ending is not None:
         yield ENDINGS[record.after.ending]
-    yield from (f"took {name}" for name in outcome.taken)
-    yield from (f"no longer carries {name}" for name in outcome.laid_down)
+    exchanged = {name for pair in outcome.replaced for name in pair}
+    yield from (f"took {name}" for name in outcome.taken if name not in exchanged)
+    yield from (f"no longer carries {name}" for name in outcome.laid_down if name not in exchanged)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed)
+    yield from (f"{old} is gone, {new} is in its place" for old, new in outcome.replaced)
+    is_told = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:
         yield "a key, no command"
-    elif record.did_something and not (record.moved or outcome.inventory_changed or record.score_change):
-        yield "something in sight changed"
+    elif record.did_something and not is_told:
+        yield "something in sight changed" if record.before.noticed != record.after.noticed else "something changed"
 
 
 def _signals(visit: VisitNews) -> Iterator[str]:

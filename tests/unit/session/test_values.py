@@ -176,3 +176,15 @@ def test_a_change_of_places_where_the_player_is_did_something_though_nothing_in_
     before = replace(SEEN, location=Location(1, "Study"), parents=(0, 0, 0, 1, 3, 0, 2))
     record = TurnRecord(1, 1, before, (Proposal("wake"),), (Verdict(accepted=True),), replace(before, parents=now))
     assert record.did_something == did_something
+
+
+def test_a_thing_that_takes_the_place_of_another_one_replaces_it() -> None:
+    man, charles, hat = (GameObject(num, name, 1) for num, name in ((3, "young man"), (4, "Charles"), (5, "hat")))
+    before = Observation("", Location(1, "Study"), (), (man,), parents=(0, 0, 0, 1, 0, 0, 0))
+    after = replace(before, visible=(charles,), parents=(0, 0, 0, 0, 1, 0, 0))
+    record = TurnRecord(1, 1, before, (Proposal("wait"),), (Verdict(accepted=True),), after)
+    assert {num: thing.name for num, thing in record.replaced.items()} == {4: "young man"}
+    two = replace(record, after=replace(after, visible=(charles, hat), parents=(0, 0, 0, 0, 1, 1, 0)))
+    assert two.replaced == {}
+    stays = replace(record, after=replace(before, visible=(charles, man), parents=(0, 0, 0, 1, 1, 0, 0)))
+    assert stays.replaced == {}

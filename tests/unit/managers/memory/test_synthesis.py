@@ -354,6 +354,24 @@ class TestPrompt:
         signals = signals_of(outcome(action, response, **facts))
         assert [(" ".join(words.split()[:2]), tier) for words, tier in signals] == expected
 
+    def test_a_thing_in_the_place_of_another_is_not_called_new_and_nothing_is_said_beside_what_is_named(
+        self, tmp_path: Path
+    ) -> None:
+        man, named, tin = GameObject(3, "young man", 31), GameObject(4, "Charles", 31), GameObject(5, "tin", 31)
+        lid = GameObject(2, "lid", 31)
+        play = play_at_the_vats(tmp_path)
+        play.turn("wait", visible=(lid,), parents=(0, 0, 31, 0, 0, 0))
+        play.turn("wave", "A young man comes.", visible=(lid, man), parents=(0, 0, 31, 31, 0, 0))
+        play.turn("wake man", "It is Charles.", visible=(lid, named), parents=(0, 0, 31, 0, 31, 0))
+        play.turn("open lid", "A tin is in it.", visible=(lid, named, tin), parents=(0, 0, 31, 0, 31, 31))
+        play.turn("push tin", "Click.", attributes_hash="7")
+        assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
+            "the player stayed, young man came to light)",
+            "the player stayed, young man is gone, Charles is in its place)",
+            "the player stayed, tin came to light)",
+            "the player stayed, something changed)",
+        ]
+
     @pytest.mark.parametrize(("moves", "state", "failed"), [(4, "a", True), (5, "a", True), (4, "b", False)])
     def test_a_command_failed_if_it_changed_nothing_at_all(self, moves: int, state: str, *, failed: bool) -> None:
         play = outcome("take beam", "It is yours.").record
