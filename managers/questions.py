@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -18,6 +18,9 @@ SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
 _ANSWER_ALONE = re.compile(r"Answer with one JSON object(?: and nothing else)?(?=[.:])")
 """The instruction of a question that is asked alone."""
+
+_FIELD = re.compile(r"- `(\w+)`: ")
+"""The beginning of a line about a field of the common answer."""
 
 Topic = Literal["knowledge", "episode"]
 
@@ -98,9 +101,13 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     topics = [each.topic for each in questions if each.topic]
     prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))
-    tasks = (f"=== TASK {n} ===\n{_ANSWER_ALONE.sub('Fields of this task', each.system)}" for n, each in numbered)
+    head = _common_instructions(fields)
+    tasks = (
+        f"=== TASK {n} ===\n{_ANSWER_ALONE.sub('Fields of this task', _without(each.system, head))}"
+        for n, each in numbered
+    )
     prompt = Prompt(
-        "\n\n".join([fill_prompt("episode_end"), *tasks, fill_prompt("episode_end_answer")]),
+        "\n\n".join([*head, *tasks, fill_prompt("episode_end_answer")]),
         "\n\n".join(f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered),
     )
     try:
@@ -113,3 +120,18 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
         id(each): each.schema.model_construct(**{name: getattr(answer, name) for name in each.schema.model_fields})
         for each in questions
     }
+
+
+def _common_instructions(fields: Collection[str]) -> list[str]:
+    """Return the paragraphs that are true of all tasks; of fields to choose from only those of the answer."""
+    paragraphs = []
+    for paragraph in fill_prompt("episode_end").split("\n\n"):
+        lines = paragraph.splitlines()
+        kept = [line for line in lines if (about := _FIELD.match(line)) is None or about[1] in fields]
+        if kept == lines or len(kept[1:]) > 1:  # there is a choice
+            paragraphs.append("\n".join(kept))
+    return paragraphs
+
+
+def _without(text: str, known: Collection[str]) -> str:
+    return "\n\n".join(paragraph for paragraph in text.split("\n\n") if paragraph not in known)

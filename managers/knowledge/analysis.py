@@ -53,6 +53,8 @@ HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", 
 _LOCATION = re.compile(r"\b(?:L|[Ll]ocation |ID:? )(\d+)\b")
 _QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
 _TELLING_WORD = re.compile(r"\b(?!(?:the|and|you|for|with|from|then|that|this)\b)\w{3,}")
+_OF_DEATHS = re.compile(r'^- "DEATH & DANGER ANALYSIS": .*\n', re.MULTILINE)
+"""The section of the lessons from deaths, which the question about the episode asks for."""
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
 
 
@@ -172,8 +174,8 @@ def update_question(
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
-        Prompt(system, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
-        for text in (fields["knowledge"], others)
+        Prompt(instructions, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
+        for instructions, text in ((system, fields["knowledge"]), (_OF_DEATHS.sub("", system), others))
     )
     return KnowledgePrompt(alone, numbered, shown, {"episode": beside})
 

@@ -72,6 +72,14 @@ def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(tmp_path: Path) 
     assert f"T1, {GATE.name} ({GATE.num}): " in shown["remembered"]
 
 
+def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(tmp_path: Path) -> None:
+    play = KnowledgePlay(tmp_path, nothing_new)
+    play.play(6)
+    (question,) = play.manager.questions(())
+    prompts = (question.prompt, question.beside["episode"])
+    assert ["DEATH & DANGER" in each.system for each in prompts] == [True, False]
+
+
 class TestWhenTheModelIsAsked:
     def test_once_an_interval_and_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
         play = taught(tmp_path, NOTHING, NOTHING, answer(line("The gate sticks.", 26)), turns=26)
