@@ -36,6 +36,22 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
     return [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
 
 
+def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRecord]:
+    """Return the turns of this game in which was done what a memory is about, and what it has in code marks.
+
+    Of several commands in code marks those count that did something here, unless the memory is of points that did not
+    come, or of nothing that is done once.
+    """
+    about = memory_done(memory, location_id, state)
+    if about is None and (memory.score_change or _is_of_nothing_done(memory)):
+        return []
+    quoted = {plain_command(each) for each in QUOTED.findall(f"{memory.title} {memory.text}")}
+    done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
+    named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
+    latest = {plain_command(turn.action): turn for turn in (*named, *filter(None, [about]))}
+    return sorted(latest.values(), key=lambda turn: turn.turn)
+
+
 def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecord | None:
     """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
 
@@ -43,7 +59,7 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     marks each must have done something. Memories of failures, dangers and arrivals are about nothing that is done once,
     and those of this game alone are about what was done in it anyway.
     """
-    if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
+    if _is_of_nothing_done(memory):
         return None
     text = f"{memory.title} {memory.text}"
     if memory.score_change:
@@ -58,6 +74,10 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
     own = [turn for turn in turns if turn.did_something and _began_at(turn, location_id)]
     return next(reversed(own or done_in(text, done)), None)
+
+
+def _is_of_nothing_done(memory: Memory) -> bool:
+    return memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral"
 
 
 def _began_at(turn: TurnRecord, location_id: int) -> bool:

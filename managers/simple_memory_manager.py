@@ -11,7 +11,7 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager
-from managers.done import memory_done
+from managers.done import all_done
 from managers.known import Known, memory_keys
 from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
@@ -202,9 +202,9 @@ class SimpleMemoryManager(BaseManager):
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
         told = [each for each, memory in enumerate(memories) if not (memory.is_arrival and is_described)]
         done = {
-            number: turn
+            number: turns
             for number, each in enumerate(told)
-            if (turn := memory_done(memories[each], location_id, self.game_state)) is not None
+            if (turns := all_done(memories[each], location_id, self.game_state))
         }
         text, shown = location_text(
             [memories[each] for each in told],

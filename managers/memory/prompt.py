@@ -67,7 +67,7 @@ def location_text(
     *,
     show_markers: bool,
     is_cut: bool = False,
-    done: Mapping[int, TurnRecord] | None = None,
+    done: Mapping[int, Sequence[TurnRecord]] | None = None,
 ) -> ShownMemories:
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
@@ -77,7 +77,7 @@ def location_text(
 
     is_cut: long memories lose their middle, so that a small model is shown several; otherwise only those do that are
         longer than the whole room
-    done: by the index of a memory the turn of this game in which was done what it is about
+    done: by the index of a memory the turns of this game in which was done what it is about
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -91,8 +91,8 @@ def location_text(
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
             head = f"[{memory.category}] {memory.title}: "  # the heading gives the status
-            turn = (done or {}).get(number)
-            marker += f" ({plain_command(turn.action)} done, turn {turn.turn})" if turn else ""
+            marks = [f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in (done or {}).get(number, ())]
+            marker += f" ({'; '.join(marks)})" if marks else ""
             text = one_line(memory.text)
             if is_cut or len(head) + len(text) > tokens.characters(options.max_tokens):
                 head = cut_middle(head, longest)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.done import memory_done, places_named
+from managers.done import all_done, memory_done, places_named
 from session.memory import Memory
 from tests.fixtures.dye_works import BANNER, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
@@ -56,6 +56,26 @@ def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
 ) -> None:
     done = memory_done(known, place, play.state)
     assert (done and done.turn) == turn
+
+
+@pytest.mark.parametrize(
+    ("known", "place", "turns"),
+    [
+        (memory("Dye", "`take banner`, then `wring banner`"), 31, [3]),
+        (memory("Dye", "`take banner`, then `dip banner`"), 31, [2, 3]),
+        (memory("`dip banner` in the vat", "`wring banner` before, `take banner` after", points=5), 31, [2, 3]),
+        (memory("`dip banner` in the vat", "then `take banner`", points=10), 31, []),
+        (memory("Dye", "`take banner`, then `dip banner`"), 11, []),
+        (memory("Dye", "`take banner` in vain", category="FAILURE"), 31, []),
+        (memory("Take Banner along"), 31, [3]),
+        (memory("Dye", "`examine banner` first"), 31, []),
+        (replace(memory("The banner was dyed", "`dip banner`", episode=2), turns="3"), 31, [2, 3]),
+    ],
+)
+def test_every_command_in_code_marks_that_had_the_same_result_is_marked(
+    play: EpisodePlay, known: Memory, place: int, turns: list[int]
+) -> None:
+    assert [turn.turn for turn in all_done(known, place, play.state)] == turns
 
 
 @pytest.mark.parametrize(
