@@ -26,7 +26,7 @@ from session.memory import LocationMemories, Memory, MemoryStatus
 from session.route import Route
 from session.text import counted, one_line
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.navigation import Path, paths_from
+from zorkgpt.mapping.navigation import Path, seen_paths
 
 KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
@@ -111,7 +111,7 @@ class Ahead(BaseManager):
                 del known[each]
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
-            paths = paths_from(self._map.game_map, observation.location.num)
+            paths = seen_paths(self._map.game_map, observation.location.num)
         on_routes = self._won_on_routes(observation) if known else {}
         near: list[str] = []
         far: list[str] = []
@@ -158,8 +158,7 @@ class Ahead(BaseManager):
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else ", no way known"
         if path is not None:
-            is_sure = "" if path.is_walked else ", back?"
-            distance = f", {counted(path.moves, 'move')}{is_sure}" if path.moves else ", here"
+            distance = f", {counted(path.moves, 'move')}{path.doubts}" if path.moves else ", here"
         tries = self.game_state.tries.of(points.place, points.command)
         in_vain = f" (no point in turn {tries[-1].turn})" if tries else ""
         route = on_routes.get((points.place, points.command), "")
@@ -177,7 +176,9 @@ class Ahead(BaseManager):
             if (place, command, end.how) in known or not (place in aims or (path and path.moves <= 1)):
                 continue
             known.add((place, command, end.how))
-            distance = "no way known" if path is None else counted(path.moves, "move") if path.moves else "here"
+            distance = "no way known"
+            if path is not None:
+                distance = f"{counted(path.moves, 'move')}{path.doubts}" if path.moves else "here"
             yield f"{command}{end.after}, L{place}, {distance}: {end.how} (episode {end.episode}, turn {step.turn})"
 
     def _done_of_plan(self) -> Iterator[str]:

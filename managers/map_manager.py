@@ -15,7 +15,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import description_in, first_line, is_dark
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.map_graph import Carry, Edge
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -69,6 +69,7 @@ class MapManager(BaseManager):
         """
         graph, store = self.game_map, self._store
         attempt = self.movements.attempt(record, self._previous_command)
+        self._note_carry(record)
         exit_, here = self.movements.exit_tried(record, self._previous_command), record.before.location
         if here and self.movements.is_direction(exit_) and self.movements.boards(record):
             graph.deny_exit(here.num, exit_)
@@ -158,6 +159,14 @@ class MapManager(BaseManager):
             self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
             self.game_map.name_exits(here.num, bearings)
             self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
+
+    def _note_carry(self, record: TurnRecord) -> None:
+        """Record where the story carried the player during a command that is no exit."""
+        command = self.movements.carrying(record, self._previous_command)
+        here, to = record.before.location, record.after.location
+        if command and here and to and record.after.ending is None:
+            self.game_map.record_carry(here.num, command, Carry(to.num, record.episode, record.turn))
+            self._store.is_changed = True
 
     def _note_end(self, turn: TurnRecord, exit_: str) -> None:
         """Record that taking an exit killed the player or ended the story. Then the location is the room behind it."""

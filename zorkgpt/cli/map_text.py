@@ -90,6 +90,7 @@ def list_rooms(graph: MapGraph, here: int | None = None) -> str:
         ways = [
             f"{one_line(command)} > {names[to_id]}" for command, to_id in graph.connections.get(room_id, {}).items()
         ]
+        ways += [f"{one_line(each)} (once) > {names[to.to_id]}" for each, to in graph.carries_from(room_id).items()]
         untried = graph.untried_exits(room_id)
         ways += [f"untried: {', '.join(map(one_line, untried))}"] if untried else []
         lines.append(f"{'@' if room_id == here else ''}{name}: {'; '.join(ways) or 'no way known'}")

@@ -140,6 +140,14 @@ MOST_ANSWERS = 8
 ByEdge = Annotated[dict[EdgeKey, Answers], Field(exclude_if=not_)]
 
 
+class Carry(NamedTuple):
+    """Where the player came to during a command that is no exit, when it was last seen."""
+
+    to_id: NonNegativeInt
+    episode: NonNegativeInt
+    turn: NonNegativeInt
+
+
 class Choice(NamedTuple):
     """A command that leads to another room, and the confidence in it."""
 
@@ -195,7 +203,7 @@ class _Derived:
     barred: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
     surest: dict[int, Mapping[int, Choice]] = field(default_factory=dict, compare=False)
     names: dict[int, str] = field(default_factory=dict, compare=False)
-    paths: dict[tuple[int, bool], Mapping[int, Any]] = field(default_factory=dict, compare=False)
+    paths: dict[tuple[int, bool, bool], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
     def forget(self, *location_ids: int) -> None:
         self.paths.clear()
@@ -218,6 +226,7 @@ class MapGraph(BaseModel):
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
     read_exits: ``up``, ``down``, ``in`` and ``out`` that a text seemed to name, and that no model has read there
+    carries: commands that are no exits, such as waiting, with the room to which the story carried the player meanwhile
     """
 
     model_config = ConfigDict(extra="allow")
@@ -234,6 +243,7 @@ class MapGraph(BaseModel):
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     named_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
+    carries: Annotated[dict[EdgeKey, Carry], Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -243,6 +253,9 @@ class MapGraph(BaseModel):
             raise ValueError("a room has the id of another room")
         for from_id, exits in self.connections.items():
             for location_id in (from_id, *exits.values()):
+                self.rooms.setdefault(location_id, Room(id=location_id, name=""))
+        for edge, carry in self.carries.items():
+            for location_id in (edge.location_id, carry.to_id):
                 self.rooms.setdefault(location_id, Room(id=location_id, name=""))
         for from_id, exits in self.connections.items():
             for to_id in exits.values():
@@ -256,7 +269,7 @@ class MapGraph(BaseModel):
         return _Derived()
 
     @property
-    def kept_paths(self) -> dict[tuple[int, bool], Mapping[int, Any]]:
+    def kept_paths(self) -> dict[tuple[int, bool, bool], Mapping[int, Any]]:
         """What ``navigation.paths_from`` returned, by its arguments; empty once the map has changed."""
         return self._derived.paths
 
@@ -456,6 +469,26 @@ class MapGraph(BaseModel):
         self.connection_verifications[edge] = 1
         return "contradicted"
 
+    def record_carry(self, from_id: int, command: str, carry: Carry) -> None:
+        """Record that the story carried the player to another room. Of all commands between two rooms it is the last.
+
+        No path to be walked leads there, because the same command need not do it again.
+        """
+        _check_ids(from_id, carry.to_id)
+        same = [
+            edge for edge, known in self.carries.items() if (edge.location_id, known.to_id) == (from_id, carry.to_id)
+        ]
+        for edge in same:
+            del self.carries[edge]
+        self.carries[Edge(from_id, command)] = carry
+        self._derived.forget()
+
+    def carries_from(self, location_id: int) -> dict[str, Carry]:
+        """Return the carries from that room by command, without those to rooms to which an exit leads."""
+        walked = self.connections.get(location_id, {}).values()
+        found = ((edge.exit, carry) for edge, carry in self.carries.items() if edge.location_id == location_id)
+        return {command: carry for command, carry in found if carry.to_id not in walked}
+
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         _check_ids(location_id)
@@ -493,6 +526,9 @@ class MapGraph(BaseModel):
         """Add the entries of ``other`` that this map lacks; entries of this map are kept."""
         self.named_exits = {**other.named_exits, **self.named_exits}
         self.first_refusals = {**other.first_refusals, **self.first_refusals}
+        pairs = {(edge.location_id, carry.to_id) for edge, carry in self.carries.items()}
+        more = {at: carry for at, carry in other.carries.items() if (at.location_id, carry.to_id) not in pairs}
+        self.carries = {**more, **self.carries}
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             if room.id in other.misread_exits:

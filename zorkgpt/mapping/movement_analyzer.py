@@ -114,6 +114,16 @@ class MovementAnalyzer:
             confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
         )
 
+    def carrying(self, turn: TurnRecord, previous_command: str = "") -> str:
+        """Return the command or line of commands during which the player came to another location, if it is no exit.
+
+        It is "" for all others, and for keys, deaths and turns that set the clock back.
+        """
+        command = repeated(turn.action, previous_command)
+        if not turn.moved or turn.after.died or self._is_unread(turn) or self.attempt(turn, previous_command):
+            return ""
+        return self.exit_of(command)
+
     def boards(self, turn: TurnRecord) -> bool:
         """Return whether the player got into or onto a thing, such as a boat, and stayed at the location."""
         return not turn.moved and turn.before.inside is None and turn.after.inside is not None
@@ -121,13 +131,16 @@ class MovementAnalyzer:
     def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
         """Return the turn's command as the map writes it, or "" if the story did not carry one out: a key is none."""
         command = repeated(turn.action, previous_command)
+        return self.exit_of(command) if self._is_single(command) and not self._is_unread(turn) else ""
+
+    @staticmethod
+    def _is_unread(turn: TurnRecord) -> bool:
+        """Return whether the story did not carry the turn out as commands, or set the clock back."""
         before, after = turn.before.moves, turn.after.moves
         is_rewound = turn.action.strip().lower() in _REWINDING
         if before is not None and after is not None:
             is_rewound = after < before
-        if turn.after.refusal is not None or turn.before.ending is not None or turn.is_key or is_rewound:
-            return ""
-        return self.exit_of(command) if self._is_single(command) else ""
+        return turn.after.refusal is not None or turn.before.ending is not None or turn.is_key or is_rewound
 
     def _is_single(self, line: str) -> bool:
         if self._vocabulary and self._vocabulary.words:

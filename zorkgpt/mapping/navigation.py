@@ -9,11 +9,12 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
+from zorkgpt.mapping.map_graph import SURE, Choice, Edge, MapGraph, by_destination, plain_line
 
 FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 READ = "read from the text"
+_CARRIED = 0.2  # the confidence that the story carries the player along again
 
 
 def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = ()) -> str:
@@ -43,7 +44,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         parts += [f"led nowhere: {refused}"] if refused else []
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
-    paths = paths_from(graph, here)
+    paths = seen_paths(graph, here)
     beside = shown.union(*(_ways(graph, room).values() for room in shown))
     aims = {room for room in named if room in graph.rooms and room != here}
     places = [room for room in _nearest_first(graph, paths) if room in aims]
@@ -68,7 +69,7 @@ def untried_from(graph: MapGraph, here: int) -> str:
 
     Either line is left out if there are none.
     """
-    paths = paths_from(graph, here)
+    paths = seen_paths(graph, here)
     untried = {
         room: exits
         for room in _nearest_first(graph, paths)
@@ -101,9 +102,9 @@ def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> 
 
 
 def _distance(paths: Mapping[int, Path], room: int) -> str:
-    """Return the number of moves, with a mark if some of them are ways back that were never tried."""
+    """Return the number of moves, with a mark if not all of them were walked."""
     path = paths.get(room)
-    return "no way known" if path is None else f"{path.moves}{'' if path.is_walked else ', back?'}"
+    return "no way known" if path is None else f"{path.moves}{path.doubts}"
 
 
 def _label(graph: MapGraph, room: int) -> str:
@@ -140,6 +141,10 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{' / '.join(told)} -> {names[to_id]}"
     for exit_, to_id in graph.ways_back(room).items():
         yield f"{exit_} -> {names[to_id]} (back?)"
+    for command, carry in graph.carries_from(room).items():
+        seen = f"carried you, episode {carry.episode}, turn {carry.turn}"
+        name = f"L{carry.to_id}" if carry.to_id in shown else _label(graph, carry.to_id)
+        yield f"{_told(command, seen)} -> {name}"
 
 
 class _UntriedExits(NamedTuple):
@@ -186,6 +191,7 @@ class Path(NamedTuple):
     before: ``None`` for the location where the path begins
     moves: the number of commands
     is_walked: none of them is a way back that was never tried
+    carried_by: the last of them during which the story carried the player along
     """
 
     to_id: int
@@ -193,6 +199,13 @@ class Path(NamedTuple):
     command: str = ""
     moves: int = 0
     is_walked: bool = True
+    carried_by: str = ""
+
+    @property
+    def doubts(self) -> str:
+        """The marks of what is not certain about the path, each after a comma."""
+        carried = f", {plain_line(self.carried_by)} carried you once" if self.carried_by else ""
+        return f"{'' if self.is_walked else ', back?'}{carried}"
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -241,7 +254,16 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     return moves
 
 
-def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Path]:
+def seen_paths(graph: MapGraph, from_id: int) -> Mapping[int, Path]:
+    """Return the paths to be walked, and after them those to other rooms to which the story once carried the player."""
+    paths = paths_from(graph, from_id)
+    carried = paths_from(graph, from_id, uses_carries=True) if graph.carries else {}
+    return {**paths, **{room: path for room, path in carried.items() if room not in paths}}
+
+
+def paths_from(
+    graph: MapGraph, from_id: int, *, uses_ways_back: bool = True, uses_carries: bool = False
+) -> Mapping[int, Path]:
     """Return the shortest path to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
     Equally near rooms come by id. Of two paths of the same length, the first one found is kept, so that a map always
@@ -249,7 +271,7 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
     """
     if from_id not in graph.rooms:
         return {}
-    known = graph.kept_paths.get((from_id, uses_ways_back))
+    known = graph.kept_paths.get((from_id, uses_ways_back, uses_carries))
     if known is not None:
         return known
     order = count()
@@ -262,16 +284,21 @@ def paths_from(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) ->
             continue
         path = Path(here)
         if before is not None:
-            is_walked = before.is_walked and command in graph.connections.get(before.to_id, ())
-            path = Path(here, before, command, before.moves + 1, is_walked)
+            is_exit = command in graph.connections.get(before.to_id, ())
+            is_carry = not is_exit and Edge(before.to_id, command) in graph.carries
+            carried_by = command if is_carry else before.carried_by
+            path = Path(here, before, command, before.moves + 1, before.is_walked and (is_exit or is_carry), carried_by)
         paths[here] = path
-        for to_id, (confidence, command) in graph.surest_ways(here, uses_ways_back=uses_ways_back).items():
+        ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
+        if uses_carries:
+            ways = {**{to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}, **ways}
+        for to_id, (confidence, command) in ways.items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
                 heappush(waiting, (further, next(order), to_id, path, command))
     found = dict(sorted(paths.items(), key=lambda each: (fewest[each[0]], each[0])))
-    graph.kept_paths[from_id, uses_ways_back] = found
+    graph.kept_paths[from_id, uses_ways_back, uses_carries] = found
     return found
 
 

@@ -124,6 +124,20 @@ def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_t
     assert ended_before(games)[0].startswith(f"ring bell, L{LOFT.num}, 2 moves: the story ended, won with 26 points")
 
 
+def test_points_where_the_story_once_carried_the_player_have_that_distance(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("wait", location=VATS)
+    games.turn("dip banner in vat", score=15)
+    games.turn("up", location=LOFT)
+    games.turn("ring bell", score=20)
+    games.end(1)
+    once = "wait carried you once"
+    assert games.ahead_of == [
+        f"+15 dip banner in vat, L31, 1 move, {once}",
+        f"+5 ring bell, L{LOFT.num}, 2 moves, {once}",
+    ]
+
+
 def test_what_was_done_before_a_deadly_command_is_shown_with_it(tmp_path: Path) -> None:
     """Without what was put there before, the same command had won points."""
     games = Games(tmp_path)

@@ -17,7 +17,7 @@ from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
-from zorkgpt.mapping.navigation import local_view, untried_from
+from zorkgpt.mapping.navigation import local_view, shortest_path, untried_from
 
 
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
@@ -292,6 +292,32 @@ class TestWhatThePromptSaysOfExits:
         assert "led nowhere" not in manager.local_view()
         manager.learn(walk(49, "north", 61))
         assert "ended" not in manager.local_view(), "it works without that"
+
+
+@pytest.mark.parametrize("command", ["take shadows", "wait", "open door. north", "read chant", "yes"])
+def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_there(
+    tmp_path: Path, command: str
+) -> None:
+    manager = manager_in(tmp_path, here=22)
+    manager.learn(replace(turn(at(22, "Void"), command, at(29, "Roof")), episode=1, turn=3))
+    manager.learn(walk(29, "down", 32))
+    graph = on_disk(tmp_path)
+    assert graph.connections == {29: {"down": 32}}
+    view = local_view(manager.game_map, 22, 2, named=(32,))
+    assert view.splitlines()[0] == f"L22 Void (here): {command} (carried you, episode 1, turn 3) -> L29 Roof"
+    assert f"(2, {command} carried you once)" in view
+    assert "no way known" not in view
+    assert shortest_path(manager.game_map, 22, 29) is None, "go_to does not take it"
+    manager.learn(walk(22, "up", 29))
+    assert "carried" not in local_view(manager.game_map, 22, 2, named=(32,))
+
+
+def test_a_death_a_key_and_a_turn_back_in_time_carry_nobody(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(death(1, "wait", 2))
+    manager.learn(turn(replace(at(1, "Landing"), awaits_key=True), "x", at(2, "Reed Bank")))
+    manager.learn(turn(at(1, "Landing"), "undo", at(2, "Reed Bank")))
+    assert manager.game_map.carries == {}
 
 
 def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
