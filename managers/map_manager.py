@@ -157,7 +157,7 @@ class MapManager(BaseManager):
             self.game_map.add_room(here.num, here.name)
             misread = self.game_map.misread_exits.get(here.num, ())
             self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
-            self.game_map.name_exits(here.num, bearings)
+            self.game_map.name_exits(here.num, (*bearings, *ways) if bearings else ())
             self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
 
     def _note_carry(self, record: TurnRecord) -> None:

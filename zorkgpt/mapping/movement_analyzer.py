@@ -42,7 +42,7 @@ _HANDLING = re.compile(
     r"|(?:get|take)\b(?! (?:in|out|on|off|up|down|to|across|over|under|through|into|onto|aboard|inside|outside|back)\b)"
 )
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
-_SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)(?=\b|wards?\b)")
+_SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)(?=\b|wards?\b|ern|erly)")
 _WARDS = re.compile(r"\b((?:north|south)?(?:east|west)|north|south|up|down|in|out)wards?\b")
 _WORD = re.compile(r"[a-z]+")
 _WAY = (
@@ -57,6 +57,18 @@ _UP_OR_DOWN = re.compile(
     r"(?! (?:the middle|one|your|his|her|my)\b)"
 )
 _IN_OR_OUT = re.compile(_WAY + r"(?: (?:back|further|straight))? (in|out)(?:side)?(?= (?:to|into|onto|is|was)\b|$)")
+_BEARING = r"\b((?:north|south)?(?:east|west)|north|south)"
+_OPENING = (
+    r"\b(?:stair(?:case|way)?|passage(?:way)?|path|trail|tunnel|opening|exit|door(?:way)?|gate(?:way)?|arch(?:way)?|road"
+    r"|corridor|hallway|entrance|hole)s?\b"
+)
+_SOUTHERN_DOOR = re.compile(_BEARING + rf"(?:ern|erly|ern?most)(?: [a-z'-]+)??(?: [a-z'-]+)?? {_OPENING}")
+_DOOR_IN_THE_SOUTHERN_WALL = re.compile(
+    _OPENING
+    + r"(?: (?!to\b|of\b)[a-z'-]+|,){0,5}? (?:in|on|at|through) (?:the|its|one|this) "
+    + _BEARING
+    + r"(?:(?:ern|erly|ern?most)? (?:wall|side|end|edge|face|corner))"
+)
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
 
@@ -181,13 +193,17 @@ class MovementAnalyzer:
         """Return ``up``, ``down``, ``in`` and ``out`` as far as a text seems to name them as exits.
 
         In prose these words are rarely exits, so a way must be named with them, as in "a stair goes up". If a point of
-        the compass follows in the same clause, that is the exit.
+        the compass follows in the same clause, that is the exit. A point of the compass is returned only if it is part
+        of a description, as in "northern archway" or "a door in the south wall".
         """
         found: list[str] = []
         for clause in _CLAUSE_END.split(" ".join(_plain(text).split())):
             for match in (*_UP_OR_DOWN.finditer(clause), *_IN_OR_OUT.finditer(clause)):
                 if not any(word in _COMPASS for word in _WORD.findall(clause[match.end() :])):
                     found += [word for word in match.groups() if word and self.is_direction(word)]
+        plain = " ".join(_plain(text).split())
+        matches = (*_SOUTHERN_DOOR.finditer(plain), *_DOOR_IN_THE_SOUTHERN_WALL.finditer(plain))
+        found += [match[1] for match in matches if self.is_direction(match[1])]
         return tuple(dict.fromkeys(found))
 
     def is_direction(self, word: str) -> bool:

@@ -294,6 +294,14 @@ class TestWhatThePromptSaysOfExits:
         assert "ended" not in manager.local_view(), "it works without that"
 
 
+def test_a_door_in_the_southern_wall_is_an_untried_exit_that_was_read_in_the_text(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=49)
+    hall = replace(at(49, "Hall"), text="Hall\nStairs go up. A massive oak door, set in the southern wall, is shut.")
+    manager.learn(turn(at(32, "Study"), "down", hall))
+    view = local_view(manager.game_map, 49, 2)
+    assert "untried, read from the text: south" in view
+
+
 @pytest.mark.parametrize("command", ["take shadows", "wait", "open door. north", "read chant", "yes"])
 def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_there(
     tmp_path: Path, command: str

@@ -87,6 +87,30 @@ def test_ways_up_down_in_and_out_are_found_in_prose_that_names_a_way(text: str, 
     assert MovementAnalyzer(("north",)).ways_named(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("A stair provides access to the loft, while a massive door, set in the southern wall, is shut.", ("south",)),
+        (
+            "A northern archway and the south-western gate are open; a westerly path is not.",
+            ("north", "southwest", "west"),
+        ),
+        (
+            "A small door is on the north side, and the\nnorthernmost of the doorways. A passage at its east end.",
+            ("north", "east"),
+        ),
+        ("The eastern wooden cellar door is locked.", ("east",)),
+        ("The southern wall is covered with paintings. An eastern window shows northern lights.", ()),
+        ("A statue is in the south-eastern corner of the hall, and a path leads to the north side of the house.", ()),
+    ],
+)
+def test_points_of_the_compass_that_describe_a_way_or_where_it_is_are_found_in_prose(
+    text: str, ways: tuple[str, ...]
+) -> None:
+    assert MovementAnalyzer().ways_named(text) == ways
+    assert not {*MovementAnalyzer().bearings_named(text)} - {*ways}
+
+
 def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     movements = MovementAnalyzer()
     assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
