@@ -192,9 +192,12 @@ class Ahead(BaseManager):
 
 
 class MemoriesAhead(BaseManager):
-    """Shows memories of locations that plan or open objectives name or lead to, before the player comes there.
+    """Shows memories of locations that plan, open objectives or notes name, or the plan leads to.
 
-    aims: returns the lines of the plan, and the open objectives
+    They are shown until the player comes there. If not all have room, all other memories of
+    locations that were not visited yet are counted.
+
+    aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead
     map_manager, memories: ``None`` without them; then nothing is shown
     """
@@ -228,9 +231,8 @@ class MemoriesAhead(BaseManager):
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
-                is_passed = room in passed
-                if memory.status != MemoryStatus.SUPERSEDED and not (is_passed and memory.is_arrival):
-                    found.append((memory, key, f"L{room} {names[room]}: ", is_passed))
+                if memory.status != MemoryStatus.SUPERSEDED:
+                    found.append((memory, key, f"L{room} {names[room]}: ", room in passed))
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through.
         found.sort(
             key=lambda each: (
@@ -242,17 +244,36 @@ class MemoriesAhead(BaseManager):
         )
         lines = [f"{place}{known.headline(known.category)}: {one_line(known.text)}" for known, _, place, _ in found]
         kept = as_many_as_fit(
-            range(len(found)),
+            [each for each, (known, *_, is_passed) in enumerate(found) if not (is_passed and known.is_arrival)],
             lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
             skips=True,
         )
-        left = [f"{place}{known.headline()}" for each, (known, _, place, _) in enumerate(found) if each not in kept]
-        titles = "; ".join([*left[:MOST_NAMED], *(["…"] if len(left) > MOST_NAMED else [])])
-        rest = [f"({counted(len(left), 'more memory', 'more memories')} left out: {titles})"] if left else []
+        others = memories.memory_cache.keys() - seen - {*named, *passed} if len(kept) < len(found) else ()
+        of_others = [
+            memory
+            for room in others
+            for memory in memories.memory_cache[room]
+            if memory.status != MemoryStatus.SUPERSEDED
+        ]
+        rest = self._left_out(
+            [(memory, place) for each, (memory, _, place, _) in enumerate(found) if each not in kept], len(of_others)
+        )
         shows = tuple(found[each][1] for each in kept)
         return PromptSection(
             MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *rest]), 5, Place.MEMORY, shows
         )
+
+    @staticmethod
+    def _left_out(left: Sequence[tuple[Memory, str]], of_others: int) -> list[str]:
+        """Return a line with the titles of memories without room, arrivals by location, and the number of others."""
+        named = left[:MOST_NAMED]
+        titles = [f"{place}{memory.headline()}" for memory, place in named if not memory.is_arrival]
+        arrivals = [place.split()[0] for memory, place in named if memory.is_arrival]
+        titles += [f"arrival{'s' * (len(arrivals) > 1)} at {', '.join(arrivals)}"] if arrivals else []
+        titles += [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
+        others = f"; {of_others} of other unvisited places" if of_others else ""
+        number = counted(len(left), "more memory", "more memories")
+        return [f"({number} left out: {'; '.join(titles)}{others})"] if left else []
 
     @override
     def get_status(self) -> ManagerStatus:

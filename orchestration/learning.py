@@ -83,9 +83,9 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
     def aims() -> list[str]:
         open_ones = [each.text for each in objectives.objectives if each.is_active] if objectives else []
-        return [*knowledge.plan(), *open_ones]
+        return [*knowledge.plan(), *open_ones, *knowledge.game_state.notes]
 
-    map_manager = MapManager(*run, aims=lambda: [*aims(), *knowledge.game_state.notes], **shared)
+    map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
     routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
 

@@ -316,7 +316,11 @@ def test_places_on_the_plans_way_come_after_those_that_it_names_and_without_arri
         memories=Memories({LOFT.num: [arrival, replace(stands("Dry"), score_change=5)], VATS.num: [stands("Boil")]}),
     ).section(games.now)
     assert shown is not None
-    assert [line.partition(" [")[0] for line in shown.text.splitlines()] == ["L31 Blue Vats:", "L44 Drying Loft:"]
+    assert [line.partition(" [")[0] for line in shown.text.splitlines()] == [
+        "L31 Blue Vats:",
+        "L44 Drying Loft:",
+        "(1 more memory left out: arrival at L44)",
+    ]
 
 
 def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp_path: Path) -> None:
@@ -337,9 +341,49 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     ).section(games.now)
     assert shown is not None
     first, second, *_, last = shown.text.splitlines()
-    assert ["Dip banner" in first, "Dry" in second, "left out: L31 Blue Vats: Arrival at Blue Vats" in last] == [
-        True
-    ] * 3
+    assert ["Dip banner" in first, "Dry" in second, "left out: arrivals at L31, L31" in last] == [True] * 3
+
+
+def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    for place in (VATS, LOFT):
+        games.map.game_map.add_room(place.num, place.name)
+    games.knowledge.planned = ("L31",)
+    old = stands("Old").superseded("Dry", 3)
+    memories = {
+        GATE.num: [stands("Here")],
+        VATS.num: [stands("Boil", "word " * 300), stands("Stir", "word " * 300)],
+        LOFT.num: [stands("Dry"), old],
+        99: [old],
+    }
+
+    def last_line() -> str:
+        shown = MemoriesAhead(
+            structlog.get_logger(),
+            games.config,
+            games.state,
+            aims=games.aims,
+            map_manager=games.map,
+            memories=Memories(memories),
+        ).section(games.now)
+        assert shown is not None
+        return shown.text.splitlines()[-1]
+
+    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir; 1 of other unvisited places)"
+    games.knowledge.planned = ("L31, then L44",)
+    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir)"
+
+
+def test_memories_ahead_that_are_too_many_to_name_are_counted(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.map.game_map.add_room(VATS.num, VATS.name)
+    games.knowledge.planned = ("L31",)
+    memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 390) for number in range(24)]})
+    shown = MemoriesAhead(
+        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
+    ).section(games.now)
+    assert shown is not None
+    assert shown.text.endswith("; 3 more)")
 
 
 def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:

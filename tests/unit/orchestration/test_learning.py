@@ -10,12 +10,14 @@ import pytest
 import structlog
 from pydantic import TypeAdapter
 
+from managers.ahead import MemoriesAhead
 from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.context_manager import ContextManager, Rejection
 from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.memory import Memory
 from session.text import RoomDescription, TokenCounter
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.scripted_game import SCRIPTED_STORY
@@ -95,6 +97,21 @@ def test_the_current_state_shows_every_manager_with_a_status_of_the_one_shape(
     learning.state.export_current_state()
     text = (tmp_path / "current_state.json").read_text()
     assert [kind.__name__ for kind in MANAGERS if f'"{kind.__name__}": ' not in text] == []
+
+
+def test_memories_of_a_place_that_only_a_note_names_are_shown_ahead(parts: ManagerParts) -> None:
+    learning = build_learning(parts)
+    learning.map.game_map.add_room(7, "Loft")
+    assert learning.memories is not None
+    learning.memories.add_memory(
+        7, "Loft", Memory("DANGER", "Rotten floor", 1, "3", None, "It gives way.", "permanent")
+    )
+    ahead = next(manager for manager in learning.managers if isinstance(manager, MemoriesAhead))
+    for note, expected in (("", ""), ("Dry it at Location 7", "L7 Loft: [DANGER] Rotten floor: It gives way.")):
+        parts.game_state.notes[:] = [note]
+        section = ahead.section(HALL)
+        assert section is not None
+        assert section.text == expected
 
 
 @pytest.mark.parametrize("manager", MANAGERS, ids=lambda manager: manager.__name__)
