@@ -343,17 +343,14 @@ class TurnRecord:
     def came_to_light(self) -> tuple[GameObject, ...]:
         """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 
-        Things that were only picked up in the room do not count, even if they were on something.
+        Things that only changed their places in the room do not count, even if they were on something.
         """
         known, before = in_reach(self.before), self.before
         if self.moved or not known:
             return ()
-        picked_up = {
-            thing.num
-            for thing in self.after.inventory or ()
-            if before.location is not None and _is_within(thing.num, before.location.num, before.parents)
-        }
-        return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *picked_up})
+        changed = {*places_changed(before, self.after), *(thing.num for thing in self.after.inventory or ())}
+        stirred = {num for num in changed if before.location and _is_within(num, before.location.num, before.parents)}
+        return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
 
     @property
     def replaced(self) -> Mapping[int, GameObject]:

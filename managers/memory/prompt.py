@@ -485,7 +485,7 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
     yield from (f"no longer carries {name}" for name in outcome.laid_down if name not in exchanged)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
-    yield from (f"{name} came to light" for name in outcome.revealed)
+    yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
     yield from (f"{old} is gone, {new} is in its place" for old, new in outcome.replaced)
     is_told = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:

@@ -188,3 +188,11 @@ def test_a_thing_that_takes_the_place_of_another_one_replaces_it() -> None:
     assert two.replaced == {}
     stays = replace(record, after=replace(before, visible=(charles, man), parents=(0, 0, 0, 1, 1, 0, 0)))
     assert stays.replaced == {}
+
+
+def test_a_man_who_gets_down_from_a_table_in_the_room_does_not_come_to_light() -> None:
+    table, man, cup = (GameObject(num, name, 1) for num, name in ((2, "table"), (3, "man"), (4, "cup")))
+    before = Observation("", Location(1, "Study"), (), (table,), parents=(0, 0, 1, 2, 0))
+    after = replace(before, visible=(table, man, cup), parents=(0, 0, 1, 1, 1))
+    record = TurnRecord(1, 1, before, (Proposal("wait"),), (Verdict(accepted=True),), after)
+    assert record.came_to_light == (cup,)
