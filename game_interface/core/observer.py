@@ -203,8 +203,9 @@ class _Sight:
     def _row(self, memory: bytes, num: int) -> Collection[_Node]:
         """Return the object ``num`` and its later siblings, in the machine's order. A cycle ends the row."""
         found: dict[int, _Node] = {}
+        places, node_of = self._places, self._node_of
         while num and num not in found:
-            found[num] = node = self._node(memory, num)
+            found[num] = node = node_of(num, memory[places[num]])
             num = node.sibling
         return found.values()
 

@@ -304,7 +304,7 @@ class Interpreter:
     @property
     def prompt_place(self) -> int:
         """The program counter and stack depth at the prompt. A story reads commands at only a few such places."""
-        return self.instruction << 16 | int(self._library.getSP())
+        return int(self._library.getPC()) << 16 | int(self._library.getSP())
 
     @property
     def instruction(self) -> int:
