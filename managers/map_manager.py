@@ -83,6 +83,7 @@ class MapManager(BaseManager):
         ends_here = record.after.ending is not None and not record.moved  # so the exit did not lead nowhere
         if attempt is not None and not ends_here and self._learn_attempt(attempt, record):
             store.is_changed = True
+        self._note_shut(record, exit_)
         self._note_end(record, exit_)
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
             self.save_map_state()
@@ -167,6 +168,16 @@ class MapManager(BaseManager):
         if command and here and to and record.after.ending is None:
             self.game_map.record_carry(here.num, command, Carry(to.num, record.episode, record.turn))
             self._store.is_changed = True
+
+    def _note_shut(self, turn: TurnRecord, command: str) -> None:
+        """Record what the story said to a vain attempt to open or unlock a door; what opened it removes that."""
+        door, here = self.movements.door_opened(command), turn.before.location
+        if not door or here is None or turn.moved or turn.after.died or turn.took_no_turn:
+            return
+        if turn.did_something:
+            self.game_map.forget_refusals(here.num, door)
+        elif "already" not in turn.after.text:
+            self.game_map.record_refusal(here.num, command, first_line(turn.after.text))
 
     def _note_end(self, turn: TurnRecord, exit_: str) -> None:
         """Record that taking an exit killed the player or ended the story. Then the location is the room behind it."""

@@ -495,6 +495,12 @@ class MapGraph(BaseModel):
         _add_answers(self.exit_refusals, Edge(location_id, exit_), (words,))
         self._derived.forget(location_id)
 
+    def forget_refusals(self, location_id: int, word: str) -> None:
+        """Forget the answers to commands there that contain ``word``, such as a door that has opened."""
+        for edge in [each for each in self.exit_refusals if each.location_id == location_id and word in each.exit]:
+            del self.exit_refusals[edge]
+        self._derived.forget(location_id)
+
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
         """Record how the player died on taking an exit, or how the story ended. It stays untried."""
         self.add_exits(location_id, (exit_,))

@@ -69,6 +69,7 @@ _DOOR_IN_THE_SOUTHERN_WALL = re.compile(
     + _BEARING
     + r"(?:(?:ern|erly|ern?most)? (?:wall|side|end|edge|face|corner))"
 )
+_OPENING_A_DOOR = re.compile(r"(?:open|unlock)\b.*?\b(door|gate|hatch|trap ?door|grate|grating|portal|gateway)s?\b")
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
 
@@ -205,6 +206,11 @@ class MovementAnalyzer:
         matches = (*_SOUTHERN_DOOR.finditer(plain), *_DOOR_IN_THE_SOUTHERN_WALL.finditer(plain))
         found += [match[1] for match in matches if self.is_direction(match[1])]
         return tuple(dict.fromkeys(found))
+
+    def door_opened(self, command: str) -> str:
+        """Return the word for the door that a command is to open or unlock; "" for other commands."""
+        named = _OPENING_A_DOOR.match(command)
+        return named[1] if named else ""
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

@@ -302,6 +302,23 @@ def test_a_door_in_the_southern_wall_is_an_untried_exit_that_was_read_in_the_tex
     assert "untried, read from the text: south" in view
 
 
+@pytest.mark.parametrize("command", ["open door", "unlock the oak door", "open trapdoor"])
+def test_a_door_that_did_not_open_has_the_storys_words_on_the_map_until_it_opens(tmp_path: Path, command: str) -> None:
+    def state(text: str, world: str = "00000000") -> Observation:
+        return replace(at(49, "Hall"), text=text, inventory=(), visible=(), attributes_hash=world)
+
+    manager = manager_in(tmp_path, here=49)
+    shut = state("It won't budge.\n\nSomeone says 'It's locked.'")
+    manager.learn(turn(state("Hall"), command, shut))
+    manager.learn(turn(shut, "open box", state("It is empty.")))
+    view = local_view(manager.game_map, 49, 2)
+    assert view == f"L49 Hall (here): led nowhere: {command} (It won't budge.)"
+    manager.learn(turn(shut, "open door", state("That's already open.")))
+    assert local_view(manager.game_map, 49, 2) == view
+    manager.learn(turn(shut, f"{command} with key", state("It opens.", "11111111")))
+    assert "led nowhere" not in local_view(manager.game_map, 49, 2)
+
+
 @pytest.mark.parametrize("command", ["take shadows", "wait", "open door. north", "read chant", "yes"])
 def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_there(
     tmp_path: Path, command: str
