@@ -28,6 +28,11 @@ def draw_text(graph: MapGraph, here: int | None = None) -> str:
         for way in other
         for one in way.directed()
     ]
+    ways += [
+        f"  {name} > {names[carry.to_id]}: {one_line(command)} (once)"
+        for room_id, name in names.items()
+        for command, carry in graph.carries_from(room_id).items()
+    ]
     untried = [
         f"  {name}: {', '.join(map(one_line, exits))}"
         for room_id, name in names.items()
