@@ -420,7 +420,9 @@ class CourseManager(BaseManager):
             if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
-            elif before.state_hash == after.state_hash != "":
+            elif before.state_hash == after.state_hash != "" and not (
+                perceives(command) and next(self._new_sentences(record), None)
+            ):
                 problem = "it changed nothing at all"
         if problem and not self._was_so(record, course, goes_on=course.name != OF_PLAN):
             return problem

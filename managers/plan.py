@@ -75,11 +75,16 @@ def _at_places(commands: Sequence[str], start: int | None, walked: Walked) -> It
     """Yield the plain commands with their locations, ``None`` if unknown.
 
     A command whose result is unknown is taken to leave the player there if it has several words, because most of one
-    word are moves, or if the next one has worked there.
+    word are moves, or if the next one has worked there. If the next one has only worked at one other place, it is
+    taken to lead there.
     """
-    here = start
+    here, is_seen = start, True
     for number, command in enumerate(commands, start=1):
         played = here, plain_command(command)
+        if not is_seen and played not in walked.leads_to:
+            others = {place for place, each in walked.leads_to if each == played[1]}
+            played = (others.pop() if len(others) == 1 else here), played[1]
+        here, is_seen = played[0], played in walked.leads_to
         yield played
         stays = " " in played[1] or (
             number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to

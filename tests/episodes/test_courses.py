@@ -386,6 +386,15 @@ def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Pa
     assert [action for action, _ in sources(run)][:2] == ["up", "down"]
 
 
+def test_a_first_reading_does_not_fail_though_it_changes_nothing(tmp_path: Path) -> None:
+    letter = replace(TAKEN, text="It is a coded message, and it is impossible to say what it means.")
+    model = answering(routine("take rope", "read board", "read rope"))
+    run = play_mill(
+        tmp_path, model, {**ROUTINE, "read board": replace(letter, moves=4)}, episodes=1, max_turns_per_episode=4
+    )
+    assert [action for action, _ in sources(run, 1)][2:4] == ["read board", "read rope"]
+
+
 def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path) -> None:
     """Thirteen questions to a man who was called otherwise took a quarter of a game."""
     nobody = replace(HOOKED, text="You seem to want to talk to someone, but I can't see whom.")

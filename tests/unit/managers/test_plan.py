@@ -41,6 +41,10 @@ def test_the_line_has_running_numbers_and_points() -> None:
             ["north", "north", "jump", "take lamp"],
             "4 commands, 15 points (10 of them expected); commands 3 to 4 not walked",
         ),
+        (
+            ["pull rope", "ring bell", "north", "take lamp"],  # only the second place has the bell
+            "4 commands, 15 points (15 of them expected); commands 1 to 3 not walked",
+        ),
         (["jump"], "1 command, 0 points; command 1 not walked in this order before: "),
     ],
 )
@@ -79,6 +83,7 @@ def test_a_person_may_write_the_line_without_points() -> None:
         (["north", "ring no bell", "north", "take lamp"], [2]),
         (["north", "take lamp", "wear hat", "north", "south", "south"], [2, 3, 6]),
         (["north", "north", "dance", "south", "jump", "north"], [3, 5]),
+        (["pull rope", "ring bell", "north", "take lamp"], [1]),
     ],
 )
 def test_only_the_commands_that_were_never_played_at_their_place_are_guesses(

@@ -149,7 +149,7 @@ class TestOtherLocations:
         for title in ("The jar leaks", "Lid is heavy", "Mind the vats", "A rat sleeps"):
             play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
         play.turn("open lid", "You hear a click.", world_hash="1", visible=(GameObject(72, "clay jar"),))
-        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode:")
+        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:")
         assert {*re.findall(r"ACTIVE\] (.*?) \(Loc", shown)} == {"The jar leaks", "Lid is heavy", "Mind the vats"}
 
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
@@ -174,7 +174,7 @@ class TestOtherLocations:
         play.manager.add_memory(GATE.num, GATE.name, memory("Gate may lock itself", status="TENTATIVE"))
         play.manager.add_memory(LOFT.num, LOFT.name, memory("Loft is dry"))
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
-        assert asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode:").splitlines() == [
+        assert asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:").splitlines() == [
             f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
             f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num}): About Gate is old.",
         ]
