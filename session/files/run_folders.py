@@ -7,7 +7,7 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -379,13 +379,13 @@ class SharedFiles:
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
         """Copy the files into ``copies`` after the block. An error of the block is not replaced by one of copying."""
+        has_failed = True
         try:
             yield
-        except BaseException:
-            with suppress(StoreError):
+            has_failed = False
+        finally:
+            with suppress(StoreError) if has_failed else nullcontext():
                 self.copy_to(copies)
-            raise
-        self.copy_to(copies)
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""
