@@ -69,7 +69,7 @@ class Measurement:
 
 
 def walkthrough(path: Path) -> Walkthrough:
-    """Return the commands that win the story ``path``, or generic commands if there is no walkthrough."""
+    """Return the walkthrough of the story file ``path``, or generic commands if it has none."""
     recorded = path.with_suffix(".json")
     if path.name.startswith("tw-") and recorded.exists():
         return Walkthrough(path, 1, json.loads(recorded.read_text())["metadata"]["walkthrough"])

@@ -278,8 +278,7 @@ class CourseManager(BaseManager):
             self._news = self._stopped(course, number, end)
 
     def _question(self, record: TurnRecord, course: Course) -> str:
-        """Return how the story asks the player something; "" if it does not, or an earlier game went on with the next
-        command of the course.
+        """Return how the story asks the player a question that the course does not expect; "" if it does not.
 
         If the story reads commands as usual, a question at the end of its text counts if two of three signs say so: the
         command took no turn, the text is not what the command made the player read or see, the question addresses the
@@ -292,13 +291,13 @@ class CourseManager(BaseManager):
             return ""
         if after.awaits_answer:
             return "the story waits for an answer, not for a command"
-        scene = after.location and description_in(after.text, after.location.name)
-        is_shown = perceives(command) or (bool(scene) and "\n\n" not in (scene or ""))
+        scene = description_in(after.text, after.location.name) if after.location else None
+        is_shown = perceives(command) or bool(scene and "\n\n" not in scene)
         is_asked = sum((record.took_no_turn, not is_shown, addresses_player(after.text))) > 1
         return "the text ends with a question" if is_asked and not self._was_idle(record) else ""
 
     def _no_time_passes(self, course: Course) -> str:
-        """Return that the latest commands of a course took no turn of the story, if they are as many as end it."""
+        """Return why the course ends if its latest commands took no turn of the story; otherwise ""."""
         latest = self.game_state.turns[-min(MOST_REFUSED, course.done + 1) :]
         if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
             return ""

@@ -59,8 +59,12 @@ def choose_model(
     plays: the agent's model is called; otherwise the models learn from another player
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
-    from zorkgpt.llm.embedded.embedded_server import LONGEST_BRIEF_PROMPT, SAMPLING_EXTRAS, EmbeddedServer  # noqa: PLC0415
-    from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415
+    from zorkgpt.llm.embedded.embedded_server import (  # noqa: PLC0415 - slow, and not needed without a model
+        LONGEST_BRIEF_PROMPT,
+        SAMPLING_EXTRAS,
+        EmbeddedServer,
+    )
+    from zorkgpt.llm.openai.openai_model import OpenAIModel  # noqa: PLC0415 - slow, and not needed without a model
 
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}

@@ -108,19 +108,19 @@ class JerichoGame(Game):
                 return self._refuse(reason)
         before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
         at, depth = self._interpreter.instruction, self._interpreter.frames
-        text = self._interpreter.send(
+        printed = self._interpreter.send(
             command if self.observation.awaits_key else normalised(command, self._dictionary.accented)
         )
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
-        told = told_text(text, self._story.version)
-        stays = self.observation.awaits_key and self._interpreter.prompt == "key" and not self._interpreter.stop
-        if not told and stays:
-            told = self.observation.text  # the screen still shows it
-        is_next_question = self.observation.awaits_answer and "?" in last_line(told)
+        text = told_text(printed, self._story.version)
+        keeps_screen = self.observation.awaits_key and self._interpreter.prompt == "key" and not self._interpreter.stop
+        if not text and keeps_screen:
+            text = self.observation.text
+        is_next_question = self.observation.awaits_answer and "?" in last_line(text)
         is_deeper = self._interpreter.frames > depth - is_next_question
-        return self._observe(told, is_nested=is_deeper and self._interpreter.instruction == at)
+        return self._observe(text, is_nested=is_deeper and self._interpreter.instruction == at)
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
