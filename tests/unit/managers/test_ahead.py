@@ -13,6 +13,7 @@ import structlog
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
+from session.context import PromptSection
 from session.memory import Memory
 from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import AgentNote, Proposal, TurnRecord
@@ -331,17 +332,18 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     arrivals = [
         replace(stands(f"Arrival at Blue Vats {number}", "word " * 120), persistence="core") for number in range(9)
     ]
-    shown = MemoriesAhead(
-        structlog.get_logger(),
-        games.config,
-        games.state,
-        aims=games.aims,
-        map_manager=games.map,
-        memories=Memories({VATS.num: [*arrivals, stands("Dry"), scored]}),
-    ).section(games.now)
-    assert shown is not None
+    shown = memories_ahead(games, Memories({VATS.num: [*arrivals, stands("Dry"), scored]}))
     first, second, *_, last = shown.text.splitlines()
     assert ["Dip banner" in first, "Dry" in second, "left out: arrivals at L31, L31" in last] == [True] * 3
+
+
+def memories_ahead(games: Games, memories: Memories) -> PromptSection:
+    manager = MemoriesAhead(
+        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
+    )
+    section = manager.section(games.now)
+    assert section is not None
+    return section
 
 
 def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: Path) -> None:
@@ -358,15 +360,7 @@ def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: P
     }
 
     def last_line() -> str:
-        shown = MemoriesAhead(
-            structlog.get_logger(),
-            games.config,
-            games.state,
-            aims=games.aims,
-            map_manager=games.map,
-            memories=Memories(memories),
-        ).section(games.now)
-        assert shown is not None
+        shown = memories_ahead(games, Memories(memories))
         return shown.text.splitlines()[-1]
 
     assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir; 1 of other unvisited places)"
@@ -379,10 +373,7 @@ def test_memories_ahead_that_are_too_many_to_name_are_counted(tmp_path: Path) ->
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
     memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 390) for number in range(24)]})
-    shown = MemoriesAhead(
-        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
-    ).section(games.now)
-    assert shown is not None
+    shown = memories_ahead(games, memories)
     assert shown.text.endswith("; 3 more)")
 
 
@@ -391,10 +382,7 @@ def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
     memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 60) for number in range(20)]})
-    shown = MemoriesAhead(
-        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
-    ).section(games.now)
-    assert shown is not None
+    shown = memories_ahead(games, memories)
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
     left = "; ".join(f"L31 Blue Vats: Rule {number}" for number in range(whole, 20))
@@ -407,15 +395,7 @@ def test_memories_ahead_that_are_not_proven_are_marked_shown_or_named(tmp_path: 
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
     guesses = [replace(stands(f"Rule {number}", "word " * 300), status="TENTATIVE") for number in range(2)]
-    shown = MemoriesAhead(
-        structlog.get_logger(),
-        games.config,
-        games.state,
-        aims=games.aims,
-        map_manager=games.map,
-        memories=Memories({VATS.num: guesses}),
-    ).section(games.now)
-    assert shown is not None
+    shown = memories_ahead(games, Memories({VATS.num: guesses}))
     whole, left = shown.text.splitlines()
     assert whole.startswith("L31 Blue Vats: [NOTE - TENTATIVE] Rule 0: word")
     assert "L31 Blue Vats: [TENTATIVE] Rule 1" in left
