@@ -13,7 +13,7 @@ from shutil import rmtree
 import pytest
 
 from orchestration.learning import shared_files
-from session.errors import StoreError
+from session.errors import GameError, StoreError
 from session.events import RunPaused
 from session.files.journal import Journal
 from session.files.run_folders import (
@@ -269,6 +269,24 @@ def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_pa
     kept = {name: content for name, content in contents_of(copies).items() if content}
     assert kept == {"Memories.md": "who.md", "knowledgebase.md": "what.md", "map_state.json": "where.json"}
     assert files.read(copies)["where.json"] == b"where.json"
+
+
+@pytest.mark.parametrize("error", [GameError("the interpreter died"), KeyboardInterrupt()], ids=repr)
+def test_the_files_are_copied_after_a_block_that_failed_and_its_error_is_not_replaced(
+    work: Path, tmp_path: Path, error: BaseException
+) -> None:
+    def fail(copies: Path) -> None:
+        with files_in(work).copied_at_end(copies):
+            raise error
+
+    with pytest.raises(type(error)):
+        fail(tmp_path / "end")
+    assert list((tmp_path / "end").iterdir())
+    (tmp_path / "taken").write_text("no folder")
+    with pytest.raises(type(error)):
+        fail(tmp_path / "taken")
+    with pytest.raises(StoreError), files_in(work).copied_at_end(tmp_path / "taken"):
+        pass
 
 
 def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(work: Path, tmp_path: Path) -> None:
