@@ -8,6 +8,7 @@ An edge exists because it was walked. The way back is presumed until it is tried
 from __future__ import annotations
 
 import logging
+import re
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
@@ -496,8 +497,11 @@ class MapGraph(BaseModel):
         self._derived.forget(location_id)
 
     def forget_refusals(self, location_id: int, word: str) -> None:
-        """Forget the answers to commands there that contain ``word``, such as a door that has opened."""
-        for edge in [each for each in self.exit_refusals if each.location_id == location_id and word in each.exit]:
+        """Forget the answers to commands there that name a thing with ``word``, such as a door that has opened."""
+        named = re.compile(rf"\b{re.escape(word)}s?\b")
+        for edge in [
+            each for each in self.exit_refusals if each.location_id == location_id and named.search(each.exit)
+        ]:
             del self.exit_refusals[edge]
         self._derived.forget(location_id)
 

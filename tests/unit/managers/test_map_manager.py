@@ -319,6 +319,14 @@ def test_a_door_that_did_not_open_has_the_storys_words_on_the_map_until_it_opens
     assert "led nowhere" not in local_view(manager.game_map, 49, 2)
 
 
+def test_a_door_that_opens_leaves_what_the_story_said_of_a_trapdoor(tmp_path: Path) -> None:
+    here = replace(at(49, "Hall"), inventory=(), visible=(), attributes_hash="00000000")
+    manager = manager_in(tmp_path, here=49)
+    manager.learn(turn(here, "open trapdoor", replace(here, text="It won't budge.")))
+    manager.learn(turn(here, "open door", replace(here, text="It opens.", attributes_hash="11111111")))
+    assert "led nowhere: open trapdoor (It won't budge.)" in local_view(manager.game_map, 49, 2)
+
+
 @pytest.mark.parametrize("command", ["take shadows", "wait", "open door. north", "read chant", "yes"])
 def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_there(
     tmp_path: Path, command: str
