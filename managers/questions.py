@@ -16,9 +16,6 @@ from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
-_ANSWER_ALONE = re.compile(r"Answer with one JSON object(?: and nothing else)?(?=[.:])")
-"""The instruction of a question that is asked alone."""
-
 _FIELD = re.compile(r"- `(\w+)`: ")
 """The beginning of a line about a field of the common answer."""
 
@@ -102,10 +99,7 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
     numbered = list(enumerate(prompts, start=1))
     head = _common_instructions(fields)
-    tasks = (
-        f"=== TASK {n} ===\n{_ANSWER_ALONE.sub('Fields of this task', _without(each.system, head))}"
-        for n, each in numbered
-    )
+    tasks = (f"=== TASK {n} ===\n{_without(each.system, head)}" for n, each in numbered)
     prompt = Prompt(
         "\n\n".join([*head, *tasks, fill_prompt("episode_end_answer")]),
         "\n\n".join(f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered),

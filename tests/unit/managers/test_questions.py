@@ -77,8 +77,3 @@ def test_one_call_says_once_and_last_how_to_answer_and_shows_the_fields_of_each_
     assert call.prompt.system.count(instruction) + call.prompt.user.count(instruction) == 1
     assert instruction in call.prompt.system.splitlines()[-1]
     assert all(fill_prompt(name).splitlines()[-1] in call.prompt.system for name in names)
-    alone = ScriptedLLM([{}])
-    ask_together(
-        [Question(alone, "analysis", questions[0].prompt, questions[0].schema, print)], 100_000, TokenCounter()
-    )
-    assert instruction in alone.calls[0].prompt.system
