@@ -22,7 +22,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.processes import install_command
+from session.processes import install_extra
 from session.text import cut_middle
 from session.values import ENDINGS, Observation
 from zorkgpt.llm.language_model import LanguageModel, Prompt
@@ -179,7 +179,7 @@ def _scorer(texts: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], Sequenc
     try:
         from bm25s import BM25  # noqa: PLC0415 - of an extra
     except ImportError as error:
-        raise ConfigurationError(f"bm25s is not installed: `{install_command('zorkgpt[bm25]')}` installs it") from error
+        raise ConfigurationError(f"bm25s is not installed: `{install_extra('bm25')}` installs it") from error
     if not texts:
         return lambda _words: ()
     index = BM25()

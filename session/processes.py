@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -73,21 +72,24 @@ def _is_current_folder(path: Path) -> bool:
         return False
 
 
-def install_command(package: str) -> str:
-    """Return the shell command that adds a package to the environment of this program, as that was made.
+def install_extra(extra: str) -> str:
+    """Return the shell command that adds the packages of an extra of this program."""
+    return install_command(*(_packages_of(extra) or [f"zorkgpt[{extra}]"]))
 
-    package: its name with a version, or ``zorkgpt[EXTRA]`` for the packages of an extra
+
+def install_command(*packages: str) -> str:
+    """Return the shell command that adds packages to the environment of this program, as that was made.
+
+    packages: their names, with or without a version
     """
-    extra = re.fullmatch(r"zorkgpt\[(\w+)\]", package)
-    wanted = [package] if extra is None else _packages_of(extra[1]) or [package]
     environment = Path(sys.prefix)
     if (environment / "pipx_metadata.json").is_file():
         command = ["pipx", "inject", environment.name]
     elif find_spec("pip") is None:  # an environment of uv
         command = ["uv", "pip", "install", "--python", sys.executable]
     else:
-        return f"{_as_typed(Path(sys.executable))} -m pip install {shlex.join(wanted)}"
-    return shlex.join([*command, *wanted])
+        return f"{_as_typed(Path(sys.executable))} -m pip install {shlex.join(packages)}"
+    return shlex.join([*command, *packages])
 
 
 def _packages_of(extra: str) -> list[str]:

@@ -11,13 +11,13 @@ import numpy as np
 from typing_extensions import Self, override
 
 from game_interface.core.restoring_game import RestoringGame
-from session.processes import install_command
+from session.processes import install_extra
 from zorkgpt import api
 
 try:
     from gymnasium import Env, register, spaces
 except ImportError as error:
-    raise ImportError(f"gymnasium is not installed: `{install_command('zorkgpt[gym]')}` installs it") from error
+    raise ImportError(f"gymnasium is not installed: `{install_extra('gym')}` installs it") from error
 
 UNKNOWN = -(2**31)
 """The number in an observation that is unknown. A score can be -1."""

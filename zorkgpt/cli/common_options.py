@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.processes import install_command, program
+from session.processes import install_extra, program
 from session.text import one_line
 from zorkgpt.cli import completion
 from zorkgpt.cli.terminal import print_folded
@@ -119,7 +119,7 @@ def require_packages(*packages: str) -> None:
     """Raise ``ConfigurationError`` with the command that installs it if a package is missing."""
     for package in packages:
         if find_spec(package) is None:
-            command = install_command(f"zorkgpt[{EXTRAS[package]}]")
+            command = install_extra(EXTRAS[package])
             raise ConfigurationError(f"{package} is not installed: `{command}` installs it")
 
 
@@ -237,10 +237,10 @@ def of_story(folder: Path) -> str:
 
 def heading(folder: Path) -> str:
     """Return a line with the story of a story folder and its latest run."""
-    from session.files.run_folders import latest_runs
+    from session.files.run_folders import latest_runs, story_of
 
-    story, runs = of_story(folder).removeprefix(" of "), latest_runs([folder])
-    return ", ".join(filter(None, (story, f"run {runs[0].name}" if runs else "", f"in {folder}")))
+    story, runs = story_of(folder), latest_runs([folder])
+    return ", ".join(filter(None, (story.name if story else "", f"run {runs[0].name}" if runs else "", f"in {folder}")))
 
 
 def standing(run: RunSummary, now: GameConfiguration) -> str:

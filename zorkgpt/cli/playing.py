@@ -24,7 +24,7 @@ from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal, read_manifest
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
-from session.processes import install_command, program
+from session.processes import install_extra, program
 from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line, printable
 from session.values import Proposal
@@ -206,7 +206,7 @@ def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callabl
         try:
             from zorkgpt.telemetry import open_spans
         except ImportError:
-            command = install_command("zorkgpt[otel]")
+            command = install_extra("otel")
             _LOG.warning("%s is set, but no span is sent: `%s` installs what sends them", OTEL_ENDPOINT, command)
         else:
             return open_spans(configuration)

@@ -85,7 +85,7 @@ def test_the_command_that_adds_a_package_works_in_an_environment_without_pip(
     if is_of_pipx:
         (environment / "pipx_metadata.json").write_text("{}")
     python = environment / "bin" / "python"
-    code = "from session.processes import install_command as command; print(command('zorkgpt[mcp]'), command('socks'))"
+    code = "from session.processes import *; print(install_extra('mcp'), install_command('socks'))"
     begins = command.format(python=python)
     assert output_of([str(python), "-c", code], tmp_path) == f"{begins} 'other>=3' {begins} socks\n"
 
