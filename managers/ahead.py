@@ -226,25 +226,28 @@ class MemoriesAhead(BaseManager):
         seen = self.game_state.visited_locations | ({here.num} if here else set())
         named = all_places_named(self._aims(), names)
         passed = [room for room in self._planned() if room in names and room not in named]
-        found: list[tuple[Memory, str, str, bool]] = []
+        found: list[tuple[Memory, str, int]] = []
         for room in (*named, *passed):
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
                 if memory.status != MemoryStatus.SUPERSEDED:
-                    found.append((memory, key, f"L{room} {names[room]}: ", room in passed))
+                    found.append((memory, key, room))
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through.
         found.sort(
             key=lambda each: (
                 each[0].is_arrival,
-                each[3],
+                each[2] in passed,
                 (each[0].score_change or 0) <= 0,
                 each[0].category != "DANGER",
             )
         )
-        lines = [f"{place}{known.headline(known.category)}: {one_line(known.text)}" for known, _, place, _ in found]
+        lines = [
+            f"L{room} {names[room]}: {known.headline(known.category)}: {one_line(known.text)}"
+            for known, _, room in found
+        ]
         kept = as_many_as_fit(
-            [each for each, (known, *_, is_passed) in enumerate(found) if not (is_passed and known.is_arrival)],
+            [each for each, (known, _, room) in enumerate(found) if not (room in passed and known.is_arrival)],
             lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
             skips=True,
         )
@@ -256,7 +259,7 @@ class MemoriesAhead(BaseManager):
             if memory.status != MemoryStatus.SUPERSEDED
         ]
         rest = self._left_out(
-            [(memory, place) for each, (memory, _, place, _) in enumerate(found) if each not in kept], len(of_others)
+            [(memory, room) for each, (memory, _, room) in enumerate(found) if each not in kept], names, len(of_others)
         )
         shows = tuple(found[each][1] for each in kept)
         return PromptSection(
@@ -264,11 +267,11 @@ class MemoriesAhead(BaseManager):
         )
 
     @staticmethod
-    def _left_out(left: Sequence[tuple[Memory, str]], of_others: int) -> list[str]:
+    def _left_out(left: Sequence[tuple[Memory, int]], names: Mapping[int, str], of_others: int) -> list[str]:
         """Return a line with the titles of memories without room, arrivals by location, and the number of others."""
         named = left[:MOST_NAMED]
-        titles = [f"{place}{memory.headline()}" for memory, place in named if not memory.is_arrival]
-        arrivals = [place.split()[0] for memory, place in named if memory.is_arrival]
+        titles = [f"L{room} {names[room]}: {memory.headline()}" for memory, room in named if not memory.is_arrival]
+        arrivals = [f"L{room}" for memory, room in named if memory.is_arrival]
         titles += [f"arrival{'s' * (len(arrivals) > 1)} at {', '.join(arrivals)}"] if arrivals else []
         titles += [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
         others = f"; {of_others} of other unvisited places" if of_others else ""

@@ -14,7 +14,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from managers.memory.prompt import last_turn
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -291,5 +290,5 @@ def usefulness(memory: Memory) -> tuple[bool, bool, bool, int, int]:
         memory.category == "DANGER",
         bool(memory.score_change),
         memory.episode,
-        last_turn(memory),
+        memory.last_turn,
     )

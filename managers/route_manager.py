@@ -38,7 +38,7 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of
-from session.text import counted
+from session.text import counted, points_changed
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
 
@@ -173,7 +173,7 @@ class RouteManager(BaseManager):
                     f"Route {route.number}",
                     steps,
                     known=len(steps),
-                    aim=f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done),
+                    aim=points_changed(gain) if route.goal.kind == "score" else route_aim(route, done),
                     key=whole.key,
                     skipped=done,
                     touched=tuple(number for number in route.touched if number not in missing),

@@ -20,7 +20,6 @@ from managers.memory.prompt import (
     BriefMemory,
     arrival_memory,
     brief_question,
-    last_turn,
     location_text,
     memory_of,
     shuffled_location,
@@ -141,7 +140,7 @@ class SimpleMemoryManager(BaseManager):
         Returns false and changes nothing if the location has no such memory or the new one must not supersede it
         (docs/records/specification.md, Superseding and invalidating).
         """
-        turn = last_turn(new_memory) or self.game_state.turn_count
+        turn = new_memory.last_turn or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
         if not revision.concerns(self._at(location_id)):
             self.log_warning("there is no such memory", location_id=location_id, title=old_memory_title)

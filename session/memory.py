@@ -97,6 +97,11 @@ class Memory:
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
         return range(min(numbers), max(numbers) + 1) if numbers else range(0)
 
+    @property
+    def last_turn(self) -> int:
+        """The last of these turns, 0 if they are unknown."""
+        return self.span[-1] if self.span else 0
+
     def headline(self, *marks: str) -> str:
         """Return marks in brackets and the title, as prompts and screens list a memory.
 

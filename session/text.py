@@ -17,6 +17,8 @@ CUT_MARK = " […]"
 SHORTEST_WITH_END = 60
 """Characters. A shorter text is cut to its beginning only."""
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a pair, which UTF-8 cannot encode."""
 _PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
 _WORD_END = re.compile(r"(?=\s)")
@@ -82,6 +84,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     plural: an irregular plural: "memories"
     """
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def points_changed(change: int) -> str:
+    """Return a change of the score in words: "+5 points", "-1 point"."""
+    return f"{change:+d} {'point' if abs(change) == 1 else 'points'}"
 
 
 def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:

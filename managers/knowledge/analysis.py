@@ -11,12 +11,11 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.knowledge.document import KnowledgeEdit, read_line
-from managers.memory.prompt import last_turn
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import LocationMemories, Memory, MemoryStatus
-from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
+from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, points_changed, text_key
 from session.values import ENDINGS, Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
@@ -218,7 +217,7 @@ def told_in_brief(record: TurnRecord) -> str:
     """Return what a turn taught as command and result, with the story's words unless they are about another place."""
     died, points, results = record.after.died, record.score_change or 0, []
     if points:
-        results.append(f"{points:+d} {counted(abs(points), 'point').split()[1]}")
+        results.append(points_changed(points))
     if died:
         results.append("the player died")
     if record.after.ending is not None:
@@ -237,7 +236,7 @@ def _place(location: Location | None) -> str:
 
 def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float) -> Part:
     """Return a line for each memory, the latest first."""
-    latest_first = sorted(memories, key=lambda each: last_turn(each[1]), reverse=True)
+    latest_first = sorted(memories, key=lambda each: each[1].last_turn, reverse=True)
     lines = [
         Line("- ", f"T{memory.turns}, {one_line(place)}: {memory.headline()}: {one_line(memory.text)}")
         for place, memory in latest_first

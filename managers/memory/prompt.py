@@ -29,6 +29,7 @@ from session.text import (
     cut_middle,
     description_in,
     one_line,
+    points_changed,
     prologue_of,
     sentences_of,
     text_key,
@@ -83,7 +84,7 @@ def location_text(
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
     lines: dict[int, str] = {}
     newest_first = sorted(
-        enumerate(memories), key=lambda each: (each[1].episode, last_turn(each[1]), each[0]), reverse=True
+        enumerate(memories), key=lambda each: (each[1].episode, each[1].last_turn, each[0]), reverse=True
     )
     for number, memory in newest_first:
         left = room.get(memory.category, len(memories))
@@ -111,12 +112,6 @@ def location_text(
         skips=True,
     )
     return ShownMemories(listed(kept), tuple(kept))
-
-
-def last_turn(memory: Memory) -> int:
-    """Return the last of the turns in which the memory was learned, 0 if they are unknown."""
-    found: list[str] = re.findall(r"[0-9]+", memory.turns)
-    return int(found[-1]) if found else 0
 
 
 def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
@@ -244,7 +239,7 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
     if outcome.record.after.ending is not None:
         yield ENDINGS[outcome.record.after.ending]
     if change:
-        yield f"{change:+d} {counted(abs(change), 'point').split()[1]}"
+        yield points_changed(change)
     if outcome.destination:
         yield f"leads to {outcome.destination.label}"
     yield from outcome.revealed
@@ -317,7 +312,7 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
     for memory in memories:
         if memory.status == MemoryStatus.TENTATIVE:
             words = text_key(f"{memory.title} {memory.text}")
-            since = last_turn(memory) if memory.episode == state.episode else 0
+            since = memory.last_turn if memory.episode == state.episode else 0
             for command, turns in state.tries.latest_first(here):
                 turn = next((each.turn for each in reversed(turns) if each.did_something), 0)
                 if " " in command and command in words and turn > since:
@@ -345,7 +340,7 @@ def _elsewhere(visit: VisitNews) -> Part:
         for memory in memories
         if room in named_rooms or names_any(f"{memory.title} {memory.text}", named)
     ]
-    shown.sort(key=lambda each: (each[1].episode, last_turn(each[1])), reverse=True)
+    shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [
         Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text))

@@ -5,7 +5,6 @@ These are the players without a model; ``zorkgpt/players/agent.py`` has the one 
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -18,9 +17,8 @@ from session.context import AgentContext, OfferedRoute
 from session.events import MemoryGiven, Proposed
 from session.files.recording import Diverged, Recording
 from session.game_configuration import PlayerKind
+from session.text import SURROGATE
 from session.values import AgentNote, Observation, Proposal
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ class FunctionPlayer:
         action = chosen if isinstance(chosen, Action) else Action(chosen)
         command = action.command.strip()
         wants_way = action.follow is not None or action.go_to is not None
-        if _SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
+        if SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
             raise ValueError(f"{self.name} returned {command!r}, which contains half a surrogate pair")
         if not command or not (wants_way or not context.valid_actions or command in context.valid_actions):
             raise ValueError(f"{self.name} returned {command!r}, which is not one of the commands to choose from")

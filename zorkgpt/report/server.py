@@ -20,11 +20,11 @@ from pydantic import TypeAdapter
 from typing_extensions import Self, override
 
 from session.errors import ConfigurationError
+from session.text import SURROGATE
 
 JSON_FILE = "report.json"
 POLICY_PLACE = "<!--zorkgpt:policy-->"
 DATA_PLACE = "<!--zorkgpt:data-->"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _INLINE = re.compile(r"<(script|style)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 
@@ -49,7 +49,7 @@ def page_of(content: bytes, *, follows: str = "") -> str:
 def as_json(data: object) -> bytes:
     """Return the data as JSON; half a surrogate pair, which UTF-8 cannot hold, is spelled out."""
     text = json.dumps(TypeAdapter(type(data)).dump_python(data, mode="json"), ensure_ascii=False, separators=(",", ":"))
-    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
+    return SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
 
 
 def _policy(page: str, *, follows: bool) -> str:

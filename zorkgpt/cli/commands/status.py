@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 LISTS: Mapping[str, Kind] = {"objective": "objective", "remembered here": "memory", "route": "route"}
 LATEST_MEMORIES = 3
-_WORDS_OF_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def status(
@@ -58,8 +56,8 @@ def status(
     if verbose:
         typer.echo()
         rows = []
-        for name, each in state.managers.items():
-            words = _WORDS_OF_NAME.sub(" ", name.removesuffix("Manager")).lower()
+        for each in state.managers.values():
+            words = each["type"].replace("_", " ")
             for figure, value in (*each["state"].items(), *each["metrics"].items()):
                 text = value if isinstance(value, str) else json.dumps(value)
                 rows.append((words, figure.replace("_", " "), text if value not in (None, "") else "-"))
@@ -80,7 +78,6 @@ def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
 def _learned(run: Path, memory_file: Path) -> Iterator[str]:
     """Yield the latest memories that the run has learned, the newest first."""
     from managers.memory.document import open_memories
-    from managers.memory.prompt import last_turn
     from managers.memory.run_changes import changes_of
     from session.files.run_folders import MEMORIES_AT_START
 
@@ -89,7 +86,7 @@ def _learned(run: Path, memory_file: Path) -> Iterator[str]:
     document = open_memories(memory_file).document
     changes, _ = changes_of(run, memory_file, memory_file.name)
     added = [change for change in changes if change.kind == "added"]
-    added.sort(key=lambda change: (change.memory.episode, last_turn(change.memory)), reverse=True)
+    added.sort(key=lambda change: (change.memory.episode, change.memory.last_turn), reverse=True)
     names = document.names()
     for change in added[:LATEST_MEMORIES]:
         place = names[change.location_id] or f"location {change.location_id}"

@@ -17,6 +17,7 @@ from pydantic import BaseModel, JsonValue
 
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.game_configuration import RoleOptions, Sampling
+from session.text import SURROGATE
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import AnswerIncomplete, ChatReply, SchemaIgnored, joined, read_answer, split_reasoning
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
@@ -34,7 +35,6 @@ _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
 _SHOWN = 120
 _SHOWN_AGAIN = 4000
 _KEPT = 20_000  # characters of an answer that cannot be used
-_SURROGATE = re.compile("[\ud800-\udfff]")
 REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of a server that does not understand the form of a request."""
 _OTHER_REFUSALS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.INTERNAL_SERVER_ERROR})
@@ -440,4 +440,4 @@ def _text(text: str, *, marked: bool) -> ChatCompletionContentPartTextParam:
 
 
 def _sendable(text: str) -> str:
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -58,7 +58,7 @@ def test_it_is_one_table_of_all_managers_under_the_present_moment_of_the_folder_
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == ["map", "circling", "state"]
     cells = [row.split() for row in rows]
     assert ["location", "id", "31"] in cells
-    assert ["circling", "detector", "text", "-"] in cells
+    assert ["circling", "text", "-"] in cells
     assert ["turns", "without", "score", "0"] in cells
     as_json = json.loads(run("--json", "--workdir", str(other)).output)
     assert as_json == json.loads((other / "current_state.json").read_text())
