@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 
 from typing_extensions import Unpack, override
 
@@ -29,7 +30,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Walked, commands_in, commands_line, guesses_in, numbered_commands
+from managers.plan import MOST_COMMANDS, Walked, commands_line, guesses_in, numbered_commands
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -125,7 +126,7 @@ class EpisodeSynthesizer(BaseManager):
         self._handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
         self._commands = self.knowledge_manager.commands_line()
-        self._unseen = self._unseen_of_plan(self._commands)
+        self._unseen = self._unseen_of_plan(self.knowledge_manager.planned_commands())
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -192,13 +193,14 @@ class EpisodeSynthesizer(BaseManager):
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         ours = [entry for entry in shown if entry.is_ours]
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
-        checked = self._checked(knowledge.planned_commands())
+        planned = self._commands_of(knowledge.planned_commands())
+        checked = self._checked(planned)
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
             [*self._earlier(), summary],
             insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
-            plan=[*self._plan, *filter(None, [checked]), *self._unseen_of_plan(checked)],
+            plan=[*self._plan, *filter(None, [checked]), *self._unseen_of_plan(planned)],
             budget=budget,
             tokens=self.tokens,
         )
@@ -259,13 +261,17 @@ class EpisodeSynthesizer(BaseManager):
 
     def _keep_commands(self, proposed: Sequence[str] | None) -> None:
         """Keep the plan's commands, or check the earlier ones again (``None``), after what was played meanwhile."""
-        line = self._checked(self.knowledge_manager.planned_commands() if proposed is None else proposed)
+        planned = self.knowledge_manager.planned_commands() if proposed is None else proposed
+        line = self._checked(self._commands_of(planned))
         if line or proposed is not None:
             self.knowledge_manager.replace_commands(line)
 
-    def _checked(self, lines: Sequence[str]) -> str:
+    def _commands_of(self, lines: Sequence[str]) -> list[str]:
+        commands = (each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each)
+        return list(islice(commands, MOST_COMMANDS))
+
+    def _checked(self, commands: Sequence[str]) -> str:
         """Return the line of these commands, checked against all that was played; "" if there are none."""
-        commands = [each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each]
         if not commands:
             return ""
         scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
@@ -274,14 +280,14 @@ class EpisodeSynthesizer(BaseManager):
         }
         start = self.game_state.opening_location
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
-        return commands_line(commands[:MOST_COMMANDS], start.num if start else None, walked)
+        return commands_line(commands, start.num if start else None, walked)
 
-    def _unseen_of_plan(self, commands: str) -> list[str]:
+    def _unseen_of_plan(self, commands: Sequence[str]) -> list[str]:
         """Return a line about the commands of the plan that no game has played at their place."""
         if self._routes is None or not self._routes.book.effects:
             return []
         start = self.game_state.opening_location
-        numbers = guesses_in(commands_in(commands), start.num if start else None, self._routes.walked({}))
+        numbers = guesses_in(commands, start.num if start else None, self._routes.walked({}))
         return [f"Never played where the plan has them: {numbered_commands(numbers)}"] if numbers else []
 
     @override
