@@ -57,6 +57,7 @@ from session.text import counted
 from session.values import Observation
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
+from zorkgpt.mapping.map_graph import MapGraph
 
 _LOG = logging.getLogger(__name__)
 
@@ -287,13 +288,13 @@ def verify(
     folder: Path,
     show: Callable[[Event], None],
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
-    meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
+    meet: Callable[[Sequence[BaseManager], MapGraph], None] = lambda _managers, _map: None,
     until: Moment | Literal["damage"] | None = None,
 ) -> Replayed:
     """Repeat a run with its recorded answers in a temporary work folder, and compare every event.
 
     asked: called with every prompt, including the first one that differs from the recorded one
-    meet: called with the managers before the first episode, so that ``show`` and ``asked`` can inspect them
+    meet: called with the managers and the map before the first episode, so that ``show`` and ``asked`` can inspect them
     until: repeat no turn after this one, and read no more of the journal than that takes; ``None`` for all turns;
         ``damage`` for the readable part of a damaged journal, whatever the checkpoints are
     Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
@@ -323,7 +324,7 @@ def verify(
         recording = Recording(count, recorded=lines[1:])
         copies, alone = folder / AT_START, replace(parts, model=None, asked=tell)
         with assemble(unlimited, alone, manifest, recording, Flag(), copies=copies) as run:
-            meet(run.orchestrator.learning.managers)
+            meet(run.orchestrator.learning.managers, run.orchestrator.learning.map.game_map)
             try:
                 run.play()
             except RecordingEnded:

@@ -26,6 +26,7 @@ from session.files.shared_files import make_folder, places_below, require_no_lin
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from zorkgpt.llm.run_model import RepeatedCall
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.played_run import PlayedRun, read_run
 from zorkgpt.report.repetition import Repetition, read_end
 from zorkgpt.report.run_page import IndexData, IndexedRun, Note, PageData, PageRun, page_of_run
@@ -216,7 +217,7 @@ def repeat(
     *,
     show: Callable[[Event], None] = lambda _event: None,
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
-    meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
+    meet: Callable[[Sequence[BaseManager], MapGraph], None] = lambda _managers, _map: None,
     until: Moment | Literal["damage"] | None = None,
     changed: Callable[[GameConfiguration], GameConfiguration] | None = None,
 ) -> Replayed:

@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
 from managers.known import Item, Items, Known, merged
-from managers.map_manager import MapManager
 from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
 from session.errors import StoreError
@@ -136,6 +135,7 @@ class Repetition:
     shown: the keys of the items in the agent's prompt of each turn
     is_whole: whether the whole recorded run was repeated
     moment: the latest repeated turn
+    map: as it is now
     """
 
     def __init__(self) -> None:
@@ -147,18 +147,14 @@ class Repetition:
         self.shown: dict[RunMoment, tuple[str, ...]] = {}
         self.is_whole = False
         self.moment = RunMoment(0, 0)
+        self.map: MapGraph | None = None
         self._managers: Sequence[BaseManager] = ()
         self._is_known = True  # the managers have learned nothing since the last look
         self._is_edit = False  # the latest event is a file that others edited, which the managers then read
 
-    @property
-    def map(self) -> MapGraph | None:
-        """The map as it is now."""
-        return next((each.game_map for each in self._managers if isinstance(each, MapManager)), None)
-
-    def meet(self, managers: Sequence[BaseManager]) -> None:
-        """Take the managers of the repeated run, before it begins."""
-        self._managers = managers
+    def meet(self, managers: Sequence[BaseManager], graph: MapGraph) -> None:
+        """Take the managers of the repeated run, and its map, before it begins."""
+        self._managers, self.map = managers, graph
         self.start = self.known = _items_of(managers)
 
     def hear(self, call: RepeatedCall) -> None:

@@ -93,7 +93,7 @@ def summarise(folder: Path) -> RunSummary:
         state, reason = "damaged", str(error)
     changes = tuple(_changes(heads))
     scored = [head for head in heads if head.score is not None and head.kind in ("episode_started", "turn_played")]
-    tokens = [head.prompt_tokens + head.completion_tokens for head in heads if head.kind.startswith("model_")]
+    tokens = [head.prompt_tokens + head.completion_tokens for head in heads]
     was_answered = any(tokens) or any(head.kind == "model_answered" for head in heads)
     return RunSummary(
         run_id=folder.name,
