@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -22,12 +23,13 @@ from managers.prompting import (
     prologue,
     told_once,
     turn_text,
+    with_numbers,
 )
 from managers.transcripts.game_text import GameText, played_turns, story_start
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import cut_at, cut_middle, one_line, without_padding
+from session.text import counted, cut_at, cut_middle, one_line, without_padding
 from session.values import Observation, Proposal, TurnRecord
 
 REASONED = 3
@@ -291,6 +293,7 @@ class ContextManager(BaseManager):
         priority: of the last block
         """
         played, is_transcript = self.game_state.turns, not self.config.agent.show_reasoning
+        separator = "\n" if is_transcript else "\n\n"
         halves = played[first:middle], played[middle:]
         blocks = list(filter(None, halves))
         for dropped in range(len(blocks) + 1):
@@ -311,10 +314,13 @@ class ContextManager(BaseManager):
                 answers += [] if text.answer is None else [text.answer]
             last = priority if len(blocks) - dropped == 1 else 8
             sections = [
-                PromptSection(title, ("\n" if is_transcript else "\n\n").join(texts[place]), last, place)
+                PromptSection(title, separator.join(texts[place]), last, place)
                 for title, place in ((PREVIOUS, Place.HISTORY), (SINCE, Place.SINCE))
                 if texts[place]
             ]
+            if shown and shown[0].turn > 1:
+                left_out = f"({counted(shown[0].turn - 1, 'earlier turn')} left out)"
+                sections[0] = replace(sections[0], text=f"{left_out}{separator}{sections[0].text}")
             yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(
@@ -391,13 +397,13 @@ class ContextManager(BaseManager):
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
     def _things_here(self, observation: Observation) -> tuple[list[str], list[str]]:
-        """Return the names of the visible objects and of the scenery, without repetition; none if they are not known.
+        """Return the names of the visible objects and of the scenery, each once; none if they are not known.
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
         such as "man", or its plural, or one name of a person, that word is listed; once it has printed the whole name,
         the whole name is. A direction names no thing. What another thing or a person has is listed
-        after its name.
+        after its name. Things of one name are counted if the story has printed its plural, or the player has had them.
         """
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
@@ -406,8 +412,8 @@ class ContextManager(BaseManager):
         self._printed += [_words("" if turn.after.awaits_key else turn.after.text) for turn in played]
         described = state.room_description(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
-        known_as: dict[int, str] = {}
-        names: tuple[dict[str, None], dict[str, None]] = ({}, {})
+        known_as, countable = dict[int, str](), set[int]()
+        names = Counter[str](), Counter[str]()
         for thing in observation.visible or ():
             if "/" in thing.name:
                 words = [word for word in thing.words if self._is_printed(word, before)]
@@ -419,23 +425,26 @@ class ContextManager(BaseManager):
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
             printed += [name for name in wanted if not printed and self._is_printed(f"{name}s", before)]
-            for name in (wanted if thing.num in self._held else printed)[:1]:
+            is_held = thing.num in self._held
+            for name in (wanted if is_held else printed)[:1]:
                 self._whole |= {thing.num} if name == thing.name else set()
                 known_as[thing.num] = thing.name if thing.num in self._whole else name
+                kind = name.split()[-1]
+                if is_held or any(self._is_printed(kind + end, before) for end in ("s", "es")):
+                    countable.add(thing.num)
         shows_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
         things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
-        held: dict[int, dict[str, None]] = {}
+        held: defaultdict[int, Counter[str]] = defaultdict(Counter)
         for thing in reversed(things.values()):  # what a thing has comes after it
             name = known_as.pop(thing.num)
             if thing.num in held:
-                name = f"{name} (with {_listed([*reversed(held[thing.num])], LONGEST_LIST // 2)})"
+                name = f"{name} (with {_listed(with_numbers(held[thing.num])[::-1], LONGEST_LIST // 2)})"
             is_scenery = thing.num not in held and bool(thing.attributes & self._not_listed)
             has_holder = shows_holders and thing.parent in known_as
-            listed = held.setdefault(thing.parent, {}) if has_holder else names[is_scenery]
-            listed.pop(name, None)  # of equal names the first one counts
-            listed[name] = None
-        here_now, scenery = ([*reversed(each)] for each in names)
-        return here_now, [each for each in scenery if each not in here_now]
+            listed = held[thing.parent] if has_holder else names[is_scenery]
+            # The first one of a name determines the place.
+            listed[name] = max(1, listed.pop(name, 0) + (thing.num in countable))
+        return with_numbers(names[False])[::-1], [each for each in reversed(names[True]) if each not in names[False]]
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""

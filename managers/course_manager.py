@@ -486,9 +486,10 @@ class CourseManager(BaseManager):
         if self._routes is not None and is_of_player and self.game_state.turn_count:
             rest = self._rest_of_plan() if self._planned() else ""
             if isinstance(rest, Course) and rest.skipped:
-                sentences.append(
-                    f"`follow` 0 goes on with the plan: its command {rest.skipped + 1}, `{rest.steps[0].command}`."
-                )
+                is_placed = observation.location is not None and self.places_of_plan()[rest.skipped] is not None
+                place = "" if is_placed else " (place unknown)"
+                command = f"its command {rest.skipped + 1}, `{rest.steps[0].command}`{place}"
+                sentences.append(f"`follow` 0 goes on with the plan: {command}.")
         return PromptSection("COURSE", "\n".join(filter(None, sentences)))
 
     @override

@@ -170,11 +170,15 @@ class MapManager(BaseManager):
             self._store.is_changed = True
 
     def _note_shut(self, turn: TurnRecord, command: str) -> None:
-        """Record what the story said to a vain attempt to open or unlock a door; what opened it removes that."""
+        """Record what the story said to a vain attempt to open or unlock a door; what opened it removes that.
+
+        A story may keep the state of a door in a variable, so that no object shows it. Then its words count.
+        """
         door, here = self.movements.door_opened(command), turn.before.location
         if not door or here is None or turn.moved or turn.after.died or turn.took_no_turn:
             return
-        if turn.did_something:
+        is_same = turn.before.state_hash == turn.after.state_hash != ""
+        if turn.did_something or (not is_same and self.movements.says_opened(turn.after.text)):
             self.game_map.forget_refusals(here.num, door)
         elif "already" not in turn.after.text:
             self.game_map.record_refusal(here.num, command, first_line(turn.after.text))

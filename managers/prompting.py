@@ -8,6 +8,7 @@ and share the remaining room. The agent's prompt consists of sections with prior
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
@@ -176,14 +177,20 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
 
 
 def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, int]) -> list[str]:
-    """Return the names of carried things with their state: ``lamp (lit)``."""
+    """Return the names of carried things with their state: ``lamp (lit)``, ``2 x vial``."""
     marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
-    return [
+    labels = (
         "".join(
             (thing.name or f"object #{thing.num}", *(f" ({marks[each]})" for each in marks if each in thing.attributes))
         )
         for thing in things
-    ]
+    )
+    return with_numbers(Counter(labels))
+
+
+def with_numbers(names: Mapping[str, int]) -> list[str]:
+    """Return each name, after the number of its things if there are several."""
+    return [name if number == 1 else f"{number} x {name}" for name, number in names.items()]
 
 
 def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:

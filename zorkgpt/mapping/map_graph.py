@@ -503,6 +503,7 @@ class MapGraph(BaseModel):
             each for each in self.exit_refusals if each.location_id == location_id and named.search(each.exit)
         ]:
             del self.exit_refusals[edge]
+            self.exit_failure_counts.pop(edge, None)
         self._derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:

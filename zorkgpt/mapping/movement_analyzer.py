@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from session.commands import Vocabulary, commands_of, is_joined, passes_time, steps_of
+from session.text import first_line
 from session.values import TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -70,6 +71,11 @@ _DOOR_IN_THE_SOUTHERN_WALL = re.compile(
     + r"(?:(?:ern|erly|ern?most)? (?:wall|side|end|edge|face|corner))"
 )
 _OPENING_A_DOOR = re.compile(r"(?:open|unlock)\b.*?\b(door|gate|hatch|trap ?door|grate|grating|portal|gateway)s?\b")
+_OPENED = re.compile(
+    r"^\W*(?:you (?:\w+ )?)?(?:open|unlock)(?:ed)?\b|\b(?:opens|unlocks)\b"
+    r"|\b(?:is|are|slides?|swings?|creaks?) (?:\w+ )?(?:open|unlocked)\b",
+    re.IGNORECASE,
+)
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
 
@@ -211,6 +217,11 @@ class MovementAnalyzer:
         """Return the word for the door that a command is to open or unlock; "" for other commands."""
         named = _OPENING_A_DOOR.match(command)
         return named[1] if named else ""
+
+    @staticmethod
+    def says_opened(text: str) -> bool:
+        """Return whether the first line of a story's answer says that something opens or is open."""
+        return _OPENED.search(first_line(text)) is not None
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

@@ -231,6 +231,18 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
     assert told in context.get_agent_context(hall).render()
 
 
+def test_things_of_one_name_are_counted_here_in_a_holder_and_carried() -> None:
+    state = GameState(opening="On the shelf are four vials. A fifth vial lies here, and two coins.", latest=MILL)
+    vials = [GameObject(40 + at, "vial", 31) for at in range(4)]
+    things = (GameObject(31, "shelf", 12), *vials, GameObject(44, "vial", 12))
+    coins = (GameObject(51, "coin", 12), GameObject(52, "coin", 12))
+    lamps = tuple(GameObject(60 + at, "lamp", 3, frozenset({9} if at else ())) for at in range(3))
+    hall = replace(MILL, visible=(*things, *coins), inventory=lamps)
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
+    shown = context.get_agent_context(hall).render()
+    assert "\nHere: shelf (with 4 x vial), vial, 2 x coin\nInventory: lamp, 2 x lamp (lit)\n" in shown
+
+
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. Leverage is secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
@@ -471,6 +483,21 @@ def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
     shown = manager(5).get_critic_context(HALL, "wait")
     assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
     assert letters(talkative().get_critic_context(HALL, LONG_X), "x") == 200
+
+
+@pytest.mark.parametrize("shows_reasoning", [True, False])
+def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_window(*, shows_reasoning: bool) -> None:
+    stay = manager(9, agent={"history_window": 2, "show_reasoning": shows_reasoning})
+    for arrival, section in ((0, "Since you came here"), (9, "Previous Reasoning and Actions")):
+        stay.game_state.arrival_turn = arrival
+        for prompt, left_out in (
+            (stay.get_agent_context(MILL).render(), 6),
+            (stay.get_critic_context(MILL, "wait"), 6),
+        ):
+            assert f"## {section}\n({left_out} earlier turns left out)\n" in prompt
+            assert f"act {left_out + 1}" in prompt
+            assert f"act {left_out}\n" not in prompt
+    assert "left out" not in manager(3).get_critic_context(MILL, "wait")
 
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:

@@ -319,6 +319,20 @@ def test_a_door_that_did_not_open_has_the_storys_words_on_the_map_until_it_opens
     assert "led nowhere" not in local_view(manager.game_map, 49, 2)
 
 
+@pytest.mark.parametrize("words", ["You open the door.", "Opened.", "The door swings open.", "The door is now open."])
+def test_a_door_whose_state_no_object_shows_is_not_on_the_map_once_the_story_says_that_it_opened(
+    tmp_path: Path, words: str
+) -> None:
+    here = replace(at(49, "Hall"), inventory=(), visible=(), attributes_hash="00000000", state_hash="00000001")
+    manager = manager_in(tmp_path, here=49)
+    manager.learn(turn(here, "open door", replace(here, text="You can't open the door: it is locked.")))
+    assert "open door (You can't open the door: it is locked.)" in manager.local_view()
+    manager.learn(turn(here, "open door", replace(here, text=words, state_hash="00000002")))
+    assert "open door" not in manager.local_view()
+    manager.learn(turn(here, "open door", replace(here, text="The door opens for nobody.")))
+    assert "open door (The door opens for nobody.)" in manager.local_view(), "nothing at all differed"
+
+
 def test_a_door_that_opens_leaves_what_the_story_said_of_a_trapdoor(tmp_path: Path) -> None:
     here = replace(at(49, "Hall"), inventory=(), visible=(), attributes_hash="00000000")
     manager = manager_in(tmp_path, here=49)
