@@ -37,7 +37,7 @@ MOST_NAMED = 20  # memories that are left out
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """Points that a command brought at a place, whose number is ``None`` if it is unknown."""
+    """Points that a command brought or lost at a place, whose number is ``None`` if it is unknown."""
 
     place: int | None
     command: str
@@ -45,7 +45,7 @@ class _Points:
 
 
 class Ahead(BaseManager):
-    """Shows which points are known, how far away they are, which are done, and what of the plan is done.
+    """Shows which points are known, how far away they are, which are done or were lost, and what of the plan is done.
 
     Beside them are the commands that killed the player or ended the story in an earlier game, at places that are at
     most a move away, or that the plan, an objective or a note names or leads to.
@@ -77,10 +77,15 @@ class Ahead(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._earlier: list[_Points] = []  # in the order of the best game, then of the next
-        for scored in self._episodes.known_points():
-            points = _points(scored.location, scored.action, scored.change)
-            if not any(self._is_alike(each, points) for each in self._earlier):
-                self._earlier.append(points)
+        self._lost: list[_Points] = []
+        for known, turns in (
+            (self._earlier, self._episodes.known_points()),
+            (self._lost, self._episodes.known_losses()),
+        ):
+            for scored in turns:
+                points = _points(scored.location, scored.action, scored.change)
+                if not any(self._is_alike(each, points) for each in known):
+                    known.append(points)
         self._ends = self._episodes.known_ends()
 
     @override
@@ -116,12 +121,13 @@ class Ahead(BaseManager):
         near: list[str] = []
         far: list[str] = []
         for points in known.values():
-            path = None if points.place is None else paths.get(points.place)
+            path = paths.get(points.place or 0)
             (near if path is None or path.moves < left else far).append(self._told(points, path, on_routes))
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
         lines += [f"done{' of these' if is_whole else ''}: {'; '.join(won)}"] if won else []
+        lines += _first([self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before: ")
         lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
         return "\n".join(lines)
@@ -160,9 +166,9 @@ class Ahead(BaseManager):
         if path is not None:
             distance = f", {counted(path.moves, 'move')}{path.doubts}" if path.moves else ", here"
         tries = self.game_state.tries.of(points.place, points.command)
-        in_vain = f" (no point in turn {tries[-1].turn})" if tries else ""
+        in_vain = f" (no point in turn {tries[-1].turn})" if tries and points.change > 0 else ""
         route = on_routes.get((points.place, points.command), "")
-        return f"+{points.change} {points.command}, {place}{distance}{route}{in_vain}"
+        return f"{points.change:+d} {points.command}, {place}{distance}{route}{in_vain}"
 
     def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
         """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""

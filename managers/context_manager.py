@@ -157,6 +157,9 @@ class ContextManager(BaseManager):
         super().__init__(logger, config, game_state, **shared)
         numbers = self.attribute_names
         self._not_listed = frozenset(numbers[name] for name in NOT_LISTED if name in numbers)
+        self._shows_whole_room = (
+            config.prompt_budgets.game_so_far > 0 and not config.assist
+        )  # a list names what matters
         self._dropped = 0
         self.reset()
 
@@ -229,16 +232,24 @@ class ContextManager(BaseManager):
         return AgentContext(tuple(self._fitted(budget, observation, pasts, others)), valid_actions)
 
     def get_critic_context(
-        self, observation: Observation, action: str, learned: Sequence[PromptSection] = (), *, system: str = ""
+        self,
+        observation: Observation,
+        action: str,
+        learned: Sequence[PromptSection] = (),
+        *,
+        reason: str = "",
+        system: str = "",
     ) -> str:
         """Return the context in which the critic judges a proposed ``action``, within its token budget.
 
         learned: the sections of the managers; the critic gets those that belong after the history
+        reason: the player's, for the command
         """
         first = max(0, len(self.game_state.turns) - REASONED)
         budget = _PromptBudget(self.config.prompt_budgets.critic, system)
         others = (
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
+            PromptSection("The player's reason", one_line(reason), 7, Place.CHOICE),
             *(section for section in learned if section.place > Place.HISTORY),
         )
         pasts = self._pasts(budget, first, first, most=REASONED, priority=3)
@@ -366,7 +377,7 @@ class ContextManager(BaseManager):
         here, scenery = self._things_here(observation)
         if here:
             facts.append(f"Here: {_listed(here)}")
-        if scenery and budget.games and not self.config.assist:  # a list of commands names what matters
+        if scenery and self._shows_whole_room:
             facts.append(f"Also here: {_listed(scenery)}")
         if observation.inventory is not None:
             labels = carried_labels(observation.inventory, self.attribute_names)
@@ -432,7 +443,6 @@ class ContextManager(BaseManager):
                 kind = name.split()[-1]
                 if is_held or any(self._is_printed(kind + end, before) for end in ("s", "es")):
                     countable.add(thing.num)
-        shows_holders = self.config.prompt_budgets.game_so_far > 0 and not self.config.assist
         things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
         held: defaultdict[int, Counter[str]] = defaultdict(Counter)
         for thing in reversed(things.values()):  # what a thing has comes after it
@@ -440,7 +450,7 @@ class ContextManager(BaseManager):
             if thing.num in held:
                 name = f"{name} (with {_listed(with_numbers(held[thing.num])[::-1], LONGEST_LIST // 2)})"
             is_scenery = thing.num not in held and bool(thing.attributes & self._not_listed)
-            has_holder = shows_holders and thing.parent in known_as
+            has_holder = self._shows_whole_room and thing.parent in known_as
             listed = held[thing.parent] if has_holder else names[is_scenery]
             # The first one of a name determines the place.
             listed[name] = max(1, listed.pop(name, 0) + (thing.num in countable))

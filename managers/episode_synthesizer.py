@@ -141,6 +141,16 @@ class EpisodeSynthesizer(BaseManager):
         earlier = sorted(earlier, key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
 
+    def known_losses(self) -> list[Scored]:
+        """Return the turns of earlier episodes in which points were lost, but not the game; none without knowledge."""
+        earlier = self._earlier() if self.config.knowledge.enabled else ()
+        return [
+            scored
+            for summary in earlier
+            for scored in summary.scored
+            if scored.change < 0 and scored.turn not in {end.step.turn for end in summary.ends}
+        ]
+
     def known_ends(self) -> list[KnownEnd]:
         """Return the turns of earlier episodes that killed the player or ended the story; none without knowledge."""
         earlier = self._earlier() if self.config.knowledge.enabled else ()

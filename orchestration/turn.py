@@ -250,7 +250,9 @@ class Turn:
 
             def context() -> str:
                 system = self.critic.system_prompt
-                return self.context.get_critic_context(before, proposal.action, learned(), system=system)
+                return self.context.get_critic_context(
+                    before, proposal.action, learned(), reason=proposal.reasoning, system=system
+                )
 
             circling = self.learning.circling
             circle = circling.text() if circling.is_circling else ""

@@ -398,22 +398,16 @@ def route_line(
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
-    The aim is followed by the latest gains before its last command, each with the number of the command. The commands
-    after which the machine showed no change are named.
+    The aim is followed by the latest gains in all before its last command and the latest losses, each with the number
+    of the command. The commands after which the machine showed no change are named.
 
     names: of the things that it may take, by number
     held: the numbers of the things that the player carries, if it is joined now; what is missing is named
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
-    now, score = route.steps[done - 1].leads_to if done else route.start, route.score_after(done)
-    gains: dict[int, int] = {}
-    for number, step in enumerate(route.steps[done:-1], start=1):
-        gain = 0 if score is None or step.leads_to.score is None else step.leads_to.score - score
-        if gain > max(gains, default=0):
-            gains[gain] = number
-    part = ", ".join(f"+{gain} by command {number}" for gain, number in list(gains.items())[-MOST_GAINS:])
-    part += ", then no more points" if gains and max(gains) == route.gain(done) else ""
+    now = route.steps[done - 1].leads_to if done else route.start
+    part = _changes_of_score(route, done)
     left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = ", ".join((names or {})[each] for each in more if each in (names or {}))
@@ -424,6 +418,23 @@ def route_line(
     unchanged = ", ".join(map(str, route.without_change(done)))
     only_text = f"; only text: {unchanged}" if unchanged else ""
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"
+
+
+def _changes_of_score(route: Route, done: int) -> str:
+    """Return the latest gains in all before the last command of a route, and the latest losses, by command."""
+    changes, most, score = list[str](), 0, route.score_after(done)
+    latest, left = score, len(route.steps) - done
+    for number, step in enumerate(route.steps[done:], start=1):
+        old, latest = latest, step.leads_to.score if step.leads_to.score is not None else latest
+        if score is None or old is None or latest is None:
+            continue
+        if latest < old:
+            changes.append(f"-{old - latest} at command {number}")
+        elif number < left and latest - score > most:
+            most = latest - score
+            changes.append(f"+{most} by command {number}")
+    changes[:-MOST_GAINS] = []
+    return ", ".join([*changes, *(["then no more points"] if 0 < most == route.gain(done) else [])])
 
 
 def route_record(route: Route, done: int = 0) -> str:

@@ -222,7 +222,7 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> tuple[int, in
     if found[1] is None and len(manifest.seeds) > 1:
         first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
         raise ConfigurationError(
-            f"{option}{place}: the run has episodes {first} to {last}; write EPISODE:TURN, as in {last}:12"
+            f"{option}{place}: the run is of episodes {first} to {last}; write EPISODE:TURN, as in {first}:12"
         )
     return int(found[1] or manifest.first_episode), int(found[2])
 

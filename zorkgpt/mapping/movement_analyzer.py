@@ -77,7 +77,7 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
-_PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
+_PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner|walls?|windows?)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class MovementAnalyzer:
         """Return the compass directions (on a ship, the ship's directions) that a text names, in the story's own
         words.
 
-        Positions of objects are left out, such as "west of the house" and "the north side".
+        Positions of objects are left out, such as "west of the house", "the north side" and "the south wall".
         """
         words = _WORD.findall(_PLACING.sub(" ", _plain(text)))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))

@@ -213,6 +213,17 @@ def test_what_brought_no_points_this_time_says_so(tmp_path: Path) -> None:
     assert "+5 fill lamp, L11, here (no point in turn 1)" in games.ahead_of
 
 
+def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ended_it(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("fill lamp", score=5)
+    games.turn("east", location=VATS, score=5)
+    games.turn("push keeper", score=3)
+    games.turn("drink dye", score=0, died=True)
+    games.end(1)
+    lost = [line for line in games.told.splitlines() if line.startswith("Lost before: ")]
+    assert lost == [f"Lost before: -2 push keeper, L{VATS.num}, 1 move"]
+
+
 def test_points_that_the_turns_left_do_not_reach_are_marked(tmp_path: Path) -> None:
     games = Games(tmp_path, max_turns_per_episode=3)
     first_game(games)

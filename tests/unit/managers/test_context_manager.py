@@ -276,6 +276,14 @@ def test_scenery_that_the_story_has_named_is_listed_apart_in_prompts_with_the_wh
         config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
         context = ContextManager(logging.getLogger("test"), config, state, attribute_names=ATTRIBUTES)
         assert f"\n{shown}" in context.get_agent_context(hall).render()
+        assert f"\n{shown}" in context.get_critic_context(hall, "push mill stone")
+
+
+def test_the_critic_reads_why_the_player_proposes_a_command_if_it_gave_a_reason() -> None:
+    context = manager(1)
+    judged = context.get_critic_context(MILL, "tell miller", reason="He asked\nfor the code.")
+    assert judged.endswith("## Proposed command\ntell miller\n\n## The player's reason\nHe asked for the code.")
+    assert context.get_critic_context(MILL, "tell miller").endswith("## Proposed command\ntell miller")
 
 
 def test_a_person_is_here_by_one_name_things_by_their_plural_and_each_keeps_its_whole_name_once_it_was_printed() -> (
@@ -359,7 +367,7 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
     ).render()
     assert tokens.estimate(system + shown) <= budget
     assert "## Present" in shown
-    judged = context.get_critic_context(hall, action, notes_of_all, system=system)
+    judged = context.get_critic_context(hall, action, notes_of_all, reason=reason, system=system)
     assert tokens.estimate(system + judged) <= budget
 
 

@@ -258,6 +258,16 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Rout
         assert route_line(shown) == f"0: {line}"
 
 
+def test_a_line_of_a_route_names_the_commands_that_lost_points_beside_those_that_won_some() -> None:
+    steps = tuple(
+        RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcde", [1, 1, 0, 5, 4], strict=True)
+    )
+    shown = Route(0, Goal("score", 5), Waypoint(1, "Yard", 0), steps, 1)
+    changes = "+1 by command 1, -1 at command 3, +5 by command 4, -1 at command 5"
+    assert f" in 5 turns ({changes}), " in route_line(shown)
+    assert " from here (-1 at command 1, +4 by command 2, -1 at command 3), " in route_line(shown, 2)
+
+
 def test_a_line_names_the_commands_after_which_nothing_had_changed_as_far_as_that_is_known() -> None:
     yard, loft = Waypoint(1, "Yard", 0, (), (), "m"), Waypoint(9, "Loft", 0, (), (), "n", is_described=True)
     places = [yard, loft, replace(loft, is_described=False), replace(loft, mark="o"), Waypoint(9), Waypoint(9)]

@@ -111,6 +111,13 @@ def test_points_of_the_compass_that_describe_a_way_or_where_it_is_are_found_in_p
     assert not {*MovementAnalyzer().bearings_named(text)} - {*ways}
 
 
+def test_a_wall_that_has_a_point_of_the_compass_is_no_way() -> None:
+    text = (
+        "A desk runs along the south wall, and the north window shows the east and west walls; the street is southeast."
+    )
+    assert MovementAnalyzer().bearings_named(text) == ("east", "southeast")
+
+
 def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     movements = MovementAnalyzer()
     assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
