@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,8 +32,9 @@ from session.files.shared_files import (
     require_no_link,
     write_atomically,
 )
-from session.game_configuration import GameConfiguration, RoleOptions
+from session.game_configuration import GameConfiguration, PlayerKind, RoleOptions
 from session.model_files import is_large, model_path
+from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
 from session.text import EMBEDDED
 from session.values import ROLES, Proposal, StoryFacts
@@ -229,6 +230,13 @@ class Parts:
     answers_any: bool = False
 
 
+_PLAYED_BY: Mapping[PlayerKind, str] = {
+    "random": f"{program()} ablate --player random",
+    "function": "zorkgpt.api.play",
+    "client": f"{program()} mcp",
+}
+
+
 @contextmanager
 def open_parts(
     configuration: GameConfiguration,
@@ -245,8 +253,9 @@ def open_parts(
     player = configuration.agent.player
     is_person = JUDGED_BY[player] == "person"
     if not (player == "model" or (is_person and read_command)):
-        lacks = "terminal input to read the player's commands from" if is_person else "such a player"
-        raise ConfigurationError(f"agent.player is {player}, but this command has no {lacks}")
+        lacks = "terminal input to read the player's commands from" if is_person else "such player"
+        use = "" if is_person else f"; use {_PLAYED_BY[player]}"
+        raise ConfigurationError(f"agent.player is {player}, but this command has no {lacks}{use}")
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
         if review is not None:

@@ -11,7 +11,7 @@ from orchestration.parts import open_parts
 from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 from session.files.run_folders import find_run
-from session.game_configuration import AgentOptions, GameConfiguration, GameOptions
+from session.game_configuration import AgentOptions, GameConfiguration, GameOptions, PlayerKind
 from tests.fixtures.command_line import Ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
 from tests.fixtures.run_traces import events_of
@@ -89,4 +89,11 @@ def test_ctrl_c_pauses_and_resume_asks_the_person_again_and_counts_what_both_sit
 def test_what_asks_no_person_says_so(own_story: Path) -> None:
     configuration = GameConfiguration(game=GameOptions(file=own_story), agent=AgentOptions(player="person"))
     with pytest.raises(ConfigurationError, match="no terminal input"), open_parts(configuration):
+        pass
+
+
+@pytest.mark.parametrize(("player", "use"), [("random", "ablate"), ("function", "api"), ("client", "mcp")])
+def test_a_player_of_another_command_is_named_with_that_command(own_story: Path, player: PlayerKind, use: str) -> None:
+    configuration = GameConfiguration(game=GameOptions(file=own_story), agent=AgentOptions(player=player))
+    with pytest.raises(ConfigurationError, match=rf"agent\.player is {player}.*\b{use}\b"), open_parts(configuration):
         pass

@@ -186,10 +186,14 @@ def _rehearse(configuration: GameConfiguration) -> list[Event]:
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
         configuration = configuration.model_copy(update=update)
-        model = ChosenModel(RandomModel(first_seed(configuration)), "random")
+        seed = first_seed(configuration)
+        model = ChosenModel(RandomModel(seed), "random")
+        player = None if configuration.agent.player == "model" else RandomPlayer(seed)  # others propose without a call
         with (
             open_story(configuration) as parts,
-            open_run(configuration, replace(parts, model=model), episodes=EPISODES, show=show, stop=Flag()) as run,
+            open_run(
+                configuration, replace(parts, model=model, player=player), episodes=EPISODES, show=show, stop=Flag()
+            ) as run,
         ):
             run.play()
     return events

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,7 @@ from orchestration.parts import open_story
 from orchestration.run import open_run
 from session.errors import ConfigurationError, StoreError
 from session.events import Event, ModelAnswered, ModelFailed
-from session.game_configuration import GameConfiguration
+from session.game_configuration import GameConfiguration, PlayerKind
 from session.options import options_of
 from session.values import derived_seed
 from tests.fixtures.command_line import environment, ran
@@ -235,6 +236,13 @@ def test_every_arm_is_told_by_itself_for_all_its_runs(own_story: Path) -> None:
     assert full.turns == without.turns == 4 * 3 * 10
     assert full.calls > without.calls >= full.turns
     assert full.dollars == pytest.approx((2 * full.prompt_tokens + 8 * full.answer_tokens) / 1e6, rel=0.01)
+
+
+@pytest.mark.parametrize("player", [kind for kind in get_args(PlayerKind) if kind != "model"])
+def test_proposals_of_a_player_without_a_model_are_no_calls_in_an_estimate(own_story: Path, player: str) -> None:
+    learning_off = {"simple_memory": {"enabled": False}, "knowledge": {"enabled": False}}
+    plan = served_plan(own_story, agent={"player": player}, objective_update_interval=1000, **learning_off)
+    assert {(each.turns, each.calls) for each in estimates(plan)} == {(4 * 3 * 10, 0)}
 
 
 @pytest.mark.slow
