@@ -378,7 +378,17 @@ class SharedFiles:
 
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
-        """Copy the files into ``copies`` after the block. An error of the block is not replaced by one of copying."""
+        """Copy the files into ``copies`` after the block, in which there are none of an earlier end.
+
+        An error of the block is not replaced by one of copying.
+        """
+        require_no_link(copies)
+        if copies.is_dir():
+            with reported_as(f"{copies} cannot be emptied"):
+                for _, copy in self._with_copies(copies):
+                    copy.unlink(missing_ok=True)
+            with suppress(OSError):  # of another version
+                copies.rmdir()
         has_failed = True
         try:
             yield

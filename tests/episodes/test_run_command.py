@@ -94,7 +94,8 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(in_own_folder: Path) -
     *_, end, gained, report, status, memories = result.text.splitlines()
     assert "after 2 turns" in end
     assert re.match(
-        r"Learned so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained
+        r"Learned so far: 2 locations, \d routes?, 0 lines of knowledge\. Episode 1: 0 of 100 points\. Cost: ",
+        gained,
     )
     for command, line in (("report", report), ("status", status), ("memories show", memories)):
         assert f"zorkgpt {command} --workdir " in line

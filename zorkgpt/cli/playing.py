@@ -16,7 +16,6 @@ from typing import NoReturn
 import typer
 
 from game_interface.core.commands import SAVING, leaving, refusal
-from managers.routes.document import RouteBook
 from orchestration.parts import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
@@ -131,10 +130,11 @@ class Watching:
     def _print_gains(self, run: Run) -> None:
         """Print what this run has learned and cost, and what each of its episodes has scored."""
         learning = run.orchestrator.learning
-        routes, rooms = learning.routes, learning.map.game_map.rooms
+        rooms = learning.map.game_map.rooms
         with suppress(StoreError):  # the folder is gone, which the next line says
             played = read_run(run.folder)
-            if line := gains_line(played, len(rooms), routes.book if routes else RouteBook(), run.model.spending):
+            known = learning.known()
+            if line := gains_line(played, self.configuration, len(rooms), known, run.model.spending):
                 print_folded(line, indent=0)
             for bar in episode_bars(gains_of(played.episodes, self.configuration), terminal_width() or COLUMNS):
                 print_line(bar)

@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -18,10 +18,10 @@ from typing import Literal
 
 from pydantic import SecretStr, ValidationError
 
+from managers.known import Known
 from managers.memory.document import parse_memories
 from managers.memory.synthesis import VisitTracker
 from managers.objectives import FoundObjective, ObjectivesAnswer
-from managers.routes.document import RouteBook
 from session.errors import StoreError
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
@@ -375,21 +375,21 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered,
                 yield event, ObjectivesAnswer.model_validate(event.answer).objectives
 
 
-def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spending) -> str:
+def gains_line(
+    run: PlayedRun, configuration: GameConfiguration, locations: int, known: Known, spending: Spending
+) -> str:
     """Return a line on what was learned, the last episode's score, and the cost; "" without an episode.
 
-    locations, book: what is on the map and which routes are known now
+    locations, known: what is on the map, and what the managers know now
     """
     if not run.episodes:
         return ""
-    memories = sum(
-        memory.status != MemoryStatus.SUPERSEDED for each in (run.memories or {}).values() for memory in each
-    )
-    learned = (
-        counted(locations, "location"),
-        counted(len(book.routes), "route"),
-        counted(memories, "memory", "memories"),
-    )
+    memories = sum(map(len, replace(known, ephemeral={}).believed.values()))
+    learned = [counted(locations, "location")]
+    learned += [counted(len(known.routes), "route")] if configuration.routes.enabled else []
+    learned += [counted(memories, "memory", "memories")] if configuration.simple_memory.enabled else []
+    if configuration.knowledge.enabled:
+        learned.append(counted(len(known.knowledge), "line of knowledge", "lines of knowledge"))
     line = f"Learned so far: {', '.join(learned)}."
     seen = {
         episode.started.episode: [each for each in episode.observations if each.score is not None]
@@ -401,12 +401,12 @@ def gains_line(run: PlayedRun, locations: int, book: RouteBook, spending: Spendi
         score, most = latest[last].score or 0, latest[last].max_score  # all of them are known
         points = counted(score, "point") if most is None else f"{score} of {most} points"
         points += " of milestones" if run.points else ""
-        line += f" Episode {last}: {points}{_by_route(run.episodes[-1], book)}."
+        line += f" Episode {last}: {points}{_by_route(run.episodes[-1], known)}."
     dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
     return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")
 
 
-def _by_route(episode: PlayedEpisode, book: RouteBook) -> str:
+def _by_route(episode: PlayedEpisode, known: Known) -> str:
     """Return how many points of an episode were won by a route, "" for none. A walk to a location is not a route."""
     number, follows, points = None, False, 0
     for turn in episode.turns:
@@ -417,8 +417,8 @@ def _by_route(episode: PlayedEpisode, book: RouteBook) -> str:
         points += (record.score_change or 0) if follows else 0
     if not points:
         return ""
-    route = None if number is None else book.find(number)
-    return f", of which {points} by a route{f' of episode {route.episode}' if route else ''}"
+    found = next((f" of episode {route.episode}" for route in known.routes if route.number == number), "")
+    return f", of which {points} by a route{found}"
 
 
 def known_in(copies: Path) -> dict[str, int] | None:

@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.known import Known
+from managers.memory.document import parse_memories
 from managers.routes.document import LearnedRoutes, RouteBook
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
+from session.knowledge import KnowledgeEntry, KnowledgeLine
 from session.memory import INVALIDATION_MARKER, Memory
 from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
@@ -328,37 +330,59 @@ def episode(
     yield TurnPlayed(TurnRecord(number, 2, HALL, (Proposal("look"),), (Verdict(accepted=True),), seen), 0.1)
 
 
+KNOWN = Known(parse_memories(MEMORIES).memories(), routes=tuple(BOOK.routes))
+
+
 def line(
-    tmp_path: Path, *episodes: Iterable[Event], book: RouteBook = BOOK, memories: str | None = None, tokens: int = 0
+    tmp_path: Path,
+    *episodes: Iterable[Event],
+    known: Known = KNOWN,
+    tokens: int = 0,
+    configuration: GameConfiguration | None = None,
 ) -> str:
-    run = read_run(write_run(Path(mkdtemp(dir=tmp_path)), chain(*episodes), memories=memories))
-    return gains_line(run, 2, book, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
+    run = read_run(write_run(Path(mkdtemp(dir=tmp_path)), chain(*episodes)))
+    configuration = configuration or GameConfiguration()
+    return gains_line(run, configuration, 2, known, Spending(configuration, dollars=tokens / 1000, tokens=tokens))
 
 
 def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path: Path) -> None:
     episodes = (episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1))
-    assert line(tmp_path, *episodes, memories=MEMORIES, tokens=4000) == (
-        "Learned so far: 2 locations, 1 route, 2 memories. Episode 3: 25 of 50 points, of which 20 by a "
-        "route of episode 2. Cost: 4,000 tokens, $4.0000."
+    assert line(tmp_path, *episodes, tokens=4000) == (
+        "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge. Episode 3: 25 of 50 points, of which "
+        "20 by a route of episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
 
 def test_a_route_that_is_known_no_more_has_no_episode(tmp_path: Path) -> None:
-    told = line(tmp_path, episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
-    assert told == ("Learned so far: 2 locations, 0 routes, 0 memories. Episode 2: 20 points, of which 20 by a route.")
+    told = line(tmp_path, episode(1, 1), episode(2, 20, follows=1), known=Known())
+    assert told.endswith("Episode 2: 20 points, of which 20 by a route.")
 
 
 def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:
     assert line(tmp_path, episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 2: 20 points.")
     assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")
-    assert line(tmp_path, episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
+    assert line(tmp_path, episode(1, 5, 350)).endswith("Episode 1: 5 of 350 points.")
 
 
 def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told(tmp_path: Path) -> None:
     assert line(tmp_path) == ""
     unscored = Observation("A yard.", Location(1, "Yard"))
     told = line(tmp_path, [EpisodeStarted(1, 1, unscored)])
-    assert told == "Learned so far: 2 locations, 1 route, 0 memories."
+    assert told == "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge."
+
+
+def test_every_line_of_knowledge_counts_and_a_memory_of_this_episode_only_is_not_learned(tmp_path: Path) -> None:
+    known = Known(ephemeral={31: [STEAM]}, knowledge=(KnowledgeEntry("LESSONS LEARNED", KnowledgeLine("Look twice.")),))
+    told = line(tmp_path, episode(1, 5), known=known)
+    assert "0 routes, 0 memories, 1 line of knowledge." in told
+
+
+def test_what_a_run_does_not_learn_is_not_none_of_it(tmp_path: Path) -> None:
+    off = GameConfiguration.model_validate(
+        {kind: {"enabled": False} for kind in ("simple_memory", "knowledge", "routes")}
+    )
+    told = line(tmp_path, episode(1, 5), known=Known(), configuration=off)
+    assert told == "Learned so far: 2 locations. Episode 1: 5 points."
 
 
 STEAM = Memory("DANGER", "Steam burns", 1, "12-14", -2, "Wear the gloves.", "permanent")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.routes.document import RouteBook
+from managers.known import Known
 from session.events import Event
 from session.game_configuration import GameConfiguration
 from session.values import GameObject
@@ -78,7 +78,8 @@ def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_o
 
 
 def test_the_last_line_of_a_run_says_that_its_points_are_of_milestones(tmp_path: Path) -> None:
-    line = gains_line(run_in(tmp_path), 2, RouteBook(), Spending(GameConfiguration()))
+    configuration = GameConfiguration()
+    line = gains_line(run_in(tmp_path), configuration, 2, Known(), Spending(configuration))
     assert "Episode 2: 2 of 5 points of milestones." in line
 
 
