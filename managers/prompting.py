@@ -173,7 +173,8 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
 
     Only small models have such a budget. They get a simpler prompt, or none.
     """
-    return share * tokens.estimate(fill_prompt(template)) > budget
+    instructions = fill_prompt(template, **dict.fromkeys(prompt_fields(template), ""))
+    return share * tokens.estimate(instructions) > budget
 
 
 def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, int]) -> list[str]:

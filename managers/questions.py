@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
@@ -16,8 +15,13 @@ from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
-_FIELD = re.compile(r"- `(\w+)`: ")
-"""The beginning of a line about a field of the common answer."""
+_LESSONS: Final[Mapping[str, str]] = {
+    "deaths": "why the player died",
+    "memories": "what matters at one location",
+    "lines": "what else this episode shows of the game, and of ways of playing it",
+    "insights": "the rest, such as what only several episodes show together",
+}
+"""What belongs into each field of the common answer for lessons; into the first of them that fits."""
 
 Topic = Literal["knowledge", "episode"]
 
@@ -117,14 +121,10 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
 
 
 def _common_instructions(fields: Collection[str]) -> list[str]:
-    """Return the paragraphs that are true of all tasks; of fields to choose from only those of the answer."""
-    paragraphs = []
-    for paragraph in fill_prompt("episode_end").split("\n\n"):
-        lines = paragraph.splitlines()
-        kept = [line for line in lines if (about := _FIELD.match(line)) is None or about[1] in fields]
-        if kept == lines or len(kept[1:]) > 1:  # there is a choice
-            paragraphs.append("\n".join(kept))
-    return paragraphs
+    """Return the paragraphs that are true of all tasks; of the fields for lessons those of the answer, if several."""
+    kept = "\n".join(f"- `{name}`: {what}" for name, what in _LESSONS.items() if name in fields)
+    lessons = fill_prompt("episode_end_lessons", fields=kept) if "\n" in kept else ""
+    return fill_prompt("episode_end", lessons=lessons).split("\n\n")
 
 
 def _without(text: str, known: Collection[str]) -> str:

@@ -52,8 +52,6 @@ HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", 
 _LOCATION = re.compile(r"\b(?:L|[Ll]ocation |ID:? )(\d+)\b")
 _QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
 _TELLING_WORD = re.compile(r"\b(?!(?:the|and|you|for|with|from|then|that|this)\b)\w{3,}")
-_OF_DEATHS = re.compile(r'^- "DEATH & DANGER ANALYSIS": .*\n', re.MULTILINE)
-"""The section of the lessons from deaths, which the question about the episode asks for."""
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
 
 
@@ -154,9 +152,10 @@ def update_question(
     """Return the question what the turns taught, in at most ``budget`` tokens if possible.
 
     Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
-    role, so that the server can cache it.
+    role, so that the server can cache it. Beside the question about the episode, that one has the lessons from deaths.
     """
-    system, templates, fields = fill_prompt("knowledge"), ["knowledge_play"], {"episode": str(played.episode)}
+    templates, fields = ["knowledge_play"], {"episode": str(played.episode)}
+    system = fill_prompt("knowledge", deaths=f"{fill_prompt('knowledge_deaths')}\n")
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
     known = most_useful(entries, int(KNOWLEDGE_SHARE * room))
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
@@ -174,7 +173,7 @@ def update_question(
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
         Prompt(instructions, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
-        for instructions, text in ((system, fields["knowledge"]), (_OF_DEATHS.sub("", system), others))
+        for instructions, text in ((system, fields["knowledge"]), (fill_prompt("knowledge", deaths=""), others))
     )
     return KnowledgePrompt(alone, numbered, shown, {"episode": beside})
 

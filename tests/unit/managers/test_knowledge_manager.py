@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from managers.route_manager import open_routes
 from managers.routes.document import LearnedRoutes
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
+from session.game_configuration import ChangedPrompt
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.route import Goal, Route, RouteStep, Waypoint
@@ -21,6 +22,7 @@ from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
+from zorkgpt.prompts.loader import using_prompts
 
 NOTHING = answer()
 WORDS = "word " * 100
@@ -75,9 +77,12 @@ def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(tmp_path: Path) 
 def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, nothing_new)
     play.play(6)
-    (question,) = play.manager.questions(())
-    prompts = (question.prompt, question.beside["episode"])
-    assert ["DEATH & DANGER" in each.system for each in prompts] == [True, False]
+    own = ChangedPrompt(file="mine.md", sha256="", text="* DEATH & DANGER ANALYSIS")
+    for prompts in ({}, {"knowledge_deaths": own}):
+        with using_prompts(prompts):
+            (question,) = play.manager.questions(())
+        systems = [each.system for each in (question.prompt, question.beside["episode"])]
+        assert ["DEATH & DANGER" in each for each in systems] == [True, False]
 
 
 class TestWhenTheModelIsAsked:
