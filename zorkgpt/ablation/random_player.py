@@ -6,7 +6,6 @@ calls of the second episode stand for all others, so the figures depend on the c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,7 +37,6 @@ _WORDS = (
     "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
     "against it and what was found there may be of use later on"
 )
-_TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,
@@ -54,19 +52,20 @@ class RandomModel:
     """Chooses at random from listed values, and fills everything else with placeholder text.
 
     An estimate of costs uses it in place of models. A token is estimated at four characters.
+
+    turn: the number for integers, so that answers cite the latest turn
     """
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311  not used for secrets
         self._numbers = count(1)  # of the texts, so that no two are equal
         self._definitions: Mapping[str, Any] = {}
-        self._turn = 1
+        self.turn = 1
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
         form = schema.model_json_schema()
         self._definitions = form.get("$defs", {})
-        self._turn = int(next(reversed(_TURN.findall(prompt.user)), 1))
         try:
             value = schema.model_validate(self._fill(form))
         except ValidationError as error:
@@ -101,7 +100,7 @@ class RandomModel:
             case "string":
                 return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]
             case "integer":
-                return min(self._turn, form.get("maximum", self._turn))
+                return min(self.turn, form.get("maximum", self.turn))
             case kind:
                 return {"boolean": True, "number": 0.5}[kind]
 
@@ -177,17 +176,20 @@ def _estimate(task: Task, plan: AblationPlan) -> Estimate:
 def _rehearse(configuration: GameConfiguration) -> list[Event]:
     """Return the events of the last rehearsed episode."""
     events: list[Event] = []
+    seed = first_seed(configuration)
+    answers = RandomModel(seed)
 
     def show(event: Event) -> None:
         if isinstance(event, EpisodeStarted):
             events.clear()
+        elif isinstance(event, TurnPlayed):
+            answers.turn = event.record.turn
         events.append(event)
 
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
         configuration = configuration.model_copy(update=update)
-        seed = first_seed(configuration)
-        model = ChosenModel(RandomModel(seed), "random")
+        model = ChosenModel(answers, "random")
         player = None if configuration.agent.player == "model" else RandomPlayer(seed)  # others propose without a call
         with (
             open_story(configuration) as parts,

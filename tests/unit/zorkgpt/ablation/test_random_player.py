@@ -51,9 +51,9 @@ def test_who_may_type_anything_types_a_command() -> None:
 
 
 def test_an_answer_of_parts_is_filled_part_by_part_and_a_number_that_may_be_missing_is() -> None:
-    prompt = Prompt("", "Turn 4: north\nTurn 5: take box")
     model = RandomModel(1)
-    first, second = (model.complete("memory", prompt, Remembering).value.memories[0] for _ in range(2))
+    model.turn = 5
+    first, second = (model.complete("memory", PROMPT, Remembering).value.memories[0] for _ in range(2))
     assert (first.turns, first.location_id, first.kept, first.follow) == ([5], None, "always", None)
     assert len(first.text) == 20
     assert first.text != second.text
