@@ -129,8 +129,10 @@ class Origins:
         if route is not None:
             in_episode = (each for each in self.turns if each.episode == route.episode)
             return [each for each in in_episode if route.goal.is_reached(each.after)][:1]
-        moments = {(each.episode, turn) for each in item.sources for turn in range(each.first_turn, each.last_turn + 1)}
-        return [each for each in self.turns if (each.episode, each.turn) in moments]
+        spans = [(each.episode, range(each.first_turn, each.last_turn + 1)) for each in item.sources]
+        return [
+            turn for turn in self.turns if any(turn.episode == episode and turn.turn in span for episode, span in spans)
+        ]
 
 
 def read_origins(folder: Path, now: GameConfiguration) -> Origins:

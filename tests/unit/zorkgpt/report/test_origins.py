@@ -66,6 +66,15 @@ def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: l
     assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
 
 
+def test_why_of_a_memory_whose_turns_a_person_counted_without_end_prints_those_that_were_played(
+    played: list[str],
+) -> None:
+    memories = WORK / "Memories.md"
+    endless = f"{LATER}\n**[NOTE] Endless** *(Ep1, T2-999999999)*\nIt goes on.\n"
+    memories.write_text(memories.read_text(encoding="utf-8").replace(LATER, endless), encoding="utf-8")
+    assert "Episode 1, turn 2, Forecourt, score +5" in typed("memories", "why", "endless").text
+
+
 def test_why_of_a_memory_written_by_hand_says_so_and_that_it_cites_no_turn(played: list[str]) -> None:
     found = typed("memories", "why", "written later").text
     assert "added by hand, after the latest run" in found
