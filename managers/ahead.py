@@ -22,7 +22,7 @@ from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.memory import LocationMemories, Memory, MemoryStatus
+from session.memory import LocationMemories, Memory
 from session.route import Route
 from session.text import counted, one_line
 from session.values import Location, Observation, TurnRecord
@@ -237,7 +237,7 @@ class MemoriesAhead(BaseManager):
             shown = None if room in seen else memories.shown_location(room)
             known = [] if shown is None else memories.memory_cache.get(shown, [])
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
-                if memory.status != MemoryStatus.SUPERSEDED:
+                if not memory.is_given_up:
                     found.append((memory, key, room))
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through.
         found.sort(
@@ -258,12 +258,7 @@ class MemoriesAhead(BaseManager):
             skips=True,
         )
         others = memories.memory_cache.keys() - seen - {*named, *passed} if len(kept) < len(found) else ()
-        of_others = [
-            memory
-            for room in others
-            for memory in memories.memory_cache[room]
-            if memory.status != MemoryStatus.SUPERSEDED
-        ]
+        of_others = [memory for room in others for memory in memories.memory_cache[room] if not memory.is_given_up]
         rest = self._left_out(
             [(memory, room) for each, (memory, _, room) in enumerate(found) if each not in kept], names, len(of_others)
         )

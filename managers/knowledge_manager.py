@@ -22,13 +22,11 @@ from managers.knowledge.analysis import (
     brief_question,
     by_usefulness,
     edit_of,
-    ephemeral_turns,
     is_ephemeral,
     is_trivial,
     laid_out,
     line_in_brief,
     memories_of,
-    more_lines,
     proposed_text,
     size,
     update_question,
@@ -43,7 +41,6 @@ from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
-from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
@@ -109,12 +106,12 @@ class KnowledgeManager(BaseManager):
         name = config.knowledge_file
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
 
+    @override
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
-        del observation
-        tokens = min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS)
-        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in self._within(tokens))
-        return PromptSection(KNOWLEDGE_TITLE, self.text(tokens), 7, Place.KNOWLEDGE, shows)
+        entries, others = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
+        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
+        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries, others), 7, Place.KNOWLEDGE, shows)
 
     @override
     def known(self) -> Known:
@@ -123,22 +120,19 @@ class KnowledgeManager(BaseManager):
     def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
         """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
 
-        The number of the others follows.
-        They change only at updates and between episodes, so that the server can cache the beginning of a prompt
-        (docs/records/specification.md, Prompt order).
+        The number of the others follows. The lines change only at updates and between episodes, so that the server can
+        cache the beginning of a prompt (docs/records/specification.md, Prompt order).
         """
-        entries = self._within(tokens, but)
-        others = self._number(but) - len(entries) if entries else 0
-        return "\n\n".join(filter(None, [laid_out(entries), *more_lines(others)]))
+        return laid_out(*self._within(tokens, but))
 
-    def _within(self, tokens: int, but: Collection[str] = ()) -> list[KnowledgeEntry]:
-        known = [entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled]
-        kept = within(known, tokens * CHARACTERS_PER_TOKEN)
-        return kept if len(kept) == self._number(but) else within(known, tokens * CHARACTERS_PER_TOKEN - LONGEST_NOTE)
-
-    def _number(self, but: Collection[str]) -> int:
-        """Return how many lines are known, without those of the sections ``but``."""
-        return sum(entry.section not in but for entry in self._known())
+    def _within(self, tokens: int, but: Collection[str] = ()) -> tuple[list[KnowledgeEntry], int]:
+        """Return the most useful lines, none of the sections ``but``, and the number of the others."""
+        number = sum(entry.section not in but for entry in self._known())
+        useful = [entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled]
+        kept = within(useful, tokens * CHARACTERS_PER_TOKEN)
+        if len(kept) < number:
+            kept = within(useful, tokens * CHARACTERS_PER_TOKEN - LONGEST_NOTE)
+        return kept, number - len(kept)
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""
@@ -150,13 +144,11 @@ class KnowledgeManager(BaseManager):
 
     def plan(self) -> tuple[str, ...]:
         """Return the lines below ``NEXT EPISODE`` but its commands, written by the program or by hand."""
-        lines = (entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
-        return tuple(line for line in lines if not commands_in(line))
+        return tuple(entry.line.text for entry in self._planned(commands=False))
 
     def commands_line(self) -> str:
         """Return the line of the plan's commands, "" if there is none."""
-        lines = (entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
-        return next((line for line in lines if commands_in(line)), "")
+        return next((entry.line.text for entry in self._planned(commands=True)), "")
 
     def planned_commands(self) -> tuple[str, ...]:
         """Return the plan's commands, which are the exact opening of the next game; none if it has none."""
@@ -170,9 +162,13 @@ class KnowledgeManager(BaseManager):
         """Replace the line of the plan's commands; "" removes it."""
         self._replace_plan([line] if line else [], commands=True)
 
+    def _planned(self, *, commands: bool) -> list[KnowledgeEntry]:
+        """Return the plan's lines with commands, or those without."""
+        plan = (entry for entry in self.entries() if entry.section == NEXT_EPISODE)
+        return [entry for entry in plan if bool(commands_in(entry.line.text)) is commands]
+
     def _replace_plan(self, lines: Sequence[str], *, commands: bool) -> None:
-        ours = (entry for entry in self.entries() if entry.section == NEXT_EPISODE and entry.is_ours)
-        old = tuple(entry for entry in ours if bool(commands_in(entry.line.text)) is commands)
+        old = tuple(entry for entry in self._planned(commands=commands) if entry.is_ours)
         played = (Source(self.game_state.episode, 1, self.game_state.turn_count),)
         new = tuple(KnowledgeEntry(NEXT_EPISODE, KnowledgeLine(text, played)) for text in lines)
         self._write(KnowledgeEdit(old, new))
@@ -191,15 +187,14 @@ class KnowledgeManager(BaseManager):
             facts = evidence_of(record, self.game_state.visited_locations)
             has_stopped = self._courses is not None and self._courses.has_stopped
             texts = (f"{fact.text} ({fact.location_id})" if fact.kind == "new_room" else fact.text for fact in facts)
-            turn = LearnedTurn(record, tuple(texts), has_stopped)
-            self._turns = (*self._turns, turn)[-MOST_WAITING:]
-            if turn.is_telling or record.came_to_light:
+            self._turns = (*self._turns, LearnedTurn(record, tuple(texts), has_stopped))[-MOST_WAITING:]
+            if record.is_decisive or record.came_to_light:
                 self._evidence += (record.turn,)
         if not is_on_course(self._courses, record):
             self.process_periodic_update()
 
-    def process_periodic_update(self) -> bool:
-        """Update the knowledge if that is due. Returns whether it changed.
+    def process_periodic_update(self) -> None:
+        """Update the knowledge if that is due.
 
         Every ``config.knowledge_update_interval`` turns the model is called once, unless the turns were trivial, and
         once more if the knowledge has grown too long. If it does not answer, the turns wait for the next interval.
@@ -207,23 +202,14 @@ class KnowledgeManager(BaseManager):
         """
         waited = self.game_state.turn_count - self.asked_turn
         if waited < self.config.knowledge_update_interval or self.game_state.game_over:
-            return False
+            return
         if self.memory_manager is not None and not is_trivial(self._turns):
             self.memory_manager.consider()
-        changes = self._counts["changes"]
         ask_each(self._update())
-        return self._counts["changes"] > changes
 
     @override
     def questions(self, outlooks: Sequence[str]) -> Sequence[Question]:
         return self._update(is_at_end=True)
-
-    @override
-    def end(self, end: EpisodeEnd = "left", outlooks: Sequence[str] = ()) -> bool:
-        """Update the knowledge at the end of an episode, and return whether it changed."""
-        changes = self._counts["changes"]
-        super().end(end, outlooks)
-        return self._counts["changes"] > changes
 
     def _archive_ephemeral(self) -> None:
         """Archive the lines that were learned in this episode, from turns that are all ephemeral by now.
@@ -410,12 +396,22 @@ class KnowledgeManager(BaseManager):
         if edit.removed:
             until = f"Ep{self.game_state.episode}, T{self.game_state.turn_count}"
             self._archive.apply(lambda archive: archive.with_removed(edit.removed, until))
-        is_changed = self._knowledge.apply(edit.apply_to)
-        self._counts["changes"] += is_changed
-        return is_changed
+        return self._knowledge.apply(edit.apply_to)
 
     def _ephemeral_turns(self) -> frozenset[int]:
-        return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)
+        """Return the turns of this episode whose effects end with it.
+
+        These are the turns of an ephemeral memory, superseded or not, that no permanent memory covers. A core memory
+        does not count, because it describes the place before any action. Turns that are evidence by their own facts are
+        none of them.
+        """
+        told: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(self._evidence), "core": set()}
+        memories, state = self.memory_manager, self.game_state
+        caches = (memories.ephemeral_cache, memories.memory_cache) if memories else ()
+        for memory in (memory for cache in caches for at_location in cache.values() for memory in at_location):
+            if memory.episode == state.episode:
+                told[memory.persistence].update(memory.span[: state.turn_count])
+        return frozenset(told["ephemeral"] - told["permanent"])
 
     def _known(self) -> tuple[KnowledgeEntry, ...]:
         """Return all lines except those of the plan."""

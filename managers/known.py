@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
 from session.knowledge import KnowledgeEntry, Source
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.memory import INVALIDATION_MARKER, Memory
 from session.route import Route
 from session.text import counted, text_key
 
@@ -91,7 +91,7 @@ class Known:
     def believed_at(self, place: int) -> tuple[Memory, ...]:
         """Return the memories of a location that are not superseded, persistent ones first."""
         memories = (*self.memories.get(place, ()), *self.ephemeral.get(place, ()))
-        return tuple(memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED)
+        return tuple(memory for memory in memories if not memory.is_given_up)
 
     def items(self) -> Items:
         """Return everything that is known in words."""

@@ -26,7 +26,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.game_state import LONGEST_OBJECTIVE, GameState
-from session.memory import Memory, MemoryStatus
+from session.memory import Memory
 from session.text import cut_at, description_in, one_line, without_padding
 from session.values import ENDINGS, TurnRecord
 from zorkgpt.llm.language_model import at_most
@@ -208,8 +208,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 def memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
     title = Line(f"  - {memory.headline(memory.category)}")
-    is_given_up = memory.status == MemoryStatus.SUPERSEDED
-    return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
+    return [title] if memory.is_given_up else [title, Line("    ", one_line(memory.text))]
 
 
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
@@ -286,7 +285,7 @@ def present_texts(
 def usefulness(memory: Memory) -> tuple[bool, bool, bool, int, int]:
     """Return the sort key for usefulness: dangers, then changes of score, then the newest; superseded ones last."""
     return (
-        memory.status != MemoryStatus.SUPERSEDED,
+        not memory.is_given_up,
         memory.category == "DANGER",
         bool(memory.score_change),
         memory.episode,

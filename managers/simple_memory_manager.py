@@ -165,18 +165,17 @@ class SimpleMemoryManager(BaseManager):
     def remove_memory(self, title: str) -> bool:
         """Remove the memories of that title at all locations. Returns whether any existed. Raises ``StoreError``."""
         self._refresh()
-        key, is_done = text_key(title), False
-        for location_id, memories in self.ephemeral_cache.items():
-            kept = [memory for memory in memories if text_key(memory.title) != key]
-            is_done = is_done or kept != memories
-            self.ephemeral_cache[location_id] = kept
+        key = text_key(title)
 
-        def removal(document: MemoriesDocument) -> MemoriesDocument:
-            return document.revise(None, lambda memory: None if text_key(memory.title) == key else memory)
+        def kept(memory: Memory) -> Memory | None:
+            return None if text_key(memory.title) == key else memory
 
-        is_done = self._store.apply(removal) or is_done
+        ephemeral = {place: [*filter(kept, memories)] for place, memories in self.ephemeral_cache.items()}
+        is_removed = ephemeral != self.ephemeral_cache
+        self.ephemeral_cache.update(ephemeral)
+        is_removed = self._store.apply(lambda document: document.revise(None, kept)) or is_removed
         self._follow()
-        return is_done
+        return is_removed
 
     def get_location_memory(self, location_id: int | None) -> str:
         """Return the location's memories in the agent's format, persistent ones first; "" if there are none.
@@ -194,28 +193,26 @@ class SimpleMemoryManager(BaseManager):
         section = PromptSection("Location Memory", "", 2, Place.MEMORY)
         if location_id is None:
             return section
-        show_markers = self.config.show_persistence_markers
         is_described = here is not None and self.game_state.room_description(here) is not None
-        memories = self._at(location_id)
+        self._refresh()
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
-        told = [each for each, memory in enumerate(memories) if not (memory.is_arrival and is_described)]
-        done = {
-            number: turns
-            for number, each in enumerate(told)
-            if (turns := all_done(memories[each], location_id, self.game_state))
-        }
+        told = [
+            (key, memory)
+            for key, memory in zip(keys, (*persistent, *ephemeral), strict=True)
+            if not (memory.is_arrival and is_described)
+        ]
         text, shown = location_text(
-            [memories[each] for each in told],
+            [memory for _, memory in told],
+            [all_done(memory, location_id, self.game_state) for _, memory in told],
             self.config.simple_memory,
             self.tokens,
-            show_markers=show_markers,
+            show_markers=self.config.show_persistence_markers,
             is_cut=self.config.agent.reasoning_length is not None,
-            done=done,
         )
         if not text:
             return section
-        section = replace(section, shows=tuple(keys[told[number]] for number in shown))
+        section = replace(section, shows=tuple(told[number][0] for number in shown))
         in_file = self._store.document.visits().get(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
@@ -250,7 +247,7 @@ class SimpleMemoryManager(BaseManager):
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
         """Count the memories of the location by persistence, without superseded ones."""
-        believed = (memory for memory in self._at(location_id) if memory.status != MemoryStatus.SUPERSEDED)
+        believed = (memory for memory in self._at(location_id) if not memory.is_given_up)
         counts = Counter(memory.persistence for memory in believed)
         return {persistence: counts[persistence] for persistence in PERSISTENCES}
 
@@ -365,7 +362,6 @@ class SimpleMemoryManager(BaseManager):
     @override
     def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
         """Return the question about the pending news of the current visit."""
-        del outlooks
         news, stay = tuple(self._visit.news), tuple(self._visit.stay)
         self._visit.news.clear()
         if news:
@@ -405,12 +401,8 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def known(self) -> Known:
-        is_followed = self._store.document is self._document
-        in_file = self.memory_cache if is_followed else self._store.document.memories()
-        persistent, ephemeral = (
-            {place: tuple(memories) for place, memories in cache.items()} for cache in (in_file, self.ephemeral_cache)
-        )
-        return Known(persistent, ephemeral)
+        ephemeral = {place: tuple(memories) for place, memories in self.ephemeral_cache.items()}
+        return Known(self._store.document.memories(), ephemeral)
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -434,8 +426,7 @@ class SimpleMemoryManager(BaseManager):
         """
         memories = self._at(location.num)
         if self._ledger.has_kept_arrival(location.num) or any(
-            each.is_arrival or (each.persistence == "core" and each.status != MemoryStatus.SUPERSEDED)
-            for each in memories
+            each.is_arrival or (each.persistence == "core" and not each.is_given_up) for each in memories
         ):
             return
         memory = arrival_memory(record, location)
@@ -459,27 +450,19 @@ class SimpleMemoryManager(BaseManager):
     ) -> Sequence[Question]:
         """Return the question what to remember of these outcomes.
 
-        A large model is also shown what else happened during the ``stay``, and the first turn at a new location.
-
-        A small model only chooses among the turns, if none of them scored or killed. No model is called about a single
+        A large model is also shown what else happened during the ``stay``, and the first turn at a new location. A
+        small model only chooses among the turns, if none of them scored or killed. No model is called about a single
         command that the parser did not understand.
         """
-        model = self.llm_client
-        if model is None or not any(
-            len(outcomes) > 1 or each.was_understood or each.is_substantial for each in outcomes
-        ):
+        model, is_told = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
+        if model is None or not (is_told or len(outcomes) > 1):
             return ()
         here, state = outcomes[0].location.num, self.game_state
         memories = tuple(self._at(here))
-        elsewhere = {}
-        for room in sorted(state.visited_locations - {here}):
-            found = tuple(
-                memory
-                for memory in self._at(room)
-                if memory.status != MemoryStatus.SUPERSEDED and not memory.is_arrival
-            )
-            if found:
-                elsewhere[room] = found
+        elsewhere = {
+            room: tuple(memory for memory in self._at(room) if not (memory.is_given_up or memory.is_arrival))
+            for room in sorted(state.visited_locations - {here})
+        }
         rooms = {} if self._map is None else self._map.game_map.room_names
         is_new = not self._was_visited_before(here)
         schema: type[VisitSynthesis | BriefMemory] = VisitSynthesis
@@ -496,19 +479,18 @@ class SimpleMemoryManager(BaseManager):
         visit = VisitNews(
             outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns
         )
-        take = partial(self._take, visit)
-        if not is_small:
-            window = self.config.get_memory_history_window()
-            prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
-        else:
+        if is_small:
             choice = worth_keeping(visit)
             telling = [outcome for outcome in choice if outcome.record.is_decisive]
             if telling or len(choice) <= 1:
                 self._keep(visit, [memory_of(outcome) for outcome in telling or choice])
                 return ()
             prompt, schema = brief_question(choice)
+        else:
+            window = self.config.get_memory_history_window()
+            prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
         self._counts["synthesis_calls"] += 1
-        return (Question(model, "memory", prompt, schema, take),)
+        return (Question(model, "memory", prompt, schema, partial(self._take, visit)),)
 
     def _was_visited_before(self, location_id: int) -> bool:
         """Return whether the player was at the location in an earlier episode."""

@@ -67,7 +67,7 @@ class Memory:
             raise ValueError(f"persistence must be core|permanent|ephemeral, got: {self.persistence}")
         if self.status not in STATUSES:
             raise ValueError(f"status must be ACTIVE|TENTATIVE|SUPERSEDED, got: {self.status}")
-        if self.status != MemoryStatus.SUPERSEDED:
+        if not self.is_given_up:
             if (self.superseded_by, self.superseded_at_turn, self.invalidation_reason) != (None, None, None):
                 raise ValueError(f"{self.status} and superseded at once: {self.title}")
         elif self.invalidation_reason is not None and self.superseded_by != INVALIDATION_MARKER:
@@ -101,6 +101,11 @@ class Memory:
     def last_turn(self) -> int:
         """The last of these turns, 0 if they are unknown."""
         return self.span[-1] if self.span else 0
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it was superseded or invalidated."""
+        return self.status == MemoryStatus.SUPERSEDED
 
     def headline(self, *marks: str) -> str:
         """Return marks in brackets and the title, as prompts and screens list a memory.

@@ -14,7 +14,7 @@ from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
-from session.memory import LocationMemories, Memory, MemoryStatus
+from session.memory import Memory
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, points_changed, text_key
 from session.values import ENDINGS, Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
@@ -66,11 +66,6 @@ class LearnedTurn:
     facts: tuple[str, ...] = ()
     has_stopped: bool = False
 
-    @property
-    def is_telling(self) -> bool:
-        """Whether it changed the score, killed or ended the story; what such a turn shows holds in every episode."""
-        return self.record.is_decisive
-
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -108,25 +103,9 @@ def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
 
     That is the case if none has a fact, or if they are few and none changed the score or ended in death.
     """
-    if any(turn.is_telling for turn in turns):
+    if any(turn.record.is_decisive for turn in turns):
         return False
     return len(turns) < FEWEST_TURNS or not any(turn.facts for turn in turns)
-
-
-def ephemeral_turns(memories: LocationMemories | None, episode: int, evidence: Collection[int]) -> frozenset[int]:
-    """Return the turns of an episode whose effects end with it.
-
-    These are the turns of an ephemeral memory, superseded or not, that no permanent memory covers. A core memory does
-    not count, because it describes the place before any action. Turns in ``evidence`` are excluded because of their
-    own facts. Without memories there are no such turns.
-    """
-    told: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(evidence), "core": set()}
-    for cache in (memories.ephemeral_cache, memories.memory_cache) if memories else ():
-        for at_location in cache.values():
-            for memory in at_location:
-                if memory.episode == episode:
-                    told[memory.persistence].update(memory.span)
-    return frozenset(told["ephemeral"] - told["permanent"])
 
 
 def memories_of(
@@ -142,7 +121,7 @@ def memories_of(
         (f"{cut_at(names.get(location_id, 'Location'), LONGEST_NAME)} ({location_id})", memory)
         for location_id, at_location in sorted(memories.items())
         for memory in at_location
-        if memory.episode == episode and memory.status != MemoryStatus.SUPERSEDED and not memory.is_arrival
+        if memory.episode == episode and not memory.is_given_up and not memory.is_arrival
     ]
 
 
@@ -183,7 +162,7 @@ def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Knowled
 
     It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
     """
-    telling = [turn.record for turn in played.turns if turn.is_telling][-BRIEF_TURNS:]
+    telling = [turn.record for turn in played.turns if turn.record.is_decisive][-BRIEF_TURNS:]
     numbers = tuple(record.turn for record in telling)
     system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
     room = room_beside(system, ["knowledge_brief_play"], fields, budget=budget, tokens=tokens)
@@ -192,24 +171,6 @@ def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Knowled
     shown = numbers[len(numbers) - count :]
     user = fill_prompt("knowledge_brief_play", play=play, turns=", ".join(map(str, shown)))
     return KnowledgePrompt(Prompt(system, user), turns=shown)
-
-
-def consolidation_question(
-    entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
-) -> KnowledgePrompt:
-    """Return the question about which of the program's lines to merge or cut, in at most ``budget`` tokens.
-
-    If not all lines fit, it lists the least useful ones. ``excess``: by how many characters the
-    knowledge is too long.
-    """
-    figures = {"size": str(size(entries)), "excess": str(excess)}
-    system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"
-    room = room_beside(system, [template], figures, budget=budget, tokens=tokens)
-    ours = by_usefulness(entry for entry in entries if entry.is_ours)
-    least_useful = set(within(reversed(ours), room))
-    known = tuple(entry for entry in entries if entry in least_useful)
-    user = fill_prompt(template, knowledge=numbered_list(known, known), **figures)
-    return KnowledgePrompt(Prompt(system, user), known)
 
 
 def told_in_brief(record: TurnRecord) -> str:
@@ -338,21 +299,28 @@ def line_in_brief(record: TurnRecord) -> ProposedLine:
 def ask_what_can_go(
     model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
 ) -> KnowledgeEdit:
-    """Return which lines the model would merge and cut, so that about ``excess`` characters less remain.
+    """Return which of the program's lines the model would merge and cut, so that ``excess`` characters less remain.
 
-    Raises ``LanguageModelError``.
+    If not all of them fit into a prompt of ``budget`` tokens, it is shown the least useful ones. Raises
+    ``LanguageModelError``.
     """
-    question = consolidation_question(entries, excess, budget, tokens)
-    answer = model.complete("analysis", question.prompt, ConsolidationAnswer).value
+    figures = {"size": str(size(entries)), "excess": str(excess)}
+    system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"
+    room = room_beside(system, [template], figures, budget=budget, tokens=tokens)
+    ours = by_usefulness(entry for entry in entries if entry.is_ours)
+    least_useful = set(within(reversed(ours), room))
+    known = [entry for entry in entries if entry in least_useful]
+    prompt = Prompt(system, fill_prompt(template, knowledge=numbered_list(known, known), **figures))
+    answer = model.complete("analysis", prompt, ConsolidationAnswer).value
     gone: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
     for merged in answer.lines:
-        replaced = [entry for entry in entries_numbered(merged.replaces, question.known) if entry not in gone]
+        replaced = [entry for entry in entries_numbered(merged.replaces, known) if entry not in gone]
         text = proposed_text(merged.text)
         if text and len(text) < size(replaced):
             gone += replaced
             added.append(KnowledgeEntry(replaced[0].section, with_sources_of(replaced, KnowledgeLine(text))))
-    to_cut = [entry for entry in entries_numbered(answer.cut, question.known) if entry not in gone]
+    to_cut = [entry for entry in entries_numbered(answer.cut, known) if entry not in gone]
     for entry in reversed(by_usefulness(to_cut)):
         if size(gone) - size(added) >= excess:
             break
@@ -462,9 +430,12 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
     return kept
 
 
-def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
-    """Return a list below the title of each section, the most useful section first, or "" if there is nothing."""
-    return "\n\n".join(_by_section(sorted(entries, key=_rank), {}))
+def laid_out(entries: Sequence[KnowledgeEntry], others: int) -> str:
+    """Return a list below the title of each section, the most useful section first; "" if there is no entry.
+
+    others: entries for which there is no room, whose number is told
+    """
+    return "\n\n".join([*_by_section(sorted(entries, key=_rank), {}), *_more_lines(others)]) if entries else ""
 
 
 def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[KnowledgeEntry], others: int = 0) -> str:
@@ -474,10 +445,10 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
     others: entries for which there is no room, whose number is told
     """
     marks = {entry: f"{number}." for number, entry in enumerate(numbered, start=1)}
-    return "\n".join([*_by_section(entries, marks), *more_lines(others)]) or NONE
+    return "\n".join([*_by_section(entries, marks), *_more_lines(others)]) or NONE
 
 
-def more_lines(others: int) -> list[str]:
+def _more_lines(others: int) -> list[str]:
     """Return a line with the number of lines that are left out; none for 0."""
     return [f"({counted(others, 'more line')} left out)"] if others else []
 

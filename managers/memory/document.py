@@ -124,7 +124,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
 
         def message(section: MemoriesSection, block: MemoriesBlock) -> str:
             memory, location_id = block.content, section.heading.num if section.heading else None
-            if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED:
+            if not isinstance(memory, Memory) or memory.is_given_up:
                 return ""
             title = (location_id, text_key(memory.title))
             if title in titles:
@@ -157,11 +157,11 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         changes: list[MemoryChange] = []
         for location_id in dict.fromkeys([*new, *old]):
             before, after = old.get(location_id, []), new.get(location_id, [])
-            stood = {text_key(memory.title) for memory in before if memory.status != MemoryStatus.SUPERSEDED}
+            stood = {text_key(memory.title) for memory in before if not memory.is_given_up}
             gone = stood - {text_key(memory.title) for memory in after}
             for memory in after:
                 kind: ChangeKind = "changed" if text_key(memory.title) in stood else "added"
-                if memory.status == MemoryStatus.SUPERSEDED:
+                if memory.is_given_up:
                     kind = "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"
                 if memory not in before:
                     changes.append(MemoryChange(location_id, kind, memory))
@@ -308,7 +308,7 @@ class Revision:
 
     def revised(self, memory: Memory) -> Memory:
         """Return the memory, superseded or invalidated if the revision gives it up."""
-        if memory.status == MemoryStatus.SUPERSEDED:
+        if memory.is_given_up:
             return memory
         key = text_key(memory.title)
         if key in map(text_key, self.invalidated):
@@ -341,7 +341,7 @@ def require_location_id(location_id: object) -> None:
 def stands(memories: Iterable[Memory], title: str) -> bool:
     """Return whether one of the memories has that title and was not given up."""
     key = text_key(title)
-    return any(memory.status != MemoryStatus.SUPERSEDED and text_key(memory.title) == key for memory in memories)
+    return any(not memory.is_given_up and text_key(memory.title) == key for memory in memories)
 
 
 def parse_memories(text: str) -> MemoriesDocument:
@@ -473,7 +473,7 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
         return None, problem
     given_up = _given_up(header, lines[1]) if len(lines) > 1 else None
     memory, text_at = (header, 1) if given_up is None else (given_up, 2)
-    struck = memory.status == MemoryStatus.SUPERSEDED
+    struck = memory.is_given_up
     if struck:
         memory = replace(memory, text=_read_text(lines[text_at:], struck=True))
     if not problem and memory.status != header.status:
@@ -544,7 +544,7 @@ def _read_text(lines: Sequence[str], *, struck: bool) -> str:
 
 def _written_body(memory: Memory) -> list[str]:
     lines = [_written_line(line) for line in memory.text.split("\n")]
-    if memory.status != MemoryStatus.SUPERSEDED:
+    if not memory.is_given_up:
         return lines
     if memory.text:
         lines[0] = f"~~{lines[0]}"

@@ -17,7 +17,7 @@ from session.commands import is_routine, only_informs, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, Persistence
+from session.memory import INVALIDATION_MARKER, Memory, Persistence
 from session.text import one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -222,22 +222,17 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
 def names(text: str, things: Collection[str]) -> set[str]:
     """Return those of the things that the text names, by the last word of their names."""
     words = _words_in(text)
-    return {thing for thing in things if not words.isdisjoint(forms_of(thing))}
-
-
-def names_any(text: str, forms: frozenset[str]) -> bool:
-    """Return whether the text names something whose ``forms_of`` are among these."""
-    return not forms.isdisjoint(_words_in(text))
+    return {thing for thing in things if not words.isdisjoint(_forms_of(thing))}
 
 
 @lru_cache(maxsize=1024)  # few things, asked of all memories
-def forms_of(thing: str) -> frozenset[str]:
+def _forms_of(thing: str) -> frozenset[str]:
     """Return the last word of a thing's name in the forms in which texts have it, in lower case; none for no word."""
     last = thing.casefold().split()[-1:]
     return frozenset(f"{word}{end}" for word in last for end in ("", "s", "es"))
 
 
-@lru_cache(maxsize=1024)  # the texts of memories are looked at each turn
+@lru_cache(maxsize=1024)  # the same memories are looked at in each question
 def _words_in(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
@@ -295,7 +290,7 @@ class NewsLedger(SharedStore):
         """
         record = outcome.record
         known = {"", *(_digested(memory.title) for memory in memories)}
-        standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
+        standing = [memory for memory in memories if not memory.is_given_up]
         walked_through = outcome.is_direction and record.moved
         has_core = any(memory.persistence == "core" for memory in standing)
         if outcome.first_visit and not walked_through and not has_core:
@@ -334,7 +329,7 @@ class NewsLedger(SharedStore):
         made: the new persistent memories
         """
         new: dict[str, str] = {}
-        standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]
+        standing = [memory for memory in known if not memory.is_given_up]
         cores = ["", *(_digested(memory.title) for memory in made if memory.persistence == "core")]
         for outcome in outcomes:
             record = outcome.record

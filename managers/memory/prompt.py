@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, create_model
 
-from managers.memory.outcome import ARRIVAL, ActionOutcome, forms_of, names_any, signals_of
+from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.commands import plain_command
@@ -54,31 +54,24 @@ NO_SIGNALS = "• No strong signals from context"
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
-class ShownMemories(NamedTuple):
-    """Memories as text, and the indices of those in it."""
-
-    text: str
-    shown: tuple[int, ...]
-
-
 def location_text(
     memories: Sequence[Memory],
+    done: Sequence[Sequence[TurnRecord]],
     options: SimpleMemoryOptions,
     tokens: TokenCounter,
     *,
     show_markers: bool,
-    is_cut: bool = False,
-    done: Mapping[int, Sequence[TurnRecord]] | None = None,
-) -> ShownMemories:
-    """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
+    is_cut: bool,
+) -> tuple[str, tuple[int, ...]]:
+    """Return the memories as text, and the indices of those in it.
 
-    Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
-    then the newest memories, and arrival memories last; of successes and failures as many are shown as the options
-    allow. The number of the others is told.
+    Each has a line, in their order; tentative ones are below a heading of their own. Superseded memories are left out;
+    "" if nothing remains. Within ``options.max_tokens``, dangers get room first, then the newest memories, and arrival
+    memories last; of successes and failures as many are shown as the options allow. The number of the others is told.
 
+    done: for each memory the turns of this game in which was done what it is about
     is_cut: long memories lose their middle, so that a small model is shown several; otherwise only those do that are
         longer than the whole room
-    done: by the index of a memory the turns of this game in which was done what it is about
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -88,30 +81,34 @@ def location_text(
     )
     for number, memory in newest_first:
         left = room.get(memory.category, len(memories))
-        if memory.status != MemoryStatus.SUPERSEDED and left > 0:
+        if not memory.is_given_up and left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
             head = f"[{memory.category}] {memory.title}: "  # the heading gives the status
-            marks = [f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in (done or {}).get(number, ())]
+            marks = [f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in done[number]]
             marker += f" ({'; '.join(marks)})" if marks else ""
             text = one_line(memory.text)
             if is_cut or len(head) + len(text) > tokens.characters(options.max_tokens):
                 head = cut_middle(head, longest)
                 text = cut_middle(text, longest - len(head))
             lines[number] = head + text + marker
-    number = sum(memory.status != MemoryStatus.SUPERSEDED for memory in memories)
+    number = sum(not memory.is_given_up for memory in memories)
 
     def listed(kept: Collection[int]) -> str:
+        shown = [lines[each] for each in sorted(kept) if memories[each].status == MemoryStatus.ACTIVE]
+        tentative = [f"  {lines[each]}" for each in sorted(kept) if memories[each].status == MemoryStatus.TENTATIVE]
+        if tentative:
+            shown += ["", TENTATIVE_HEADING, *tentative] if shown else [TENTATIVE_HEADING, *tentative]
         others = 0 if is_cut else number - len(kept)
-        told = f"({counted(others, 'more memory', 'more memories')} left out)" if others else ""
-        return "\n".join(filter(None, (_listed(memories, lines, kept), told)))
+        left_out = [f"({counted(others, 'more memory', 'more memories')} left out)"] if others else []
+        return "\n".join([*shown, *left_out])
 
     kept = as_many_as_fit(
         sorted(lines, key=lambda number: (memories[number].is_arrival, memories[number].category != "DANGER")),
         lambda kept: tokens.estimate(listed(kept)) <= options.max_tokens,
         skips=True,
     )
-    return ShownMemories(listed(kept), tuple(kept))
+    return listed(kept), tuple(kept)
 
 
 def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
@@ -125,14 +122,6 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
     if location_id not in known_ids or len(circle) == 1:
         return None
     return circle[(circle.index(location_id) + 1) % len(circle)]
-
-
-def _listed(memories: Sequence[Memory], lines: Mapping[int, str], kept: Collection[int]) -> str:
-    confirmed = [lines[number] for number in sorted(kept) if memories[number].status == MemoryStatus.ACTIVE]
-    tentative = [f"  {lines[number]}" for number in sorted(kept) if memories[number].status == MemoryStatus.TENTATIVE]
-    if tentative:
-        confirmed += ["", TENTATIVE_HEADING] if confirmed else [TENTATIVE_HEADING]
-    return "\n".join(confirmed + tentative)
 
 
 class BriefMemory(BaseModel):
@@ -159,7 +148,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
             is_worth_it = outcome.is_substantial and not is_room
         if is_worth_it:
             by_title[text_key(title_of(outcome))] = outcome
-    known = {text_key(memory.title) for memory in visit.memories if memory.status != MemoryStatus.SUPERSEDED}
+    known = {text_key(memory.title) for memory in visit.memories if not memory.is_given_up}
     return [outcome for title, outcome in by_title.items() if title not in known]
 
 
@@ -249,16 +238,15 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
 
 def _text(outcome: ActionOutcome) -> str:
     """Return the story's words that are not in the title. Words about another location do not count."""
-    told = one_line(outcome.record.after.text)
-    if outcome.destination is not None and not outcome.record.after.died:
-        told = told.partition(outcome.destination.label)[0]
+    destination, text = outcome.destination, one_line(outcome.record.after.text)
+    told = text
+    if destination is not None and not outcome.record.after.died:
+        told = text.partition(destination.label)[0]
     elif not any(_results(outcome)):
-        told = told.removeprefix(_first_sentence(outcome))
-    if not told.strip():
-        told = "" if outcome.destination else one_line(outcome.record.after.text)
-    if told.strip():
-        return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"'
-    destination = outcome.destination
+        told = text.removeprefix(_first_sentence(outcome))
+    told = told.strip() or ("" if destination else text)
+    if told:
+        return f'"{cut_middle(told, LONGEST_QUOTE)}"'
     return "The story printed nothing." if destination is None else f"The player was then in {destination.label}."
 
 
@@ -332,21 +320,16 @@ def _elsewhere(visit: VisitNews) -> Part:
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
         things.update(thing.name for thing in seen)
         things.update(record.action.split()[1:])
-    named = frozenset().union(*map(forms_of, things))
-    named_rooms = {room for room in visit.elsewhere if names_any(told, forms_of(visit.rooms.get(room, "")))}
+    named_rooms = names(told, visit.rooms.values())
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if room in named_rooms or names_any(f"{memory.title} {memory.text}", named)
+        if visit.rooms.get(room) in named_rooms or names(f"{memory.title} {memory.text}", things)
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
-    lines = [
-        Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text))
-        for room, memory in shown
-        if memory.status != MemoryStatus.SUPERSEDED
-    ]
+    lines = [Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text)) for room, memory in shown]
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
@@ -356,8 +339,8 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
     worked: what speaks for a tentative memory, by its title
     told_below: the arrival memory, if the prompt contains its text anyway
     """
-    standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
-    given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
+    standing = [memory for memory in memories if not memory.is_given_up]
+    given_up = [memory for memory in memories if memory.is_given_up]
     heads = {memory.title: f" ({worked[memory.title]})" if memory.title in worked else "" for memory in standing}
     told = {} if told_below is None else {told_below.memory: told_below.where}
     lines = [
@@ -431,10 +414,10 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         place = last.location.label if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", text)])
-        if record.reasoning and _was_asked(record):
+        if record.reasoning and not record.is_of_course:
             reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
-    if played and not _was_asked(played[0]):  # a course brought the player here
-        begun = next(filter(_was_asked, reversed(state.turns[: played[0].turn - 1])), None)
+    if played and played[0].is_of_course:  # it brought the player here
+        begun = next((each for each in reversed(state.turns[: played[0].turn - 1]) if not each.is_of_course), None)
         if begun is not None and begun.reasoning:
             reasoning.insert(0, [Line(f"Turn {begun.turn}, of the course: ", one_line(begun.reasoning))])
     arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
@@ -450,11 +433,6 @@ def _as_before(record: TurnRecord, state: GameState) -> str:
     text, place = record.after.text, record.after.location
     earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
     return f"{_short(place.label)}, as in turn {earlier}" if earlier and place is not None else ""
-
-
-def _was_asked(record: TurnRecord) -> bool:
-    """Return whether the agent gave a reason for the turn, or for the way that begins with it."""
-    return not record.is_unasked or record.proposals[-1].wants_way
 
 
 def _short(text: str) -> str:

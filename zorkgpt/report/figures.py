@@ -343,7 +343,7 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures], repeated_action
     found = [objective for _, objectives in updates for objective in objectives]
     memories = [(place, memory) for place, each in (run.memories or {}).items() for memory in each]
     visited = {turn.record.before.location.num for turn in turns if turn.record.before.location}
-    remembered = {place for place, memory in memories if memory.status != MemoryStatus.SUPERSEDED}
+    remembered = {place for place, memory in memories if not memory.is_given_up}
     return Metrics(
         repeated_actions=repeated_actions,
         memory_tokens=None if run.memories is None else mean(turn.memory_tokens for turn in turns),

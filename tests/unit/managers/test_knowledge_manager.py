@@ -89,18 +89,18 @@ class TestWhenTheModelIsAsked:
     def test_once_an_interval_and_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
         play = taught(tmp_path, NOTHING, NOTHING, answer(line("The gate sticks.", 26)), turns=26)
         assert [call.role for call in play.llm.calls] == ["analysis"] * 2
-        assert play.manager.end()
+        play.manager.end()
         assert "Turn 20 at" not in play.llm.calls[-1].prompt.user
         assert "Turn 21 at" in play.llm.calls[-1].prompt.user
         assert play.known == ["- The gate sticks. *(Ep1, T26)*"]
-        assert not play.manager.end()
+        play.manager.end()
         assert len(play.llm.calls) == 3
 
     def test_not_where_nothing_happened(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path)
         for _ in range(12):
             play.turn()
-            assert not play.manager.process_periodic_update()
+            play.manager.process_periodic_update()
         assert play.llm.calls == []
         assert play.metrics["trivial"] == 1
 
@@ -133,12 +133,12 @@ class TestWhenTheModelIsAsked:
         play = KnowledgePlay(tmp_path, [NOTHING])
         for _ in range(10):
             play.turn(score=1, ending="lost")
-        assert not play.manager.process_periodic_update()
+        play.manager.process_periodic_update()
         assert play.llm.calls == []
 
     def test_never_where_knowledge_is_switched_off(self, tmp_path: Path) -> None:
         play = taught(tmp_path, turns=20, written="- Never swim.\n", knowledge={"enabled": False})
-        assert not play.manager.end()
+        play.manager.end()
         assert (play.llm.calls, play.manager.text(500)) == ([], "")
 
 
@@ -230,17 +230,25 @@ class TestNothingOfThisEpisodeAlone:
         play = taught(tmp_path, lines, NOTHING, turns=11, written=written)
         play.remember("6")
         assert "- Banner lies here. *(Ep1, T6)*" in play.known
-        assert play.manager.end()
+        play.manager.end()
         assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*", "- Vats boil. *(Ep1, T6)*"]
         assert "Banner" not in play.manager.text(500)
         assert "- Banner lies here. *(Ep1, T6)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
         assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
 
+    def test_a_memory_whose_turns_a_person_counted_without_end_covers_those_that_were_played(
+        self, tmp_path: Path
+    ) -> None:
+        play = taught(tmp_path, answer(line("Banner lies here.", 6)), turns=11)
+        play.remember("6-999999999")
+        play.manager.end()
+        assert play.known == []
+
     def test_what_an_earlier_episode_learned_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
         play = taught(tmp_path, answer(line("Gate sticks.", 5)))
         play.begin(1)
         play.remember("5")
-        assert not play.manager.end()
+        play.manager.end()
         assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
 
     def test_persistent_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
@@ -475,7 +483,7 @@ class TestSmallModels:
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You  dissolve\nin it.", died=True, score=0)
         play.turn("drop banner", "Dropped.", inventory=())
-        assert play.manager.end()
+        play.manager.end()
         assert play.known == [
             '- `enter vat` at Dye Works Gate (11): -5 points, the player died: "You dissolve in it." *(Ep1, T2)*'
         ]

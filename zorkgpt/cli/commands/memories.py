@@ -45,12 +45,10 @@ def show(
     workdir: Workdir = None,
 ) -> None:
     """Print what is remembered."""
-    from session.memory import MemoryStatus
-
     store, map_file = _opened(workdir, story)
     document, wanted = store.document, None if location is None else _location_id(store, map_file, location)
     found = {
-        location_id: [each for each in memories if everything or each.status != MemoryStatus.SUPERSEDED]
+        location_id: [each for each in memories if everything or not each.is_given_up]
         for location_id, memories in document.memories().items()
         if wanted in (None, location_id)
     }
@@ -130,7 +128,6 @@ def invalidate(
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
     from managers.memory.document import Revision
-    from session.memory import MemoryStatus
 
     if not reason.strip():
         raise ConfigurationError("--reason is empty: explain why the memory is not true")
@@ -138,7 +135,7 @@ def invalidate(
     location_id = _location_id(store, map_file, location)
     if not store.apply(Revision(location_id, invalidated=(title,), reason=reason).apply_to):
         there = store.document.memories().get(location_id, [])
-        titles = [memory.title for memory in there if memory.status != MemoryStatus.SUPERSEDED]
+        titles = [memory.title for memory in there if not memory.is_given_up]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
         )

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.knowledge.analysis import (
-    KnowledgePrompt,
     LearnedTurn,
     Played,
+    ask_what_can_go,
     brief_question,
-    consolidation_question,
     update_question,
 )
 from managers.prompting import is_for_a_small_model
@@ -23,6 +22,8 @@ from session.resolved_configuration import EMBEDDED_PROFILE
 from session.text import TokenCounter
 from session.values import Observation, Proposal, TurnRecord
 from tests.fixtures.dye_works import VATS
+from tests.fixtures.scripted_llm import ScriptedLLM
+from zorkgpt.llm.language_model import Prompt
 
 FULL, SMALL = 2200, 600  # tokens that hold the instructions and little else
 
@@ -58,8 +59,8 @@ def known(lines: int, length: int) -> list[KnowledgeEntry]:
     ]
 
 
-def estimate(question: KnowledgePrompt, tokens: TokenCounter) -> int:
-    return tokens.estimate(question.prompt.system + question.prompt.user)
+def estimate(prompt: Prompt, tokens: TokenCounter) -> int:
+    return tokens.estimate(prompt.system + prompt.user)
 
 
 class TestBudgets:
@@ -69,21 +70,22 @@ class TestBudgets:
     ) -> None:
         tokens = TokenCounter(ratio)
         question = update_question(played(turns, length, memories=lines), known(lines, length), budget, tokens)
-        assert estimate(question, tokens) <= budget
+        assert estimate(question.prompt, tokens) <= budget
 
     @given(st.integers(1, 20), lengths, st.integers(SMALL, 3000), st.floats(0.15, 0.3))
     def test_the_brief_prompt_keeps_to_its_budget(self, turns: int, length: int, budget: int, ratio: float) -> None:
         tokens = TokenCounter(ratio)
         question = brief_question(played(turns, length, telling=turns), budget, tokens)
-        assert estimate(question, tokens) <= budget
+        assert estimate(question.prompt, tokens) <= budget
         assert question.turns
 
     @given(st.integers(1, 200), lengths, st.integers(SMALL, 20_000), st.floats(0.15, 0.3))
     def test_the_prompt_to_consolidate_keeps_to_its_budget(
         self, lines: int, length: int, budget: int, ratio: float
     ) -> None:
-        tokens = TokenCounter(ratio)
-        assert estimate(consolidation_question(known(lines, length), 100, budget, tokens), tokens) <= budget
+        tokens, llm = TokenCounter(ratio), ScriptedLLM([{"lines": []}])
+        ask_what_can_go(llm, known(lines, length), 100, budget, tokens)
+        assert estimate(llm.calls[0].prompt, tokens) <= budget
 
     def test_only_the_embedded_models_budget_makes_it_brief(self) -> None:
         small = EMBEDDED_PROFILE["prompt_budgets.analysis"]

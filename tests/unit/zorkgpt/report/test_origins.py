@@ -66,9 +66,8 @@ def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: l
     assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
 
 
-def test_why_of_a_memory_whose_turns_a_person_counted_without_end_prints_those_that_were_played(
-    played: list[str],
-) -> None:
+@pytest.mark.usefixtures("played")
+def test_why_of_a_memory_whose_turns_a_person_counted_without_end_prints_those_that_were_played() -> None:
     memories = WORK / "Memories.md"
     endless = f"{LATER}\n**[NOTE] Endless** *(Ep1, T2-999999999)*\nIt goes on.\n"
     memories.write_text(memories.read_text(encoding="utf-8").replace(LATER, endless), encoding="utf-8")
