@@ -46,6 +46,7 @@ FilledSection = Literal[
 DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
 
 _SECTIONS = {text_key(title): title for title in get_args(FilledSection)}
+WORDS_IN_COMMON = 3
 HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS")
 """The sections of what won points or killed."""
 
@@ -359,7 +360,8 @@ def edit_of(
 def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
     """Return whether a line can be about the same as a known one.
 
-    It can if it cites one of its turns, names one of its locations or commands, or has half of its telling words.
+    It can if it cites one of its turns, names one of its locations or commands, or has half of its telling words or
+    ``WORDS_IN_COMMON`` of them: a correction often says it in other words.
     """
     cites_its_turn = any(
         one.episode == other.episode and one.first_turn <= other.last_turn and other.first_turn <= one.last_turn
@@ -371,7 +373,7 @@ def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
     if cites_its_turn or locations or commands:
         return True
     words = set(_TELLING_WORD.findall(known.text.casefold()))
-    return 2 * len(words & set(_TELLING_WORD.findall(line.text.casefold()))) >= len(words) > 0
+    return len(words & set(_TELLING_WORD.findall(line.text.casefold()))) >= min(WORDS_IN_COMMON, max(1, len(words) / 2))
 
 
 def proposed_text(text: str) -> str:

@@ -204,6 +204,13 @@ class TestWhatIsTaken:
             "- The otter wants a herring. *(Ep1, T15)*",
         ]
 
+    def test_a_correction_in_other_words_takes_the_place_of_what_it_corrects(self, tmp_path: Path) -> None:
+        """The refuted line stayed beside its correction, because less than half of its words were in it."""
+        refuted = line("The keeper wins every fight while the lamps burn, so put out the lamps before noon strikes.", 5)
+        better = "The keeper wins in darkness, too, unless the fight comes after he has drunk."
+        play = taught(tmp_path, answer(refuted), answer(line(better, 15, replaces=[1])), turns=20)
+        assert play.known == [f"- {better} *(Ep1, T15)*"]
+
     def test_what_a_person_wrote_has_no_number_and_stays_to_the_byte(self, tmp_path: Path) -> None:
         written = "\ufeffMine!\r\n\r\n## PUZZLE SOLUTIONS\r\n* Ask  the *dyer*\r\n\r\n<!-- later -->\r\n"
         play = taught(tmp_path, answer(line("Better.", 5, replaces=[1])), written=written)
