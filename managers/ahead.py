@@ -86,6 +86,7 @@ class Ahead(BaseManager):
                 points = _points(scored.location, scored.action, scored.change)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
+        self._in_vain = self._episodes.in_vain()
         self._ends = self._episodes.known_ends()
 
     @override
@@ -166,7 +167,8 @@ class Ahead(BaseManager):
         if path is not None:
             distance = f", {counted(path.moves, 'move')}{path.doubts}" if path.moves else ", here"
         tries = self.game_state.tries.of(points.place, points.command)
-        in_vain = f" (no point in turn {tries[-1].turn})" if tries and points.change > 0 else ""
+        when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
+        in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         route = on_routes.get((points.place, points.command), "")
         return f"{points.change:+d} {points.command}, {place}{distance}{route}{in_vain}"
 

@@ -30,12 +30,12 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Walked, commands_line, guesses_in, numbered_commands
+from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, guesses_in, numbered_commands
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
-from session.commands import commands_of, plain_command
+from session.commands import commands_of
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
@@ -103,14 +103,16 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        guesses = [line for line in self._plan if _GUESS.search(line)]  # whole: a guess refers to what is before it
-        beginnings = (_GUESS_BEGINS.split(line)[0].strip() for line in self._plan)
-        seen = "".join(f"\n- {part}" for part in beginnings if part and not _GUESS.search(part))
-        guessed = "".join(f"\n- {line}" for line in (*guesses, *self._unseen))
+        parts = {line: _GUESS_BEGINS.split(line)[0].strip() for line in self._plan}
+        is_guess = {line: not part or bool(_GUESS.search(part)) for line, part in parts.items()}
+        planned = "".join(f"\n- {line}" for line in self._plan if not is_guess[line])
+        guessed = "".join(f"\n- {line}" for line in (*(each for each in self._plan if is_guess[each]), *self._unseen))
+        has_both = any(part != line and not is_guess[line] for line, part in parts.items())
+        marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
         told = [
             self.handover(),
-            f"Plan for this episode:{seen}" if seen else "",
+            f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
             f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
         ]
@@ -141,6 +143,19 @@ class EpisodeSynthesizer(BaseManager):
         earlier = sorted(earlier, key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
 
+    def in_vain(self) -> dict[Played, str]:
+        """Return when commands that had won points at their locations won none, if that was the last time.
+
+        Empty if ``knowledge.enabled`` is false.
+        """
+        found: dict[Played, str] = {}
+        latest = [self._summary] if self._summary else []
+        for summary in (*self._earlier(), *latest) if self.config.knowledge.enabled else ():
+            found |= {each.played: f"episode {summary.episode}, turn {each.turn}" for each in summary.in_vain}
+            for won in (each for each in summary.scored if each.change > 0):
+                found.pop(won.played, None)
+        return found
+
     def known_losses(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were lost, but not the game; none without knowledge."""
         earlier = self._earlier() if self.config.knowledge.enabled else ()
@@ -167,7 +182,7 @@ class EpisodeSynthesizer(BaseManager):
     @override
     def finish(self, end: EpisodeEnd) -> EpisodeSummary:
         """Sum the episode up, and show other programs how it ended. Raises ``StoreError``."""
-        self._summary = summary = summary_of(self._turns, self.game_state, end)
+        self._summary = summary = summary_of(self._turns, self.game_state, end, self.known_points())
         self._store.apply(lambda summaries: summaries.with_summary(summary))
         self.state_manager.export_current_state()
         return summary
@@ -285,9 +300,8 @@ class EpisodeSynthesizer(BaseManager):
         if not commands:
             return ""
         scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
-        points = {
-            (each.location.num if each.location else None, plain_command(each.action)): each.change for each in scored
-        }
+        in_vain = self.in_vain()
+        points = {each.played: each.change for each in scored if each.played not in in_vain}
         start = self.game_state.opening_location
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
         return commands_line(commands, start.num if start else None, walked)

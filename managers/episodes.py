@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from managers.knowledge.analysis import LONGEST_LINE
-from managers.plan import MOST_COMMANDS
+from managers.plan import MOST_COMMANDS, Played
 from managers.prompting import Line, Part, fitted_prompt, turn_text
+from session.commands import plain_command
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
-from session.game_state import GameState
+from session.game_state import GameState, Tries
 from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
 from session.values import Location, TurnRecord
@@ -71,6 +72,11 @@ class Scored:
     action: str
     change: int
 
+    @property
+    def played(self) -> Played:
+        """The location's id, ``None`` if it is unknown, and the plain command."""
+        return None if self.location is None else self.location.num, plain_command(self.action)
+
 
 @dataclass(frozen=True, slots=True)
 class Death:
@@ -115,6 +121,8 @@ class EpisodeSummary:
     score, best_score, max_score: points; ``None`` if the story keeps no score
     rooms: how many were seen
     scored, deaths: oldest first
+    in_vain: the latest turns in which commands that had won points at their location earlier won none, nor did others;
+        their change is 0
     critic_score: the critic's average confidence in the commands, from -1 to 1; ``None`` if it gave none
     ending: the turn in which the story ended; ``None`` if the episode ended in another way
     """
@@ -127,6 +135,7 @@ class EpisodeSummary:
     max_score: int | None = None
     rooms: int = 0
     scored: tuple[Scored, ...] = ()
+    in_vain: tuple[Scored, ...] = ()
     deaths: tuple[Death, ...] = ()
     critic_score: float | None = None
     ending: Step | None = None
@@ -159,11 +168,14 @@ class EpisodeSummary:
         )
 
 
-def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -> EpisodeSummary:
+def summary_of(
+    turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd, known_points: Iterable[Scored] = ()
+) -> EpisodeSummary:
     """Return the summary of an episode that ended in this way.
 
     turns: all of the episode
     state: after the last of them
+    known_points: the turns of earlier episodes in which points were won
     """
     score, here = state.previous_zork_score, state.current_room_id
     seen = [observation for turn in turns for observation in (turn.before, turn.after)]
@@ -195,6 +207,7 @@ def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -
         max_score=turns[-1].after.max_score if turns else None,
         rooms=len(rooms if here is None else rooms | {here}),
         scored=tuple(scored),
+        in_vain=tuple(_in_vain(known_points, scored, state.tries)),
         deaths=tuple(deaths),
         critic_score=sum(opinions) / len(opinions) if opinions else None,
         ending=ending,
@@ -202,6 +215,18 @@ def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -
 
 
 _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
+
+
+def _in_vain(known_points: Iterable[Scored], scored: Collection[Scored], tries: Tries) -> Iterator[Scored]:
+    """Yield the latest turn of each command that had won points at its location in an earlier episode, but not now.
+
+    Points that were won there by another command, or by coming to a room, are not won again by this one.
+    """
+    won = {(each.played[0], each.change) for each in scored}
+    for known in {each.played: each for each in known_points}.values():
+        turns = tries.of(*known.played)
+        if turns and not turns[-1].moved and (known.played[0], known.change) not in won:
+            yield Scored(turns[-1].turn, known.location, known.action, 0)
 
 
 @dataclass(frozen=True, slots=True)

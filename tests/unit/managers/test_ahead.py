@@ -224,6 +224,25 @@ def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ende
     assert lost == [f"Lost before: -2 push keeper, L{VATS.num}, 1 move"]
 
 
+def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_won_in_another_way(
+    tmp_path: Path,
+) -> None:
+    """A number that is drawn anew in each game was shown as worth points in the game after it had failed."""
+    games = Games(tmp_path)
+    first_game(games)
+    games.turn("fill lamp")
+    games.turn("east", location=VATS)
+    games.turn("dip banner in vat", score=0)
+    games.turn("dip banner in tub", score=15)
+    games.end(2)
+    told = "+5 fill lamp, L11, here"
+    assert games.ahead_of[0] == f"{told} (no point in episode 2, turn 1)"
+    assert "(no point" not in "".join(games.ahead_of[1:])
+    games.turn("fill lamp", score=5)
+    games.end(3)
+    assert games.ahead_of[0] == told
+
+
 def test_points_that_the_turns_left_do_not_reach_are_marked(tmp_path: Path) -> None:
     games = Games(tmp_path, max_turns_per_episode=3)
     first_game(games)
