@@ -284,7 +284,8 @@ def mean(values: Iterable[float | None]) -> float | None:
 def core_downgrades(events: Iterable[Event]) -> int | None:
     """Count the core memories that a model proposed for a visit that was not new, or not the episode's first there.
 
-    A visit is new until the first call about it. Returns ``None`` if no model answered in the role ``memory``.
+    A visit is new until the first call about it. Returns ``None`` if no model answered about memories, alone or at
+    an episode's end with other questions.
     """
     visit, is_new = VisitTracker(), False
     downgrades: int | None = None
@@ -295,9 +296,10 @@ def core_downgrades(events: Iterable[Event]) -> int | None:
             location = event.record.before.location
             if location is not None and event.record.after.refusal is None and location.num != visit.location_id:
                 is_new = visit.enter(location.num)
-        elif isinstance(event, ModelAnswered | ModelFailed) and event.role == "memory":
-            if isinstance(event, ModelAnswered):
-                downgrades = (downgrades or 0) + (0 if is_new else _core_memories(event.answer))
+        elif isinstance(event, ModelAnswered) and (event.role == "memory" or "memories" in event.answer):
+            downgrades = (downgrades or 0) + (0 if is_new else _core_memories(event.answer))
+            is_new = False
+        elif isinstance(event, ModelFailed) and event.role == "memory":
             is_new = False
     return downgrades
 

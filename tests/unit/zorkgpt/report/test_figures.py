@@ -428,9 +428,9 @@ WAIT, WAIT_MORE = (played(turn(number, "wait")) for number in (1, 2))
 REFUSED = played(turn(1, "save", refusal="no saving"))
 
 
-def asked(*persistences: str) -> Event:
+def asked(*persistences: str, role: str = "memory") -> Event:
     memories = [{"should_remember": True, "persistence": each} for each in persistences]
-    return answered(role="memory", answer={"memories": memories})
+    return answered(role=role, answer={"memories": memories})
 
 
 def brief(persistence: str) -> Event:
@@ -445,6 +445,7 @@ def brief(persistence: str) -> Event:
         pytest.param([UP, DOWN, AGAIN, brief("core"), brief("permanent")], 1, id="an answer that is one memory"),
         pytest.param([WAIT, asked("core"), WAIT_MORE, asked("core")], 1, id="new only until asked about"),
         pytest.param([WAIT, replace(failed(1.0), role="memory"), WAIT_MORE, asked("core")], 1, id="unanswered"),
+        pytest.param([UP, DOWN, AGAIN, asked("core", role="analysis")], 1, id="in one answer with other questions"),
         pytest.param([UP, asked("core"), started(2), UP, asked("core")], 0, id="another episode"),
         pytest.param([REFUSED, WAIT_MORE, asked("core")], 0, id="a refused turn is no visit"),
         pytest.param([UP, answered()], None, id="never asked"),
