@@ -225,7 +225,7 @@ class CourseManager(BaseManager):
         course = self._course
         if course is not None and not (
             verdict.accepted
-            and record.action == course.steps[course.done].command
+            and record.typed == course.steps[course.done].command
             and (record.is_unasked or len(record.proposals) == 1)
         ):
             course = None

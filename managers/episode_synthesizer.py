@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 
 from typing_extensions import Unpack, override
 
@@ -35,7 +34,7 @@ from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
-from session.commands import commands_of
+from session.commands import AGAIN, commands_of, plain_command
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.events import EpisodeEnd
@@ -292,8 +291,10 @@ class EpisodeSynthesizer(BaseManager):
             self.knowledge_manager.replace_commands(line)
 
     def _commands_of(self, lines: Sequence[str]) -> list[str]:
-        commands = (each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each)
-        return list(islice(commands, MOST_COMMANDS))
+        commands: list[str] = []
+        for each in (each for line in lines for each in commands_of(one_line(line), self.vocabulary) if each):
+            commands.append(commands[-1] if commands and plain_command(each) in AGAIN else each)
+        return commands[:MOST_COMMANDS]
 
     def _checked(self, commands: Sequence[str]) -> str:
         """Return the line of these commands, checked against all that was played; "" if there are none."""
@@ -338,7 +339,7 @@ class EpisodeSynthesizer(BaseManager):
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
             told, where = one_line(turn.after.text), f" [{place(turn.before.location)}]"
-            lines.append(turn_text(turn.turn, f"{turn.action}: {told}", where=where))
+            lines.append(turn_text(turn.turn, f"{turn.told}: {told}", where=where))
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:

@@ -168,9 +168,10 @@ class ZorkOrchestrator:
             memory = "".join(section.text for section in sections if section.place == Place.MEMORY)
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
         self.recording.emit(played)
-        state.record(played.record)
-        self.turn.critic.learn(played.record)
-        self.learning.learn(played.record)
+        understood = self.learning.context.movements.understood(played.record, state.turns)
+        state.record(understood)
+        self.turn.critic.learn(understood)
+        self.learning.learn(understood)
         return played
 
     def _repeated_turn(self) -> TurnPlayed | None:

@@ -91,7 +91,8 @@ _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
 """A stop that may also join the things of one command."""
-_AGAIN = frozenset({"again", "g"})
+AGAIN = frozenset({"again", "g"})
+"""Words that repeat the command before, by the convention of the parsers of Infocom and Inform."""
 _GOING = frozenset({"go", "walk", "run", "head", "proceed", "travel", "climb", "crawl", "swim"})
 _ORDER = re.compile(r"\s*(?:ask|command|order|tell)\b.*\bto\b", re.IGNORECASE)
 
@@ -187,7 +188,7 @@ def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
     is not split.
     """
     stops = [] if '"' in line else list(_STOP.finditer(line))
-    starts = vocabulary.verbs | vocabulary.directions | (_AGAIN & vocabulary.words)
+    starts = vocabulary.verbs | vocabulary.directions | (AGAIN & vocabulary.words)
     is_order = bool(stops) and _is_order(line[: stops[0].start()], stops[0][0], vocabulary)
     for stop in stops:
         first, rest = line[: stop.start()].strip(" .;,"), line[stop.end() :]

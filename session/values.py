@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
 
+from typing_extensions import override
+
 Ending = Literal["won", "lost", "over", "crashed"]
 """``over``: the story ended neither in victory nor defeat. ``crashed``: the interpreter failed on the story's code."""
 ENDINGS: Mapping[Ending, str] = {
@@ -249,8 +251,18 @@ class TurnRecord:
 
     @property
     def action(self) -> str:
-        """The command that was played."""
+        """The command that was played; for "again" the command that it repeated, as far as that is known."""
+        return self.typed
+
+    @property
+    def typed(self) -> str:
+        """The command as the story got it."""
         return self.proposals[-1].action
+
+    @property
+    def told(self) -> str:
+        """The command for a prompt, with the word that was typed for it: ``north (typed: g)``."""
+        return self.action if self.action == self.typed else f"{self.action} (typed: {self.typed})"
 
     @property
     def is_decisive(self) -> bool:
@@ -389,6 +401,21 @@ class TurnRecord:
         """Whether the player is known to have come to another location."""
         before, after = self.before.location, self.after.location
         return before is not None and after is not None and before.num != after.num
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition(TurnRecord):
+    """A turn in which the player typed "again". The journal has the turn as it was typed.
+
+    repeats: the command before, which the story's parser is taken to have repeated, by the convention of parsers
+    """
+
+    repeats: str = ""
+
+    @property
+    @override
+    def action(self) -> str:
+        return self.repeats
 
 
 def places_changed(one: Observation, other: Observation) -> frozenset[int]:

@@ -17,7 +17,7 @@ TITLE_OF_ALL = "# Transcripts\n\nEvery game. You may edit and delete them.\n\n"
 SHORTEST_SAME = 3  # turns that are the same in two games before one of them refers to the other
 
 _HEADING = re.compile(r"## Episode (\d{1,9})(?:: (?:(-?\d{1,9}) points?, )?.*)?\s*")
-_TURN = re.compile(r"(\d{1,9})\. `(.*)`(?: \((?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*")
+_TURN = re.compile(r"(\d{1,9})\. `(.*)`(?: \((?:typed (\w+))?(?:, )?(?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class Game:
         points = "" if self.score is None else f"{counted(self.score, 'point')}, "
         lines = [f"## Episode {self.episode}: {points}{counted(len(self.turns), 'turn')}", "", *_quoted(self.opening)]
         for turn in self.turns:
-            led = [] if turn.to_id is None else [f"to {turn.to_id}"]
+            led = [f"typed {turn.typed}"] if turn.typed else []
+            led += [] if turn.to_id is None else [f"to {turn.to_id}"]
             told = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
             lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({told})' if told else ''}"]
             lines += _quoted(turn.response)
@@ -178,7 +179,14 @@ def _game_of(episode: int, text: str) -> Game:
             told.append([])
     opening, *responses = ("\n".join(each) for each in told)
     turns = [
-        PlayedTurn(number, found[2], response, int(found[4] or 0), int(found[3]) if found[3] else None)
+        PlayedTurn(
+            number,
+            found[2],
+            response,
+            int(found[5] or 0),
+            int(found[4]) if found[4] else None,
+            typed=found[3] or "",
+        )
         for number, (found, response) in enumerate(zip(played, responses, strict=True), start=1)
     ]
     return Game(episode, score, opening, tuple(turns))

@@ -33,6 +33,7 @@ class PlayedTurn(NamedTuple):
     change: of the score, in points
     to_id: the id of the location to which the command led; ``None`` if the player has not moved
     last: the number of the last turn if this stands for several, of which ``action`` says what they were
+    typed: the word for "again" that was typed for the command; "" if the command itself was
     """
 
     number: int
@@ -41,6 +42,7 @@ class PlayedTurn(NamedTuple):
     change: int = 0
     to_id: int | None = None
     last: int | None = None
+    typed: str = ""
 
     @property
     def turns(self) -> str:
@@ -49,10 +51,14 @@ class PlayedTurn(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command on one line, with the location to which it led and the points: ``east -> L31 (+5)``."""
+        """The command on one line, with the location to which it led and the points: ``east -> L31 (+5)``.
+
+        After the command is the word that was typed for it, if any: ``east (typed: g)``.
+        """
         led = "" if self.to_id is None else f" -> L{self.to_id}"
         won = f" ({self.change:+d})" if self.change else ""
-        return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{led}{won}"
+        typed = f" (typed: {self.typed})" if self.typed else ""
+        return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{typed}{led}{won}"
 
 
 class _Cuts(NamedTuple):
@@ -232,7 +238,8 @@ def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
     """Yield the turns of the episode, except the first ones of that number."""
     for turn in state.turns[first:]:
         there = turn.after.location if turn.moved else None
-        yield PlayedTurn(turn.turn, turn.action, turn.after.text, turn.score_change or 0, there.num if there else None)
+        to_id, typed = there.num if there else None, "" if turn.typed == turn.action else one_line(turn.typed)
+        yield PlayedTurn(turn.turn, turn.action, turn.after.text, turn.score_change or 0, to_id, typed=typed)
 
 
 def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:

@@ -6,12 +6,12 @@ The exits that a text names are a hint for untried exits. They do not create edg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
-from session.commands import Vocabulary, commands_of, is_joined, passes_time, steps_of
-from session.text import first_line
-from session.values import TurnRecord
+from session.commands import AGAIN, Vocabulary, commands_of, is_joined, passes_time, steps_of
+from session.text import asks, first_line
+from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
 OTHER_COMMAND_CONFIDENCE = 0.4
@@ -35,7 +35,6 @@ _BEARINGS = frozenset(_ABBREVIATIONS.values()) | {"fore", "aft", "port", "starbo
 _COMPASS = _BEARINGS - {"up", "down"}
 _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
-_AGAIN = frozenset({"again", "g"})
 _REWINDING = frozenset({"restart", "restore", "undo"})
 _ANSWERS = frozenset({"yes", "y", "no"})
 _HANDLING = re.compile(
@@ -143,6 +142,32 @@ class MovementAnalyzer:
             return ""
         return self.exit_of(command)
 
+    def understood(self, turn: TurnRecord, earlier: Sequence[TurnRecord]) -> TurnRecord:
+        """Return the turn; if it is an "again" that the story carried out, with the command that it repeated.
+
+        It stays as it was typed if that is uncertain:
+
+        - the story counted no turn for it, or for the command before, and nothing changed
+        - the command before answered a question, or set the clock back
+
+        earlier: the turns of the episode before it
+        """
+        played = [each for each in earlier if each.after.refusal is None and not each.is_key]
+        words = self._vocabulary.words if self._vocabulary else frozenset[str]()
+        is_again = turn.typed.strip().lower() in (AGAIN & words if words else AGAIN)
+        if not is_again or turn.is_key or turn.after.refusal is not None or not played:
+            return turn
+        before = played[-1]
+        is_answer = before.before.awaits_answer or asks(before.before.text)
+        is_done = all(map(_was_carried_out, (turn, before)))
+        commands = (
+            commands_of(before.action, self._vocabulary) if self._vocabulary and words else steps_of(before.action)
+        )
+        command = "".join(commands[-1:])
+        if command.strip().lower() in {"", *AGAIN, *_REWINDING} or is_answer or not is_done:
+            return turn
+        return Repetition(**{each.name: getattr(turn, each.name) for each in fields(turn)}, repeats=command)
+
     def boards(self, turn: TurnRecord) -> bool:
         """Return whether the player got into or onto a thing, such as a boat, and stayed at the location."""
         return not turn.moved and turn.before.inside is None and turn.after.inside is not None
@@ -236,9 +261,15 @@ def _plain(text: str) -> str:
     return _WARDS.sub(r"\1", _SPLIT_BEARING.sub(r"\1\2", text.lower()))
 
 
+def _was_carried_out(turn: TurnRecord) -> bool:
+    """Return whether a command changed something, or the story counted a turn for it."""
+    before, after = turn.before.moves, turn.after.moves
+    return turn.moved or turn.did_something or (before is not None and after is not None and after > before)
+
+
 def repeated(command: str, previous_command: str) -> str:
     """Return the command that is really given: for "again" the last step of the one before."""
-    if command.strip().lower() not in _AGAIN:
+    if command.strip().lower() not in AGAIN:
         return command
     return "".join(steps_of(previous_command)[-1:])
 

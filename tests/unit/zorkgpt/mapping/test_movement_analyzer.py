@@ -181,3 +181,42 @@ def test_again_repeats_the_last_step_of_the_command_before() -> None:
         assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
     for previous in ("n. e", "north then e.", "n; e", "n, and then e"):
         assert repeated("again", previous) == "e"
+
+
+def test_again_means_the_command_before_if_the_story_carried_both_out() -> None:
+    movements, went = MovementAnalyzer(), walk(1, "go up", 2)
+    understood = movements.understood(walk(2, "G", 3), [walk(0, "n", 1), went])
+    assert (understood.action, understood.typed, understood.told) == ("go up", "G", "go up (typed: G)")
+    assert movements.understood(walk(3, "again", 4), [understood]).action == "go up"
+    unsent = turn(at(2), "save", replace(at(2), refusal="not sent"))
+    assert movements.understood(walk(2, "g", 3), [went, unsent]).action == "go up"
+    waited = turn(at(2, moves=1), "z", at(2, moves=2))
+    assert movements.understood(turn(at(2, moves=2), "g", at(2, moves=3)), [waited]).action == "z", "time passed"
+
+
+@pytest.mark.parametrize(
+    ("again", "earlier"),
+    [
+        pytest.param(walk(1, "g", 2), [], id="of nothing"),
+        pytest.param(turn(at(2, moves=1), "g", at(2, moves=1)), [walk(1, "n", 2)], id="not carried out"),
+        pytest.param(
+            walk(2, "g", 3), [turn(at(2, moves=1), "dance", at(2, moves=1))], id="of what was not carried out"
+        ),
+        pytest.param(walk(2, "g", 3), [walk(1, "undo", 2)], id="after the clock was set back"),
+        pytest.param(
+            walk(2, "g", 3),
+            [turn(replace(at(1), text="Which key?"), "brass", at(2))],
+            id="after an answer to a question",
+        ),
+        pytest.param(replace(walk(2, "g", 3), before=replace(at(2), awaits_key=True)), [walk(1, "n", 2)], id="a key"),
+        pytest.param(walk(2, "go", 3), [walk(1, "n", 2)], id="another command"),
+    ],
+)
+def test_what_again_means_stays_open_if_it_is_uncertain(again: TurnRecord, earlier: list[TurnRecord]) -> None:
+    assert MovementAnalyzer().understood(again, earlier) == again
+
+
+def test_again_is_a_word_of_the_story_or_a_command_like_any_other() -> None:
+    movements = MovementAnalyzer((), Vocabulary(9, frozenset({"again", "north"})))
+    assert movements.understood(walk(2, "g", 3), [walk(1, "north", 2)]).action == "g"
+    assert movements.understood(walk(2, "again", 3), [walk(1, "north", 2)]).action == "north"
