@@ -18,12 +18,9 @@ from managers.map_manager import MapManager
 from managers.plan import Played, Walked, pairs_of
 from managers.routes.document import (
     Effect,
-    FollowedRoute,
-    LearnedRoutes,
     RouteBook,
     RouteLines,
     RoutePromises,
-    TriedRoute,
     held_key,
     parse_routes,
     route_aim,
@@ -187,7 +184,7 @@ class RouteManager(BaseManager):
         """Count a try of a route that has ended with its command of that number, from 1; ``problem``: why it failed."""
         if course.key and (problem or not course.is_part):
             stopped_at = course.skipped + number if problem else 0
-            self._store.defer(FollowedRoute(course.key, stopped_at, course.skipped).apply_to)
+            self._store.defer(partial(RouteBook.with_try, key=course.key, stopped_at=stopped_at, start=course.skipped))
         if problem and not record.moved and (mark := mark_of(record.after)):
             self._failed.add((record.action, mark))
 
@@ -208,9 +205,8 @@ class RouteManager(BaseManager):
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
-            learned = LearnedRoutes(
-                routes,
-                rooms,
+            episode = RouteBook(
+                routes=routes,
                 tried=trail.tried,
                 said=frozenset(trail.said),
                 names=trail.held,
@@ -219,7 +215,7 @@ class RouteManager(BaseManager):
                 visits=trail.visits,
                 effects=trail.effects,
             )
-            self._store.apply(learned.apply_to)
+            self._store.apply(lambda book: book.with_episode(episode, rooms))
         self._store.demand()
 
     def untried(self) -> list[Route]:
@@ -230,7 +226,7 @@ class RouteManager(BaseManager):
     def take_proof(self, proven: RoutesProven) -> None:
         """Put the proven forms of routes in their places."""
         for route in proven.routes:
-            self._store.apply(TriedRoute(route.key, route.forms).apply_to)
+            self._store.apply(partial(RouteBook.with_forms, key=route.key, forms=route.forms))
 
     def walked(self, points: Mapping[Played, int]) -> Walked:
         """Return what was played in this game and on the known routes. ``points``: what commands won."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,121 +76,77 @@ class RouteBook:
         """Return the route of that number."""
         return next((route for route in self.routes if route.number == number), None)
 
+    def with_episode(self, episode: RouteBook, rooms: Sequence[int] = ()) -> RouteBook:
+        """Return the book with what an episode taught, and the best of the old and the new routes.
 
-@dataclass(frozen=True, slots=True)
-class LearnedRoutes:
-    """An edit: adds the routes of an episode.
-
-    rooms: the rooms to which routes are wanted, the most wanted first
-    tried, said, names, fatal, deaths, visits, effects: as in ``RouteBook``, of the episode
-    """
-
-    routes: tuple[Route, ...]
-    rooms: tuple[int, ...] = ()
-    tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
-    said: frozenset[str] = frozenset()
-    names: Mapping[int, str] = field(default_factory=dict)
-    fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    deaths: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
-    visits: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
-    effects: Mapping[int, Mapping[str, Effect]] = field(default_factory=dict)
-
-    def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book with the best of the old and the new routes."""
-        every = (*document.routes, *self.routes)
+        rooms: the rooms to which routes are wanted, the most wanted first
+        """
+        every = (*self.routes, *episode.routes)
         scores = sorted({route.goal.number for route in every if route.goal.kind == "score"}, reverse=True)
         things = dict.fromkeys(route.goal.number for route in every if route.goal.kind == "thing")
-        wanted = {"score": scores[:MOST_SCORES], "room": self.rooms[:MOST_ROOMS], "thing": tuple(things)[:MOST_THINGS]}
-        kept = tuple(route for route in document.routes if route.goal.number in wanted[route.goal.kind])
-        book = document if kept == document.routes else replace(document, routes=kept)
-        for route in self.routes:
+        wanted = {"score": scores[:MOST_SCORES], "room": rooms[:MOST_ROOMS], "thing": tuple(things)[:MOST_THINGS]}
+        book = self._with_routes(route for route in self.routes if route.goal.number in wanted[route.goal.kind])
+        for route in episode.routes:
             if route.goal.number in wanted[route.goal.kind]:
                 book = _with(book, route)
-        if not self.tried:
+        if not episode.tried:
             return book
         fatal = {
-            mark: tuple(dict.fromkeys((*document.fatal.get(mark, ()), *commands)))
-            for mark, commands in self.fatal.items()
+            mark: tuple(dict.fromkeys((*self.fatal.get(mark, ()), *commands)))
+            for mark, commands in episode.fatal.items()
         }
         return replace(
             book,
-            tried=_added(document.tried, self.tried),
-            said=document.said | self.said,
-            names={**document.names, **self.names},
-            fatal={**document.fatal, **fatal},
-            deaths=_added(document.deaths, self.deaths),
-            visits=_added(document.visits, self.visits),
+            tried=_added(self.tried, episode.tried),
+            said=self.said | episode.said,
+            names={**self.names, **episode.names},
+            fatal={**self.fatal, **fatal},
+            deaths=_added(self.deaths, episode.deaths),
+            visits=_added(self.visits, episode.visits),
             effects={
-                place: {**document.effects.get(place, {}), **self.effects.get(place, {})}
-                for place in {**document.effects, **self.effects}
+                place: {**self.effects.get(place, {}), **episode.effects.get(place, {})}
+                for place in {**self.effects, **episode.effects}
             },
         )
 
-
-@dataclass(frozen=True, slots=True)
-class FollowedRoute:
-    """An edit: the route was followed, and stopped after the command of that number, from 1; 0: it came to its end.
-
-    start: how many of its commands were left out at the beginning
-    """
-
-    key: str
-    stopped_at: NonNegativeInt = 0
-    start: NonNegativeInt = 0
-
-    def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book with one try more of the route.
+    def with_try(self, key: str, stopped_at: int = 0, start: int = 0) -> RouteBook:
+        """Return the book with one try more of the route with that key.
 
         One that broke off is next tried as it was played up to there, and so are all others that begin as it did.
+
+        stopped_at: the number of the command after which it stopped, from 1; 0: it came to its end
+        start: how many of its commands were left out at the beginning
         """
-        routes = tuple(self._counted(route) if route.key == self.key else route for route in document.routes)
-        book = document if routes == document.routes else replace(document, routes=routes)
-        stopped = next((route for route in document.routes if route.key == self.key and route.spare), None)
-        if stopped is None or not self.stopped_at:
+        book = self._with_routes(
+            _after_try(route, stopped_at, start) if route.key == key else route for route in self.routes
+        )
+        stopped = next((route for route in self.routes if route.key == key and route.spare), None)
+        if stopped is None or not stopped_at:
             return book
-        failed = dict.fromkeys((*book.failed, key_of(stopped.commands[: self.stopped_at])))
+        failed = dict.fromkeys((*book.failed, key_of(stopped.commands[:stopped_at])))
         routes = tuple(_as_played(route, failed.keys()) for route in book.routes)
         return replace(book, failed=tuple(failed), routes=routes)
 
-    def _counted(self, route: Route) -> Route:
-        tried = route.with_try(self.start, worked=not self.stopped_at)
-        if not self.stopped_at:
-            return tried
-        at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
-        tried = replace(tried, stops={**route.stops, at: route.stops.get(at, 0) + 1})
-        return _lengthened(tried, self.stopped_at) if route.spare else tried
+    def without(self, key: str) -> RouteBook:
+        """Return the book without the route with that key."""
+        return self._with_routes(route for route in self.routes if route.key != key)
 
-
-@dataclass(frozen=True, slots=True)
-class RemovedRoute:
-    """An edit: a user removes the route."""
-
-    key: str
-
-    def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book without the route, or the same book if it does not contain the route."""
-        routes = tuple(route for route in document.routes if route.key != self.key)
-        return document if routes == document.routes else replace(document, routes=routes)
-
-
-@dataclass(frozen=True, slots=True)
-class TriedRoute:
-    """An edit: a route was tried out, and these forms of it take its place."""
-
-    key: str
-    forms: tuple[Route, ...]
-
-    def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book with the best of these forms and of other routes to the same goal."""
-        route = next((route for route in document.routes if route.key == self.key), None)
+    def with_forms(self, key: str, forms: Sequence[Route]) -> RouteBook:
+        """Return the book with the best of these forms, found when the route was tried out, and of its other rivals."""
+        route = next((route for route in self.routes if route.key == key), None)
         if route is None:
-            return document
-        book = replace(document, routes=tuple(each for each in document.routes if each is not route))
-        if route.spare and all(len(form.steps) > len(route.steps) for form in self.forms):  # only all commands work
+            return self
+        book = self._with_routes(each for each in self.routes if each is not route)
+        if route.spare and all(len(form.steps) > len(route.steps) for form in forms):  # only all commands work
             book = replace(book, failed=tuple(dict.fromkeys((*book.failed, route.key))))
-        for number, form in enumerate(self.forms):
+        for number, form in enumerate(forms):
             book = _with(book, form, number=None if number else route.number)
         return book
+
+    def _with_routes(self, routes: Iterable[Route]) -> RouteBook:
+        """Return the book with these routes, or the same book if it has them."""
+        kept = tuple(routes)
+        return self if kept == self.routes else replace(self, routes=kept)
 
 
 def parse_routes(text: str, path: Path) -> RouteBook:
@@ -240,6 +196,15 @@ def _with(book: RouteBook, new: Route, number: int | None = None) -> RouteBook:
     best = [shortest] if richest is shortest else [shortest, richest]
     kept = sorted([*others, *best], key=lambda route: route.number)
     return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
+
+
+def _after_try(route: Route, stopped_at: int, start: int) -> Route:
+    tried = route.with_try(start, worked=not stopped_at)
+    if not stopped_at:
+        return tried
+    at = _place_in(route.spare, route.steps[:stopped_at]) if route.spare else stopped_at
+    tried = replace(tried, stops={**route.stops, at: route.stops.get(at, 0) + 1})
+    return _lengthened(tried, stopped_at) if route.spare else tried
 
 
 def _as_played(route: Route, failed: AbstractSet[str]) -> Route:
@@ -319,35 +284,21 @@ def route_lines(
     held: the numbers of the things that the player carries; ``None`` if the routes are not joined now
     """
     ahead = [route.commands[done:] for route, done in found]
-    paths = list(_paths(ahead))
-    begun: dict[int, int] = {}  # the longest that goes on from each beginning
-    for at, path in enumerate(paths):
-        for beginning in path:
-            if len(path) > len(paths[begun.setdefault(beginning, at)]):
-                begun[beginning] = at
-    longest = dict.fromkeys(begun[path[-1]] for path in paths)
+    begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
+    ends = {len(commands) for commands in ahead}
+    for at in sorted(range(len(ahead)), key=lambda at: -len(ahead[at])):
+        for end in ends:
+            begun.setdefault(ahead[at][:end], at)
+    longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
-    for at in list(longest)[:most]:
+    for at in longest[:most]:
         line = route_line(*found[at], names=names, held=held)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
     others = len(longest) - len(lines)
     left_out = f"{counted(others, 'more route')} not shown." if others else ""
-    return RouteLines(lines, tuple(found[at][0].number for at in list(longest)[: len(lines)]), left_out)
-
-
-def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:
-    """Yield for each sequence of commands a number for each of its beginnings, from none of it to all of it.
-
-    Equal beginnings of different sequences have the same number.
-    """
-    numbers: dict[tuple[int, str], int] = {}
-    for commands in sequences:
-        path = [0]
-        for command in commands:
-            path.append(numbers.setdefault((path[-1], command), len(numbers) + 1))
-        yield path
+    return RouteLines(lines, tuple(found[at][0].number for at in longest[: len(lines)]), left_out)
 
 
 class RoutePromises:
@@ -359,38 +310,20 @@ class RoutePromises:
     def __init__(self, book: RouteBook) -> None:
         self.book = book
         self._commands = {route.number: route.commands for route in book.routes}
-        self._routes: dict[tuple[str, ...], list[Route]] = {}
-        self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
-        self._best: dict[tuple[tuple[str, ...], int], float] = {}
+        self._lengths = {len(route.steps) for route in book.routes}
+        self._routes: defaultdict[tuple[str, ...], list[Route]] = defaultdict(list)
         for route in book.routes:
-            self._routes.setdefault(route.commands, []).append(route)
-        ends: dict[int, tuple[str, ...]] = {}
-        by_length = sorted(self._routes, key=len)
-        for commands, path in zip(by_length, _paths(by_length), strict=True):
-            ends[path[-1]] = commands
-            shorter = next((ends[number] for number in path[-2::-1] if number in ends), None)
-            if shorter is not None:
-                self._beginning[commands] = shorter
+            self._routes[route.commands].append(route)
 
     def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
         commands = self._commands[route.number]  # the route itself may end earlier
-        others = (each.promise(done) for each in self._routes[commands] if each.number != route.number)
-        safe = max([self._best_of_beginnings(commands, done), *others])
-        return route.promise(done) + (1 - route.trust(done)) * safe
-
-    def _best_of_beginnings(self, commands: tuple[str, ...], done: int) -> float:
-        """Return the most that any shorter route promises with which the commands begin; at least 0."""
-        chain: list[tuple[str, ...]] = []
-        shorter = self._beginning.get(commands, ())
-        while len(shorter) > done and (shorter, done) not in self._best:
-            chain.append(shorter)
-            shorter = self._beginning.get(shorter, ())
-        best = self._best.get((shorter, done), 0.0)
-        for each in reversed(chain):
-            best = max([best, *(route.promise(done) for route in self._routes[each])])
-            self._best[each, done] = best
-        return best
+        beginnings = {commands[:length] for length in self._lengths if length > done}
+        others = (
+            each for commands in beginnings for each in self._routes.get(commands, ()) if each.number != route.number
+        )
+        safe = max((other.promise(done) for other in others), default=0.0)
+        return route.promise(done) + (1 - route.trust(done)) * max(safe, 0.0)
 
 
 def route_line(

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from managers.route_manager import open_routes
-from managers.routes.document import LearnedRoutes
+from managers.routes.document import RouteBook
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_configuration import ChangedPrompt
 from session.game_state import GameState
@@ -619,7 +619,7 @@ def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path)
     vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
     steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
     route = Route(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)
-    open_routes(tmp_path).apply(LearnedRoutes((route,), rooms=(LOFT.num,)).apply_to)
+    open_routes(tmp_path).apply(lambda book: book.with_episode(RouteBook(routes=(route,)), (LOFT.num,)))
     play = KnowledgePlay(tmp_path, [NOTHING], **UNASKED)
     assert play.courses.set_out(Proposal("east", follow=1), play.now) == ""
     verdicts = (Verdict(accepted=True, source="route"),)

@@ -12,7 +12,7 @@ import structlog
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
-from managers.routes.document import FollowedRoute, LearnedRoutes
+from managers.routes.document import RouteBook
 from managers.routes.trail import digests_of
 from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
@@ -32,8 +32,12 @@ def route_to(score: int, *commands: str) -> Route:
     return Route(0, Goal("score", score), Waypoint.of(YARD), steps, 1)
 
 
+def learn_routes(folder: Path, *routes: Route, rooms: tuple[int, ...] = ()) -> None:
+    open_routes(folder).apply(lambda book: book.with_episode(RouteBook(routes=routes), rooms))
+
+
 def manager_in(folder: Path, *routes: Route) -> RouteManager:
-    open_routes(folder).apply(LearnedRoutes(routes).apply_to)
+    learn_routes(folder, *routes)
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
 
 
@@ -84,8 +88,9 @@ def with_map(folder: Path, state: GameState, *ways: tuple[int, str, int]) -> Rou
 def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(9, "north"))
     assert [(each.number, each.is_listed) for each in manager.offers(YARD)] == [(2, True), (1, False)]
+    key = manager.book.routes[1].key
     for number in (1, 2):
-        manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1).apply_to)
+        manager._store.apply(lambda book: book.with_try(key, stopped_at=1))
         assert manager.book.routes[1].followed == number
     assert [(each.number, each.is_listed) for each in manager.offers(YARD)] == [(1, True), (2, False)]
     without_points = followed(tmp_path / "cellar", [])._routes
@@ -109,7 +114,7 @@ def test_what_a_command_does_is_known_by_other_words_for_its_things(tmp_path: Pa
     ways = {"take coin": (7,), "take box": (8,)}
     states = [Waypoint.of(YARD), *(replace(Waypoint.of(YARD), carried=things) for things in ways.values())]
     steps = tuple(map(RouteStep, ways, states[1:]))
-    open_routes(tmp_path).apply(LearnedRoutes((Route(0, Goal("thing", 8), states[0], steps, 1),)).apply_to)
+    learn_routes(tmp_path, Route(0, Goal("thing", 8), states[0], steps, 1))
     words = Vocabulary(9, frozenset(), objects={"coin": (7,), "penny": (7, 9), "box": (8,)})
     manager = RouteManager(
         structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState(), vocabulary=words
@@ -202,7 +207,7 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
         RouteStep(command, Waypoint.of(after))
         for command, after in (("north", hall), ("up", loft), ("climb", roof), ("wait", roof), ("look", roof))
     )
-    open_routes(tmp_path).apply(LearnedRoutes((Route(0, goal, Waypoint.of(YARD), steps, 1),), (4,)).apply_to)
+    learn_routes(tmp_path, Route(0, goal, Waypoint.of(YARD), steps, 1), rooms=(4,))
     manager = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState())
     key = manager.book.routes[0].key
     play(manager, YARD, loft := replace(LOFT, score=0), "fly")
@@ -302,7 +307,7 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
     ]
-    open_routes(tmp_path).apply(LearnedRoutes(tuple(routes), rooms=(3, 4)).apply_to)
+    learn_routes(tmp_path, *routes, rooms=(3, 4))
     manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
@@ -321,8 +326,9 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
 
 def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    key = manager.book.routes[0].key
     for _ in range(3):
-        manager._store.apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1).apply_to)
+        manager._store.apply(lambda book: book.with_try(key, stopped_at=2, start=1))
     manager.game_state.turn_count = 1
     assert manager.offers(HALL) == ()
     assert [each.is_listed for each in manager.offers(YARD)] == [True]
@@ -341,8 +347,8 @@ def followed(
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
     said = frozenset(digest for text in known for digest in digests_of(text))
-    open_routes(folder).apply(LearnedRoutes((Route(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)).apply_to)
-    open_routes(folder).apply(LearnedRoutes((), (14,), {1: {"wait": 1}}, said).apply_to)
+    learn_routes(folder, Route(0, goal, Waypoint.of(YARD), steps, 1), rooms=(14,))
+    open_routes(folder).apply(lambda book: book.with_episode(RouteBook(tried={1: {"wait": 1}}, said=said), (14,)))
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
     courses = courses_of(RouteManager(structlog.get_logger(), configuration, GameState()))
     assert courses.set_out(Proposal("wait", follow=1), YARD) == ""

@@ -67,10 +67,9 @@ def why(number: Number, story: OfStory = None, workdir: Workdir = None) -> None:
 @app.command()
 def remove(number: Number, story: OfStory = None, workdir: Workdir = None) -> None:
     """Remove a route; it can be learned again."""
-    from managers.routes.document import RemovedRoute
-
     store = _store(workdir, story)
-    store.apply(RemovedRoute(_route(store, number).key).apply_to)
+    key = _route(store, number).key
+    store.apply(lambda book: book.without(key))
     print_line(f"Route {number} is removed from {store.path}.")
 
 

@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.routes.document import (
-    FollowedRoute,
-    LearnedRoutes,
-    RemovedRoute,
     RouteBook,
-    TriedRoute,
     parse_routes,
     route_aim,
     route_line,
@@ -51,7 +47,7 @@ def route(
 
 
 def book(*routes: Route, rooms: tuple[int, ...] = ()) -> RouteBook:
-    return LearnedRoutes(routes, rooms).apply_to(RouteBook())
+    return RouteBook().with_episode(RouteBook(routes=routes), rooms)
 
 
 def commands_of(kept: RouteBook) -> list[str]:
@@ -65,8 +61,8 @@ def test_what_is_written_is_read_again(made: list[tuple[str, str, int]]) -> None
 
 
 def test_every_command_has_a_line_of_its_own_and_no_field_that_is_as_usual_is_written() -> None:
-    written = LearnedRoutes((route("a"),), tried={7: {"up": 1}, 9: {"wait": 2}}, said=frozenset({"0badcafe"})).apply_to(
-        BOOK
+    written = BOOK.with_episode(
+        RouteBook(routes=(route("a"),), tried={7: {"up": 1}, 9: {"wait": 2}}, said=frozenset({"0badcafe"}))
     )
     point = '"location_id": 9, "place": "Loft", "score": 5, "carried": []'
     assert written.render() == (
@@ -92,14 +88,14 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
 
 
 def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
-    once = LearnedRoutes((), tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)}).apply_to(BOOK)
+    once = RouteBook(tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)})
     tried = {7: {"up": 2, "down": 1}, 9: {"wait": 1}}
-    more = LearnedRoutes((), tried=tried, fatal={"a": ("dive", "jump")}, deaths={7: {"up": 1}})
-    twice = more.apply_to(once)
+    more = RouteBook(tried=tried, fatal={"a": ("dive", "jump")}, deaths={7: {"up": 1}})
+    twice = BOOK.with_episode(once).with_episode(more)
     assert twice.tried == {7: {"up": 3, "down": 1}, 9: {"wait": 1}}
     assert twice.said == frozenset({"0badcafe"})
     assert (twice.fatal, twice.deaths) == ({"a": ("jump", "dive")}, {7: {"up": 1}})
-    assert more.apply_to(twice).deaths == {7: {"up": 2}}
+    assert twice.with_episode(more).deaths == {7: {"up": 2}}
     assert parse_routes(twice.render(), FILE) == twice
 
 
@@ -118,32 +114,31 @@ def test_the_highest_scores_the_wanted_rooms_and_the_things_found_first_are_kept
 def test_a_number_is_never_given_again() -> None:
     kept = book(route("abc"), route("ab"))
     assert [each.number for each in kept.routes] == [2]
-    emptied = RemovedRoute(kept.routes[0].key).apply_to(kept)
-    assert [each.number for each in LearnedRoutes((route("a"),)).apply_to(emptied).routes] == [3]
+    emptied = kept.without(kept.routes[0].key)
+    assert [each.number for each in emptied.with_episode(RouteBook(routes=(route("a"),))).routes] == [3]
 
 
 def test_a_route_that_stops_is_taken_as_it_was_played_and_the_stop_is_counted_among_all_its_commands() -> None:
     kept = book(route("ab", spare=route("bab").steps))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    stopped = kept.with_try(kept.routes[0].key, stopped_at=2)
     assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
-    stopped = FollowedRoute(stopped.routes[0].key, stopped_at=1).apply_to(stopped)
+    stopped = stopped.with_try(stopped.routes[0].key, stopped_at=1)
     assert (stopped.routes[0].stops, commands_of(stopped)) == ({3: 1, 1: 1}, ["bab"])
 
 
 def test_what_was_left_out_after_the_command_that_stopped_a_route_stays_left_out() -> None:
     kept = book(route("acef", spare=route("abcdef").steps))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    stopped = kept.with_try(kept.routes[0].key, stopped_at=2)
     assert (commands_of(stopped), stopped.routes[0].stops) == (["abcef"], {3: 1})
-    again = LearnedRoutes((route("aceg", Goal("score", 6), spare=route("abcdeg").steps),)).apply_to(stopped)
+    again = stopped.with_episode(RouteBook(routes=(route("aceg", Goal("score", 6), spare=route("abcdeg").steps),)))
     assert commands_of(again) == ["abcef", "abceg"]
-    assert commands_of(FollowedRoute(again.routes[0].key, stopped_at=4).apply_to(again)) == ["abcdef", "abcdeg"]
+    assert commands_of(again.with_try(again.routes[0].key, stopped_at=4)) == ["abcdef", "abcdeg"]
 
 
 @pytest.mark.parametrize(("start", "tries"), [(0, (1, 1, {})), (1, (0, 0, {1: Tries(1, 1)}))])
 def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start: int, tries: object) -> None:
     kept = book(route("ab"))
-    edit = FollowedRoute(kept.routes[0].key, start=start) if start else FollowedRoute(kept.routes[0].key)
-    (followed,) = edit.apply_to(kept).routes
+    (followed,) = kept.with_try(kept.routes[0].key, start=start).routes
     assert (followed.followed, followed.worked, followed.joined) == tries
     assert followed.stops == {}
 
@@ -160,45 +155,42 @@ def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start:
 def test_a_shortened_form_that_stopped_is_not_learned_again(
     known: Route, stopped_at: int, learned: Route, kept: str
 ) -> None:
-    learning = LearnedRoutes((learned,))
-    stopped = FollowedRoute(book(known).routes[0].key, stopped_at=stopped_at).apply_to(book(known))
-    again = learning.apply_to(stopped)
+    episode = RouteBook(routes=(learned,))
+    again = book(known).with_try(book(known).routes[0].key, stopped_at).with_episode(episode)
     assert commands_of(again) == [kept]
-    assert learning.apply_to(again) == again
+    assert again.with_episode(episode) == again
     assert parse_routes(again.render(), FILE) == again
 
 
 def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_played() -> None:
     room, thing = Goal("room", 7), Goal("thing", 7)
     kept = book(route("acd", spare=route("abcd").steps), route("ac", room, spare=route("abc").steps), rooms=(7,))
-    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    stopped = kept.with_try(kept.routes[0].key, stopped_at=2)
     assert commands_of(stopped) == ["abcd", "abc"]
     assert [each.followed for each in stopped.routes] == [1, 0]
-    learned = LearnedRoutes((route("acf", thing, spare=route("abcf").steps),), (7,)).apply_to(stopped)
+    learned = stopped.with_episode(RouteBook(routes=(route("acf", thing, spare=route("abcf").steps),)), (7,))
     assert commands_of(learned) == ["abcd", "abc", "abcf"]
 
 
 def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
     kept = book(route("abcdef"))
     forms = (route("ab", proof=Proof(5, 5)), route("abc", carried=3, proof=Proof(5, 5)))
-    tried = TriedRoute(kept.routes[0].key, forms).apply_to(kept)
+    tried = kept.with_forms(kept.routes[0].key, forms)
     assert [(each.number, "".join(each.commands)) for each in tried.routes] == [(1, "ab"), (2, "abc")]
 
 
 def test_a_shortened_form_that_failed_its_proof_is_not_learned_again() -> None:
     shortened = route("ac", spare=route("abbc").steps)
-    tried = TriedRoute(shortened.key, (route("abc", proof=Proof(5, 5)),)).apply_to(book(shortened))
-    assert LearnedRoutes((shortened,)).apply_to(tried) == tried
+    tried = book(shortened).with_forms(shortened.key, (route("abc", proof=Proof(5, 5)),))
+    assert tried.with_episode(RouteBook(routes=(shortened,))) == tried
     assert commands_of(tried) == ["abc"]
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ()), LearnedRoutes((route("ab"),))],
-)
-def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing(edit: FollowedRoute | LearnedRoutes) -> None:
-    kept = book(route("ab"))
-    assert edit.apply_to(kept) is kept
+def test_an_edit_of_a_route_that_is_gone_or_known_does_nothing() -> None:
+    kept, gone = book(route("ab")), "0" * 16
+    for edited in (kept.with_try(gone), kept.without(gone), kept.with_forms(gone, ())):
+        assert edited is kept
+    assert kept.with_episode(RouteBook(routes=(route("ab"),))) is kept
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"routes": [{"number": "x"}]}', EMPTY])

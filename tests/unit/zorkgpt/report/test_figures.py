@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from managers.known import Known
 from managers.memory.document import parse_memories
-from managers.routes.document import LearnedRoutes, RouteBook
+from managers.routes.document import RouteBook
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
@@ -316,7 +316,7 @@ def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
 YARD = Observation("A yard.", Location(1, "Yard"), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), score=20)
 ROUTE = Route(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("north", Waypoint(2, "Hall", 20)),), 2)
-BOOK = LearnedRoutes((ROUTE,)).apply_to(RouteBook())
+BOOK = RouteBook().with_episode(RouteBook(routes=(ROUTE,)))
 
 
 def episode(

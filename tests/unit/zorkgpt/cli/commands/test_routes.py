@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from managers.route_manager import open_routes
-from managers.routes.document import LearnedRoutes
+from managers.routes.document import RouteBook
 from session.route import Goal, Route, RouteStep, Waypoint
 from tests.fixtures.command_line import Ran
 from tests.fixtures.typed_command import typed
@@ -21,7 +21,7 @@ ROOM = Route(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),), 1)
 @pytest.fixture(autouse=True)
 def folder(in_own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A work folder with two routes, as the current one."""
-    open_routes(in_own_folder).apply(LearnedRoutes((SCORE, ROOM), (2,)).apply_to)
+    open_routes(in_own_folder).apply(lambda book: book.with_episode(RouteBook(routes=(SCORE, ROOM)), (2,)))
     monkeypatch.setenv("ZORKGPT_ZORK_GAME_WORKDIR", str(in_own_folder))
     return in_own_folder
 
@@ -39,7 +39,7 @@ def test_every_route_has_a_line_with_all_its_commands(folder: Path) -> None:
         "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north\n"
     )
     long = Route(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
-    open_routes(folder).apply(LearnedRoutes((long,), (2,)).apply_to)
+    open_routes(folder).apply(lambda book: book.with_episode(RouteBook(routes=(long,)), (2,)))
     assert f": {', '.join(f'{number}. wait' for number in range(1, 21))}\n" in output("routes", "show")
 
 
