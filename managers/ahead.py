@@ -154,8 +154,7 @@ class Ahead(BaseManager):
         """Return in words which command of a route wins points, by its location id and plain form."""
         won: dict[tuple[int | None, str], str] = {}
         for route, done in self._routes(observation):
-            points = (route.start, *(step.leads_to for step in route.steps))
-            for number, (before, after) in enumerate(pairwise(points[done:]), start=1):
+            for number, (before, after) in enumerate(pairwise(route.points[done:]), start=1):
                 if None not in (before.score, after.score) and (after.score or 0) > (before.score or 0):
                     played = before.location_id, plain_command(route.commands[done + number - 1])
                     won.setdefault(played, f", command {number} of route {route.number}")

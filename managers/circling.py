@@ -91,10 +91,9 @@ class CirclingDetector(BaseManager):
         self._walks_laps |= self._has_walked_laps(record, command)
 
     def _count_repetition(self, record: TurnRecord, command: str) -> None:
-        tries, here = self.game_state.tries, record.before.location
         if record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None:
             return
-        for earlier in tries.of(here.num if here else None, record.action, is_key=record.is_key):
+        for earlier in self.game_state.tries.of(record.before.location_id, record.action, is_key=record.is_key):
             if earlier.turn == record.turn or one_line(earlier.after.text) != one_line(record.after.text):
                 continue
             is_same = self._are_alike(record.before, earlier.before) and self._are_alike(record.after, earlier.after)

@@ -169,13 +169,8 @@ class ContextManager(BaseManager):
         self._arrival = -1
         self._printed: list[str] = []
         self._named: set[str] = set()
-        self._held: set[int] = set()
         self._whole: set[int] = set()  # the things of which the story has printed the whole name
         self._game: GameText | None = None
-
-    @override
-    def learn(self, record: TurnRecord) -> None:
-        self._held.update(thing.num for thing in record.before.inventory or ())
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -372,8 +367,7 @@ class ContextManager(BaseManager):
             label = cut_at(observation.location.label, LONGEST_LABEL)
             facts.append(f"Location: {label} (ID: {observation.location.num})")
         if observation.inside is not None:
-            inside = observation.inside.name or f"object #{observation.inside.num}"
-            facts.append(f"You are in or on: {cut_at(inside, LONGEST_LABEL)}")
+            facts.append(f"You are in or on: {cut_at(observation.inside.label, LONGEST_LABEL)}")
         here, scenery = self._things_here(observation)
         if here:
             facts.append(f"Here: {_listed(here)}")
@@ -436,7 +430,7 @@ class ContextManager(BaseManager):
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
             printed += [name for name in wanted if not printed and self._is_printed(f"{name}s", before)]
-            is_held = thing.num in self._held
+            is_held = thing.num in state.held
             for name in (wanted if is_held else printed)[:1]:
                 self._whole |= {thing.num} if name == thing.name else set()
                 known_as[thing.num] = thing.name if thing.num in self._whole else name

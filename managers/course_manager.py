@@ -83,7 +83,6 @@ class CourseManager(BaseManager):
         self._course: Course | None = None
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
-        self._held: set[int] = set()
         self._places_at: tuple[object, ...] = ()
         self._places: tuple[int | None, ...] = ()
         self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
@@ -167,8 +166,7 @@ class CourseManager(BaseManager):
         commands, rooms = self._planned(), len(self._map.game_map.rooms) if self._map else 0
         now = (commands, rooms, self._routes and self._routes.book)
         if self._places_at != now:
-            start = self.game_state.opening_location
-            places = [start.num if start else None]
+            places = [self.game_state.opening_id]
             leads_to = self._routes.walked({}).leads_to if self._routes and commands else {}
             for command in commands:
                 places.append(leads_to.get((places[-1], plain_command(command))))
@@ -219,7 +217,6 @@ class CourseManager(BaseManager):
     @override
     def learn(self, record: TurnRecord) -> None:
         proposal, verdict = record.proposals[-1], record.verdicts[-1]
-        self._held.update(thing.num for thing in record.before.inventory or ())
         if record.before.location is not None:
             self._visited.add(record.before.location.num)
         course = self._course
@@ -242,10 +239,8 @@ class CourseManager(BaseManager):
         step, number = course.steps[course.done], course.done + 1
         is_known, is_last = number <= course.known, number == len(course.steps)
         known_gains = {num for each in self._known_effects(record) for num in each.gained} if record.gained else set()
-        held = self._held | course.in_sight | known_gains.intersection(thing.num for thing in record.gained)
-        carried = {thing.num for thing in record.before.inventory or ()}
-        now = (*(record.after.inventory or ()), *(record.after.visible or ()))
-        held |= {thing.num for thing in now if carried & things_around(thing.num, record.before)}
+        held = self.game_state.held | course.in_sight | known_gains.intersection(thing.num for thing in record.gained)
+        held |= {num for num in in_reach(record.after) if record.before.carried & things_around(num, record.before)}
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (not course.key or not is_known):  # a route was played through its questions
             is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
@@ -323,14 +318,13 @@ class CourseManager(BaseManager):
         goes_on: only if that game went on with the next command of the course
         """
         following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
-        start, text = self.game_state.opening_location, digests_of(record.after.text)
-        ends = tuple(each.num if each else None for each in (record.before.location, record.after.location))
+        text, ends = digests_of(record.after.text), (record.before.location_id, record.after.location_id)
         effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
         if effects and (ends[1], gained, lost) not in effects:
             return False
         for game in self._games():
-            there = start.num if start else None
+            there = self.game_state.opening_id
             for turn, later in pairwise(game.turns):
                 here, there = there, turn.to_id or there
                 is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
@@ -435,9 +429,7 @@ class CourseManager(BaseManager):
             "you no longer carry": self._unnamed(record, record.lost, lost, after),
         }
         return "; ".join(
-            f"{change}: {', '.join(thing.name or f'object #{thing.num}' for thing in things)}"
-            for change, things in unnamed.items()
-            if things
+            f"{change}: {', '.join(thing.label for thing in things)}" for change, things in unnamed.items() if things
         )
 
     def _named(self, record: TurnRecord) -> frozenset[int]:
@@ -469,14 +461,14 @@ class CourseManager(BaseManager):
         if not _ANYTHING.isdisjoint(record.action.lower().split()):
             return []
         before, named = record.before, self._named(record)
-        reach, carried = in_reach(before), {thing.num for thing in without.inventory or ()}
+        reach, carried = in_reach(before), without.carried
         return [
             thing
             for thing in things
             if thing.num not in named
             and thing.num not in expected
             and not (thing.num in reach and named & things_around(thing.num, before))
-            and not (thing.num in self._held and carried & things_around(thing.num, without))
+            and not (thing.num in self.game_state.held and carried & things_around(thing.num, without))
         ]
 
     @override

@@ -27,8 +27,8 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
     """
     words, latest = text_key(text), dict[str, TurnRecord]()
     for turn in turns:
-        command, place = plain_command(turn.action), turn.before.location
-        if " " not in command or command not in words or (places and (place is None or place.num not in places)):
+        command, place = plain_command(turn.action), turn.before.location_id
+        if " " not in command or command not in words or (places and place not in places):
             continue
         if turn.did_something and not turn.after.died:
             latest.pop(command, None)
@@ -46,7 +46,7 @@ def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRec
     if about is None and (memory.score_change or _is_of_nothing_done(memory)):
         return []
     quoted = {plain_command(each) for each in QUOTED.findall(f"{memory.title} {memory.text}")}
-    done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
+    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
     named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
     latest = {plain_command(turn.action): turn for turn in (*named, *filter(None, [about]))}
     return sorted(latest.values(), key=lambda turn: turn.turn)
@@ -64,24 +64,20 @@ def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecor
     text = f"{memory.title} {memory.text}"
     if memory.score_change:
         same = [turn for turn in state.scored if turn.score_change == memory.score_change]
-        same = [turn for turn in same if _began_at(turn, location_id)]
+        same = [turn for turn in same if turn.before.location_id == location_id]
         return next(reversed(done_in(text, same) or ([] if QUOTED.search(text) else same)), None)
-    done = [turn for turn in state.tries.done if _began_at(turn, location_id)]
+    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
     quoted = {plain_command(each) for each in QUOTED.findall(text)}
     if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:
         return None
     span = memory.span if memory.episode == state.episode else range(0)
     turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
-    own = [turn for turn in turns if turn.did_something and _began_at(turn, location_id)]
+    own = [turn for turn in turns if turn.did_something and turn.before.location_id == location_id]
     return next(reversed(own or done_in(text, done)), None)
 
 
 def _is_of_nothing_done(memory: Memory) -> bool:
     return memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral"
-
-
-def _began_at(turn: TurnRecord, location_id: int) -> bool:
-    return turn.before.location is not None and turn.before.location.num == location_id
 
 
 def places_named(text: str, names: Mapping[int, str]) -> list[int]:

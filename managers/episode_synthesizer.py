@@ -303,16 +303,14 @@ class EpisodeSynthesizer(BaseManager):
         scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
         in_vain = self.in_vain()
         points = {each.played: each.change for each in scored if each.played not in in_vain}
-        start = self.game_state.opening_location
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
-        return commands_line(commands, start.num if start else None, walked)
+        return commands_line(commands, self.game_state.opening_id, walked)
 
     def _unseen_of_plan(self, commands: Sequence[str]) -> list[str]:
         """Return a line about the commands of the plan that no game has played at their place."""
         if self._routes is None or not self._routes.book.effects:
             return []
-        start = self.game_state.opening_location
-        numbers = guesses_in(commands, start.num if start else None, self._routes.walked({}))
+        numbers = guesses_in(commands, self.game_state.opening_id, self._routes.walked({}))
         return [f"Never played where the plan has them: {numbered_commands(numbers)}"] if numbers else []
 
     @override

@@ -110,22 +110,19 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
 
     visited: ids of the locations at which a turn of the episode began
     """
-    before, after = record.before, record.after
-    here = before.location.num if before.location else None
+    after = record.after
     change = record.score_change
     facts: list[tuple[EvidenceKind, str]] = []
     if change:
         facts.append(("score_up" if change > 0 else "score_down", f"score {change:+d}, now {after.score}"))
-    gained, lost = (
-        ", ".join(thing.name or f"object #{thing.num}" for thing in things) for things in (record.gained, record.lost)
-    )
+    gained, lost = (", ".join(thing.label for thing in things) for things in (record.gained, record.lost))
     facts += [("item_gained", f"gained {gained}")] if gained else []
     facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
     if after.died:
         facts.append(("death", "the player died"))
     if after.ending is not None:
         facts.append(("ending", ENDINGS[after.ending]))
-    evidence = [Evidence(record.turn, here, kind, text) for kind, text in facts]
+    evidence = [Evidence(record.turn, record.before.location_id, kind, text) for kind, text in facts]
     if record.moved and after.location is not None and after.location.num not in visited:
         text = f"first visit to {after.location.label}"
         evidence.append(Evidence(record.turn, after.location.num, "new_room", text))

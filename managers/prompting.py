@@ -181,10 +181,7 @@ def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, i
     """Return the names of carried things with their state: ``lamp (lit)``, ``2 x vial``."""
     marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
     labels = (
-        "".join(
-            (thing.name or f"object #{thing.num}", *(f" ({marks[each]})" for each in marks if each in thing.attributes))
-        )
-        for thing in things
+        "".join((thing.label, *(f" ({marks[each]})" for each in marks if each in thing.attributes))) for thing in things
     )
     return with_numbers(Counter(labels))
 

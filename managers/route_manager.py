@@ -132,7 +132,7 @@ class RouteManager(BaseManager):
             effect = None if found is None else found._replace(to_id=here)
         if effect is None or self._latest is None or self._latest.inventory is None:
             return 0
-        held = {each.num for each in self._latest.inventory}.difference(effect.lost).union(effect.gained)
+        held = self._latest.carried.difference(effect.lost).union(effect.gained)
         seen = (
             visits.get(effect.to_id, {}).get(held_key(held), 0) for visits in (self._trail.visits, self.book.visits)
         )
@@ -164,8 +164,8 @@ class RouteManager(BaseManager):
                 whole = self.book.find(number) or route
                 steps = self._played(route)[done:][:until]
                 gain = route.gain(done)
-                point = route.steps[done - 1].leads_to if done else route.start
-                missing = point.carried_set.difference(thing.num for thing in observation.inventory or ())
+                point = route.points[done]
+                missing = point.carried_set - observation.carried
                 return Course(
                     f"Route {route.number}",
                     steps,
@@ -193,8 +193,7 @@ class RouteManager(BaseManager):
         self._trail.add(record)
         self._latest = record.after
         self._has_followed |= any(verdict.source == "route" for verdict in record.verdicts)
-        here = record.before.location
-        done = (here.num if here else None, plain_command(record.action))
+        done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
         if (record.score_change or 0) > 0:
@@ -278,7 +277,7 @@ class RouteManager(BaseManager):
                 if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
-        held = None if observation.inventory is None else {thing.num for thing in observation.inventory}
+        held = None if observation.inventory is None else observation.carried
         lines = route_lines(best, self.book.names, ROUTES_SHOWN, held)
         self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
         return self._shown
@@ -387,8 +386,7 @@ def _effects_by_place(book: RouteBook) -> Mapping[int | None, Sequence[tuple[str
     for place, effects in book.effects.items():
         found[place] += [(plain_command(action), effect) for action, effect in effects.items()]
     for route in book.routes:
-        points = (route.start, *(step.leads_to for step in route.steps))
-        for step, (before, after) in zip(route.steps, pairwise(points), strict=True):
+        for step, (before, after) in zip(route.steps, pairwise(route.points), strict=True):
             one, other = before.carried_set, after.carried_set
             effect = Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
             found[before.location_id].append((plain_command(step.command), effect))

@@ -28,8 +28,8 @@ class Tries:
         """Add the latest turn."""
         if turn.after.refusal is not None:
             return
-        here, command = turn.before.location, typed(turn.action, is_key=turn.is_key)
-        key = (None if here is None else here.num, command)
+        command = typed(turn.action, is_key=turn.is_key)
+        key = (turn.before.location_id, command)
         at_location = self._turns[key[0]]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
@@ -65,8 +65,8 @@ class Tries:
         Moves are omitted, because a way may be walked repeatedly. The list is empty unless the whole world state was
         the same at least once, with what no player sees if that is known.
         """
-        here, noticed = None if now.location is None else now.location.num, now.noticed
-        stays = [turn for turn in self.of(here, command) if not turn.moved]
+        noticed = now.noticed
+        stays = [turn for turn in self.of(now.location_id, command) if not turn.moved]
         if noticed is None or not any(_is_same_world(turn.before, now) for turn in stays):
             return []
         return [one_line(turn.after.text) for turn in stays if turn.before.noticed == noticed]
@@ -148,6 +148,7 @@ class GameState:
     scored: the turns in which the score changed, oldest first
     visited_locations: the ids of the locations in which at least one turn began
     tries: its turns by location and command
+    held: the numbers of the things that the player carried when a turn began
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     room_descriptions: the last full description of each room, by its id
     last_room_description_location_id: the room that was described last
@@ -166,6 +167,7 @@ class GameState:
     scored: list[TurnRecord] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
+    held: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
     last_room_description_location_id: int | None = None
@@ -173,6 +175,11 @@ class GameState:
 
     def __post_init__(self) -> None:
         self.episode_id = self.episode_id or str(self.episode)
+
+    @property
+    def opening_id(self) -> int | None:
+        """The id of the location at the opening, ``None`` if it is unknown."""
+        return self.opening_location.num if self.opening_location else None
 
     @property
     def action_history(self) -> list[PlayedAction]:
@@ -195,7 +202,7 @@ class GameState:
     @property
     def current_room_id(self) -> int | None:
         """The player's location, ``None`` if it is unknown."""
-        return self.latest.location.num if self.latest.location else None
+        return self.latest.location_id
 
     @property
     def current_room_name_for_map(self) -> str:
@@ -246,6 +253,7 @@ class GameState:
         self.turns.append(turn)
         self.recorded_at.append(datetime.now(timezone.utc).isoformat(timespec="seconds"))
         self.tries.add(turn)
+        self.held |= turn.before.carried
         if turn.score_change:
             self.scored.append(turn)
         if turn.before.location is not None:

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from session.commands import plain_command
 from session.text import description_in
-from session.values import GameObject, Observation, StopAt, things_around
+from session.values import GameObject, Observation, StopAt, in_reach, things_around
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
@@ -44,7 +44,7 @@ class Waypoint:
         """Return the waypoint of an observation, on a route that touches the things with those numbers."""
         location = observation.location
         return cls(
-            location.num if location else None,
+            observation.location_id,
             location.label if location else "",
             observation.score,
             _numbers(observation.inventory),
@@ -78,19 +78,17 @@ class Waypoint:
     def _change_of_things(
         self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
     ) -> str:
-        carried, seen = observation.inventory or (), observation.visible or ()
-        had = {thing.num for thing in carried}
+        had, here = observation.carried, in_reach(observation)
         if not all(num in had or had & things_around(num, observation) for num in self.carried_set & {*touched}):
             return "you do not carry all that you carried then"
         if self.seen and observation.visible is None:
             return "you cannot see what is here"
         needed = {*(self.seen or ())}.intersection(touched).difference(held)
-        if not {thing.num for thing in (*carried, *seen)}.issuperset(needed):
+        if not here.keys() >= needed:
             return "something that the route needs is not here"
         if self.seen is not None:
             old = {*self.seen, *self.carried_set, *held}
-            more = {thing.num: thing.name or f"object #{thing.num}" for thing in (*carried, *seen)}
-            more = {number: name for number, name in more.items() if number not in old}
+            more = {number: thing.label for number, thing in here.items() if number not in old}
             was_there = standings(before).keys() & more.keys()
             told = {"this is new here": more.keys() - was_there, "this is still here": was_there}
             return "; ".join(
@@ -130,8 +128,8 @@ class Goal:
         if self.kind == "score":
             return now.score is not None and now.score >= self.number
         if self.kind == "room":
-            return now.location is not None and now.location.num == self.number
-        return any(thing.num == self.number for thing in now.inventory or ())
+            return now.location_id == self.number
+        return self.number in now.carried
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +180,11 @@ class Route:
         return tuple(step.command for step in self.steps)
 
     @property
+    def points(self) -> tuple[Waypoint, ...]:
+        """What was seen before its first command and after each."""
+        return (self.start, *(step.leads_to for step in self.steps))
+
+    @property
     def key(self) -> str:
         """16 hex digits that identify its commands, independent of its number."""
         return key_of(self.commands)
@@ -193,17 +196,16 @@ class Route:
 
     def score_after(self, done: int) -> int | None:
         """Return the latest known score after so many of its commands; ``None`` if there is none."""
-        points = (self.start, *(step.leads_to for step in self.steps[:done]))
-        return next((point.score for point in reversed(points) if point.score is not None), None)
+        return next((point.score for point in reversed(self.points[: done + 1]) if point.score is not None), None)
 
     def without_change(self, done: int = 0) -> tuple[int, ...]:
         """Return the numbers of the commands after ``done`` at which all that is recorded stayed as it was.
 
         That is the place, the score, the things in reach and those that the route touches.
         """
-        points = (self.start, *(replace(step.leads_to, is_described=False) for step in self.steps))
-        pairs = enumerate(pairwise(points[done:]), start=1)
-        return tuple(number for number, (one, other) in pairs if one.mark and replace(one, is_described=False) == other)
+        points = (replace(point, is_described=False) for point in self.points[done:])
+        pairs = enumerate(pairwise(points), start=1)
+        return tuple(number for number, (one, other) in pairs if one.mark and one == other)
 
     def tries(self, done: int = 0) -> Tries:
         """Return how often it was followed from the point after so many commands, and how often successfully."""
@@ -248,14 +250,13 @@ class Route:
         names: of things, by number
         """
         mark = _mark(observation, self.touched)
-        points = list(enumerate((self.start, *(step.leads_to for step in self.steps[:-1]))))
+        points = list(enumerate(self.points[:-1]))
         found = [at for at, point in points if mark and point.mark == mark]
         found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
         if len(found) > 1:
-            places = (self.start, *(step.leads_to for step in self.steps))
             turns = iter(played)
             done = 0
-            for point, step in zip(places, self.steps, strict=False):
+            for point, step in zip(self.points, self.steps, strict=False):
                 if (point.location_id, plain_command(step.command)) not in turns:  # consumes the turns up to it
                     break
                 done += 1
@@ -264,21 +265,21 @@ class Route:
 
     def _fits(self, at: int, point: Waypoint, observation: Observation, names: Mapping[int, str]) -> bool:
         """Return whether the things that the commands after a point take, leave or name are as they were there."""
-        here = observation.location
-        if here is None or here.num != point.location_id or None in (point.carried, point.seen):
+        if None in (point.location_id, point.carried, point.seen) or observation.location_id != point.location_id:
             return False
-        ahead = [point, *(step.leads_to for step in self.steps[at:])]
+        ahead = self.points[at:]
         words = {word for command in self.commands[at:] for word in plain_command(command).split()}
-        carried = {thing.num for thing in observation.inventory or ()}
-        in_reach = {thing.num: thing.words for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
+        things = in_reach(observation)
         needed = {num for one, other in pairwise(ahead) for num in one.carried_set ^ other.carried_set}
         needed |= {
             num
             for num in self.touched
-            if words.intersection([*in_reach.get(num, ()), *names.get(num, "").lower().replace("/", " ").split()])
+            if words.intersection(
+                [*(things[num].words if num in things else ()), *names.get(num, "").lower().replace("/", " ").split()]
+            )
         }
         seen = needed.intersection(point.seen or ())
-        return needed & point.carried_set == needed & carried and seen <= in_reach.keys()
+        return needed & point.carried_set == needed & observation.carried and seen <= things.keys()
 
     def from_now(self, done: int, score: int | None, won: Collection[tuple[int | None, str]]) -> Self:
         """Return the route with the scores that its commands after ``done`` lead to from the present score.
@@ -292,7 +293,7 @@ class Route:
         steps = [*self.steps]
         if done:
             steps[done - 1] = replace(steps[done - 1], leads_to=replace(steps[done - 1].leads_to, score=score))
-        place = self.steps[done - 1].leads_to.location_id if done else self.start.location_id
+        place = self.points[done].location_id
         for at, step in enumerate(self.steps[done:], done):
             point = step.leads_to
             if point.score is not None:
@@ -414,5 +415,5 @@ def _mark(observation: Observation, touched: Collection[int], *score: int | None
         standing = standings(observation)
         in_reach = sorted(standing.keys() & {*touched})
         things = [(each, *standing[each][:2], sorted(standing[each].attributes)) for each in in_reach]
-        told = repr((observation.location.num if observation.location else None, *score, things))
+        told = repr((observation.location_id, *score, things))
     return sha256(told.encode()).hexdigest()[:16]

@@ -72,6 +72,11 @@ class GameObject:
     attributes: frozenset[int] = frozenset()
 
     @property
+    def label(self) -> str:
+        """The name, or ``object #ID``."""
+        return self.name or f"object #{self.num}"
+
+    @property
     def words(self) -> list[str]:
         """The words of the name, in lower case."""
         return self.name.lower().replace("/", " ").split()
@@ -121,6 +126,16 @@ class Observation:
     awaits_answer: bool = False
 
     @property
+    def location_id(self) -> int | None:
+        """The id of the location."""
+        return self.location.num if self.location else None
+
+    @property
+    def carried(self) -> frozenset[int]:
+        """The numbers of the objects that the player is known to carry."""
+        return frozenset(thing.num for thing in self.inventory or ())
+
+    @property
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 
@@ -130,7 +145,7 @@ class Observation:
         """
         inside = (self.inside.num,) if self.inside else ()
         screen = (self.text,) if self.awaits_key else ()
-        standing = (self.location.num if self.location else None, self.score, *inside, *screen)
+        standing = (self.location_id, self.score, *inside, *screen)
         if self.inventory is not None and self.visible is not None:
             return (*standing, frozenset(self.inventory), frozenset(self.visible))
         return (*standing, self.world_hash) if self.world_hash else None
@@ -360,7 +375,7 @@ class TurnRecord:
         known, before = in_reach(self.before), self.before
         if self.moved or not known:
             return ()
-        changed = {*places_changed(before, self.after), *(thing.num for thing in self.after.inventory or ())}
+        changed = {*places_changed(before, self.after), *self.after.carried}
         stirred = {num for num in changed if before.location and _is_within(num, before.location.num, before.parents)}
         return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
 

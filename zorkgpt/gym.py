@@ -105,7 +105,7 @@ class TextAdventureEnv(Env[Facts, str]):
     def _seen(self, now: api.Observation) -> tuple[Facts, Facts]:
         texts = {"text": now.text, "location": now.location.label if now.location else ""}
         things = {"inventory": now.inventory or (), "visible": now.visible or ()}
-        numbers = {"location_id": now.location.num if now.location else None, "score": now.score, "moves": now.moves}
+        numbers = {"location_id": now.location_id, "score": now.score, "moves": now.moves}
         observation: Facts = {name: _plain(text) for name, text in texts.items()}
         observation |= {name: tuple(_plain(each.name) for each in found) for name, found in things.items()}
         observation |= {name: np.array(UNKNOWN if number is None else number) for name, number in numbers.items()}

@@ -94,8 +94,7 @@ class RunSpans:
             case events.TurnPlayed(record=record):
                 start = now - round(event.seconds * _NANOSECONDS)
                 played = {"episode": record.episode, "turn": record.turn, "rejected": len(record.proposals) - 1}
-                place = record.after.location.num if record.after.location else None
-                after = {"score": record.after.score, "location_id": place}
+                after = {"score": record.after.score, "location_id": record.after.location_id}
                 turn = self._begin("turn", self._episode, start, {**played, **after})
                 self._add_calls(lambda end: turn if end > start else self._episode)
                 turn.end(now)

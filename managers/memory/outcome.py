@@ -106,7 +106,7 @@ class ActionOutcome:
         self, record: TurnRecord, location: Location, movements: MovementAnalyzer, *, first_visit: bool = False
     ) -> None:
         before, after, text = record.before, record.after, record.after.text
-        had, has = ({thing.num for thing in each.inventory or ()} for each in (before, after))
+        had, has = before.carried, after.carried
         self.record = record
         self.location = location
         self.first_visit = first_visit

@@ -251,8 +251,7 @@ def route_aim(route: Route, done: int = 0) -> str:
     gain = route.gain(done)
     if route.goal.kind == "score":
         return f"+{gain}"
-    points = (route.start, *(step.leads_to for step in route.steps))
-    is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in points)
+    is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in route.points)
     number = f"L{route.goal.number} " if is_shared else ""
     goal = f"to {number}{route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
     return f"{goal}, +{gain}" if gain > 0 else goal
@@ -339,8 +338,7 @@ def route_line(
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
-    now = route.steps[done - 1].leads_to if done else route.start
-    part = _changes_of_score(route, done)
+    now, part = route.points[done], _changes_of_score(route, done)
     left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = ", ".join((names or {})[each] for each in more if each in (names or {}))

@@ -81,7 +81,7 @@ class Trail:
         self.said.update(digests_of(record.before.text), digests_of(record.after.text, record.action))
         after = record.after
         if after.location is not None and after.inventory is not None:
-            held = held_key(each.num for each in after.inventory)
+            held = held_key(after.carried)
             self.visits.setdefault(after.location.num, Counter())[held] += 1
             if record.before.location is not None and not after.died:
                 gained, lost = (tuple(each.num for each in things) for things in (record.gained, record.lost))

@@ -444,7 +444,7 @@ class LiveView:
 
     def _known(self) -> RenderableType:
         width, seen = self._console.width, self._seen
-        state, here = self._state, seen.location.num if seen and seen.location else None
+        state, here = self._state, seen.location_id if seen else None
         present = dict(state.present) if state else {}
         if state and (state.location is None or state.location.id != here):  # the file is some turns behind
             present.pop("memory", None)

@@ -272,7 +272,7 @@ class ObjectCheck:
             here=here,
             parents=observation.parents,
             rooms=self._graph.rooms,
-            carried=frozenset(each.num for each in observation.inventory or ()),
+            carried=observation.carried,
             at_hand=frozenset((here, *(each.num for each in objects))),
             told=words_of(names, self._vocabulary) | self._told[here],
             fixed=frozenset(each.num for each in observation.visible or () if self._is_fixed(each)),

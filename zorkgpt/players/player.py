@@ -122,7 +122,7 @@ class RandomPlayer:
         """Return a random command."""
         for route in context.route_choices:
             return Proposal(route.choice, follow=route.number)
-        place = context.observation.location.num if context.observation.location else None
+        place = context.observation.location_id
         choices = context.valid_actions or COMMON_COMMANDS
         least = min(self._tried[place, choice] for choice in choices)
         drawn = self._random.choice([choice for choice in choices if self._tried[place, choice] == least])

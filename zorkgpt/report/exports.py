@@ -272,7 +272,7 @@ def _row(turn: PlayedTurn) -> TurnRow:
     return TurnRow(
         episode=record.episode,
         turn=record.turn,
-        location_id=location.num if location else None,
+        location_id=record.before.location_id,
         location=one_line(location.name) if location else "",
         command=one_line(record.action),
         score=record.after.score,
