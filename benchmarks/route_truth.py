@@ -20,6 +20,7 @@ import structlog
 
 from benchmarks.stories import OWN_STORY, Walkthrough, played, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
+from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -71,7 +72,8 @@ def with_idle(play: Walkthrough) -> Walkthrough:
 
 def _learned(play: Walkthrough, workdir: Path) -> Iterator[Route]:
     state = GameState()
-    routes = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
+    parts = (structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
+    routes = RouteManager(*parts, MapManager(*parts))
     with play.open() as game:
         for turn in played(game, play.commands):
             state.record(turn)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.done import all_places_named, done_in, places_named
+from managers.done import done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.known import memory_keys
 from managers.map_manager import MapManager
@@ -192,7 +192,7 @@ class Ahead(BaseManager):
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names = {} if self._map is None else self._map.game_map.room_names
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
-            turns = done_in(line, self.game_state.tries.done, places_named(line, names))
+            turns = done_in(line, self.game_state.tries.done, places_named([line], names))
             if turns:
                 done = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
                 yield f"Of line {number} of the plan: {done}"
@@ -206,7 +206,6 @@ class MemoriesAhead(BaseManager):
 
     aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead
-    map_manager, memories: ``None`` without them; then nothing is shown
     """
 
     def __init__(
@@ -214,11 +213,11 @@ class MemoriesAhead(BaseManager):
         logger: Log,
         config: GameConfiguration,
         game_state: GameState,
+        map_manager: MapManager,
+        memories: LocationMemories,
         *,
         aims: Callable[[], Sequence[str]] = tuple,
         planned: Callable[[], Sequence[int]] = tuple,
-        map_manager: MapManager | None = None,
-        memories: LocationMemories | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
@@ -227,11 +226,11 @@ class MemoriesAhead(BaseManager):
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         here, memories = observation.location, self._memories
-        if self._map is None or memories is None or self.config.agent.reasoning_length is not None:
+        if self.config.agent.reasoning_length is not None:
             return None
         names = self._map.game_map.room_names
         seen = self.game_state.visited_locations | ({here.num} if here else set())
-        named = all_places_named(self._aims(), names)
+        named = places_named(self._aims(), names)
         passed = [room for room in self._planned() if room in names and room not in named]
         found: list[tuple[Memory, str, int]] = []
         for room in (*named, *passed):

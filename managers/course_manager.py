@@ -63,16 +63,16 @@ class CourseManager(BaseManager):
         logger: Log,
         config: GameConfiguration,
         game_state: GameState,
+        map_manager: MapManager,
         *,
         routes: RouteManager | None = None,
         planned: Callable[[], Sequence[str]] = tuple,
-        game_map: MapManager | None = None,
         games: Callable[[], Iterable[Game]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._routes = routes
-        self._map = game_map
+        self._map = map_manager
         self._planned = planned
         self._games = games
         self.reset()
@@ -85,7 +85,7 @@ class CourseManager(BaseManager):
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._places_at: tuple[object, ...] = ()
         self._places: tuple[int | None, ...] = ()
-        self._visited: set[int] = set(self._map.game_map.room_names if self._map else ())
+        self._known_rooms = frozenset(self._map.game_map.rooms)  # at the opening
         self.has_stopped = False
 
     @property
@@ -163,8 +163,8 @@ class CourseManager(BaseManager):
 
     def places_of_plan(self) -> tuple[int | None, ...]:
         """Return where the player is after each of the plan's commands, from the opening on; ``None`` if unknown."""
-        commands, rooms = self._planned(), len(self._map.game_map.rooms) if self._map else 0
-        now = (commands, rooms, self._routes and self._routes.book)
+        commands = self._planned()
+        now = (commands, len(self._map.game_map.rooms), self._routes and self._routes.book)
         if self._places_at != now:
             places = [self.game_state.opening_id]
             leads_to = self._routes.walked({}).leads_to if self._routes and commands else {}
@@ -186,7 +186,7 @@ class CourseManager(BaseManager):
         goes on if the player asks for it again.
         """
         here = observation.location
-        if here is None or to_id is None or self._map is None:
+        if here is None or to_id is None:
             return "your location is not known"
         if here.num == to_id:
             return "you are there already"
@@ -217,8 +217,6 @@ class CourseManager(BaseManager):
     @override
     def learn(self, record: TurnRecord) -> None:
         proposal, verdict = record.proposals[-1], record.verdicts[-1]
-        if record.before.location is not None:
-            self._visited.add(record.before.location.num)
         course = self._course
         if course is not None and not (
             verdict.accepted
@@ -347,7 +345,8 @@ class CourseManager(BaseManager):
         that stops at places over all of them.
         """
         place, command = record.after.location, plain_command(record.action)
-        if place is not None and record.moved and not is_known and place.num not in self._visited:
+        visited = self._known_rooms | self.game_state.visited_locations
+        if place is not None and record.moved and not is_known and place.num not in visited:
             return f"a new place: {self._name_of(place)}."
         if course.stop_at != "news" and (place is not None or record.is_key):
             if course.stop_at == "place" or record.did_something or only_informs(command):
@@ -357,8 +356,8 @@ class CourseManager(BaseManager):
 
     def _name_of(self, place: Location) -> str:
         """Return the name of a location, with its id if another room has this name."""
-        names = self._map.game_map.room_names if self._map else {}
-        is_shared = any(name == place.label and room != place.num for room, name in names.items())
+        names = self._map.game_map.room_names.items()
+        is_shared = any(name == place.label and room != place.num for room, name in names)
         return f"L{place.num} {place.label}" if is_shared else place.label
 
     def _new_sentence(self, record: TurnRecord, what: str, *, is_known: bool) -> str:

@@ -80,22 +80,15 @@ def _is_of_nothing_done(memory: Memory) -> bool:
     return memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral"
 
 
-def places_named(text: str, names: Mapping[int, str]) -> list[int]:
-    """Return the ids of the locations that a text names: by number, or by a name that no other has or with its number.
+def places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
+    """Return the ids of the locations that the texts name, each once.
+
+    A location is named by its number, or by a name that no other has or with its number.
 
     names: of all known locations by id
     """
-    return list(_places_named(text, tuple(names.items())))
-
-
-def all_places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
-    """Return the ids of the locations that any of the texts names, each once."""
-    return list(_all_places_named(tuple(texts), tuple(names.items())))
-
-
-@lru_cache(maxsize=16)
-def _all_places_named(texts: tuple[str, ...], names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(room for text in texts for room in _places_named(text, names)))
+    known = tuple(names.items())
+    return list(dict.fromkeys(room for text in texts for room in _places_named(text, known)))
 
 
 @lru_cache(maxsize=256)  # the same lines are looked at each turn, and a map seldom grows

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.done import all_places_named
+from managers.done import places_named
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
@@ -120,7 +120,7 @@ class MapManager(BaseManager):
 
     def named_places(self) -> list[int]:
         """Return the ids of the locations that the plan, an objective or a note names, each once."""
-        return all_places_named(self._aims(), self.game_map.room_names)
+        return places_named(self._aims(), self.game_map.room_names)
 
     def visits(self, location_id: int) -> tuple[int, int]:
         """Return the numbers of visits to the location and of episodes with a visit, including the current visit."""

@@ -198,7 +198,7 @@ class ObjectiveManager(BaseManager):
             turn < interval
             or self._follows_plan()
             or any(each.is_of_route for each in latest)
-            or any(done_in(line, latest, places_named(line, names)) for line in plan)
+            or any(done_in(line, latest, places_named([line], names)) for line in plan)
         )
 
     def _follows_plan(self) -> bool:

@@ -57,7 +57,7 @@ class RouteManager(BaseManager):
 
     At the end of an episode, its routes are written to the file.
 
-    game_map: provides ways between locations
+    map_manager: provides ways between locations
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -69,12 +69,11 @@ class RouteManager(BaseManager):
         logger: Log,
         config: GameConfiguration,
         game_state: GameState,
-        *,
-        game_map: MapManager | None = None,
+        map_manager: MapManager,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._map = game_map
+        self._map = map_manager
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self._promises = RoutePromises(self.book)
@@ -241,9 +240,8 @@ class RouteManager(BaseManager):
                 games.append([(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)])
                 led = zip(games[-1], places[1:], strict=True)
                 leads_to |= {played: to for played, to in led if to is not None}
-        if self._map is not None:
-            for place, exits in self._map.game_map.connections.items():
-                leads_to |= {(place, exit_): to for exit_, to in exits.items()}
+        for place, exits in self._map.game_map.connections.items():
+            leads_to |= {(place, exit_): to for exit_, to in exits.items()}
         return Walked(leads_to, pairs_of(games), points)
 
     def effects_of(self, command: str, location_id: int | None) -> Iterator[Effect]:
@@ -272,7 +270,7 @@ class RouteManager(BaseManager):
         for (route, done), (goal, length, things) in zip(found, ways, strict=True):
             if any(left < length and others >= things for others, left in shortest[goal].items()):
                 continue
-            if goal.kind == "room" and not route.gain(done) and self._map is not None and here is not None:
+            if goal.kind == "room" and not route.gain(done) and here is not None:
                 moves = fewest_moves(self._map.game_map, here.num) if moves is None else moves
                 if moves.get(goal.number, length + 1) <= length:
                     continue
@@ -368,7 +366,7 @@ class RouteManager(BaseManager):
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""
         rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
         start = next((route.start.location_id for route in (*routes, *self.book.routes)), None)
-        if self._map is None or start is None:
+        if start is None:
             return tuple(sorted(rooms))
         moves = fewest_moves(self._map.game_map, start)
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}

@@ -87,19 +87,22 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
     map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
-    routes = RouteManager(*run, game_map=map_manager, **shared) if config.routes.enabled else None
+    routes = RouteManager(*run, map_manager, **shared) if config.routes.enabled else None
 
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()
 
     transcripts = TranscriptManager(*run, **shared)
     courses = CourseManager(
-        *run, routes=routes, planned=planned, game_map=map_manager, games=lambda: transcripts.games, **shared
+        *run, map_manager, routes=routes, planned=planned, games=lambda: transcripts.games, **shared
     )
-    memories = objectives = None
+    memories = memories_ahead = objectives = None
     if config.simple_memory.enabled:
         synthesis = parts.model if config.simple_memory.synthesis else None
         memories = SimpleMemoryManager(*run, synthesis, courses=courses, map_manager=map_manager, **shared)
+        memories_ahead = MemoriesAhead(
+            *run, map_manager, memories, aims=aims, planned=lambda: courses.places_ahead, **shared
+        )
     knowledge = KnowledgeManager(
         *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared
     )
@@ -116,9 +119,6 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         map_manager=shown_map,
         routes=lambda now: routes.shown(now)[0] if routes else (),
         **shared,
-    )
-    memories_ahead = MemoriesAhead(
-        *run, aims=aims, planned=lambda: courses.places_ahead, map_manager=map_manager, memories=memories, **shared
     )
     named: dict[type[BaseManager], BaseManager | None] = {
         ContextManager: context,

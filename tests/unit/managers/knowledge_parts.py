@@ -38,8 +38,8 @@ class KnowledgePlay(Play[KnowledgeManager]):
         self.memories = Memories()
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
-        self.routes = RouteManager(logger, self.config, self.state)
-        self.courses = CourseManager(logger, self.config, self.state, routes=self.routes)
+        self.routes = RouteManager(logger, self.config, self.state, self.map)
+        self.courses = CourseManager(logger, self.config, self.state, self.map, routes=self.routes)
         self.manager = KnowledgeManager(
             logger,
             self.config,

@@ -313,9 +313,7 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     memories = Memories(
         {VATS.num: [stands("Boil", told), stands("Old").superseded("Boil", 3)], LOFT.num: [stands("Dry")]}
     )
-    shown = MemoriesAhead(
-        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
-    )
+    shown = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
 
     def text() -> str:
         section = shown.section(games.now)
@@ -341,10 +339,10 @@ def test_places_on_the_plans_way_come_after_those_that_it_names_and_without_arri
         structlog.get_logger(),
         games.config,
         games.state,
+        games.map,
+        Memories({LOFT.num: [arrival, replace(stands("Dry"), score_change=5)], VATS.num: [stands("Boil")]}),
         aims=games.aims,
         planned=lambda: (LOFT.num, VATS.num, 99),
-        map_manager=games.map,
-        memories=Memories({LOFT.num: [arrival, replace(stands("Dry"), score_change=5)], VATS.num: [stands("Boil")]}),
     ).section(games.now)
     assert shown is not None
     assert [line.partition(" [")[0] for line in shown.text.splitlines()] == [
@@ -368,9 +366,7 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
 
 
 def memories_ahead(games: Games, memories: Memories) -> PromptSection:
-    manager = MemoriesAhead(
-        structlog.get_logger(), games.config, games.state, aims=games.aims, map_manager=games.map, memories=memories
-    )
+    manager = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
     section = manager.section(games.now)
     assert section is not None
     return section

@@ -92,4 +92,4 @@ def test_every_command_in_code_marks_that_had_the_same_result_is_marked(
 )
 def test_places_are_named_by_their_number_or_by_a_name_of_their_own(text: str, places: list[int]) -> None:
     names = {11: "Dye Works Gate", 31: "Blue Vats", 44: "Drying Loft", 5: "Cellar", 6: "Cellar"}
-    assert places_named(text, names) == places
+    assert places_named([text], names) == places

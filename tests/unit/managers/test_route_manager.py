@@ -38,7 +38,7 @@ def learn_routes(folder: Path, *routes: Route, rooms: tuple[int, ...] = ()) -> N
 
 def manager_in(folder: Path, *routes: Route) -> RouteManager:
     learn_routes(folder, *routes)
-    return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
+    return with_map(folder, GameState())
 
 
 def told(manager: RouteManager | CourseManager, now: Observation) -> str:
@@ -49,9 +49,7 @@ def told(manager: RouteManager | CourseManager, now: Observation) -> str:
 
 def courses_of(manager: RouteManager) -> CourseManager:
     """What leads along the routes of this manager."""
-    return CourseManager(
-        structlog.get_logger(), manager.config, manager.game_state, routes=manager, game_map=manager._map
-    )
+    return CourseManager(structlog.get_logger(), manager.config, manager.game_state, manager._map, routes=manager)
 
 
 def lead(courses: CourseManager, before: Observation, after: Observation) -> None:
@@ -76,13 +74,16 @@ def play(manager: RouteManager, before: Observation, after: Observation, action:
     manager.learn(record)
 
 
-def with_map(folder: Path, state: GameState, *ways: tuple[int, str, int]) -> RouteManager:
+def with_map(
+    folder: Path, state: GameState, *ways: tuple[int, str, int], vocabulary: Vocabulary | None = None, **options: object
+) -> RouteManager:
     """A manager that knows these ways between the rooms of these numbers."""
-    config, log = GameConfiguration(zork_game_workdir=folder), structlog.get_logger()
+    config = GameConfiguration.model_validate({"zork_game_workdir": folder, **options})
+    log = structlog.get_logger()
     game_map = MapManager(log, config, state)
     for from_id, command, to_id in ways:
         game_map.game_map.add_connection(from_id, command, to_id)
-    return RouteManager(log, config, state, game_map=game_map)
+    return RouteManager(log, config, state, game_map, vocabulary=vocabulary or Vocabulary(0, frozenset()))
 
 
 def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path: Path) -> None:
@@ -116,9 +117,7 @@ def test_what_a_command_does_is_known_by_other_words_for_its_things(tmp_path: Pa
     steps = tuple(map(RouteStep, ways, states[1:]))
     learn_routes(tmp_path, Route(0, Goal("thing", 8), states[0], steps, 1))
     words = Vocabulary(9, frozenset(), objects={"coin": (7,), "penny": (7, 9), "box": (8,)})
-    manager = RouteManager(
-        structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState(), vocabulary=words
-    )
+    manager = with_map(tmp_path, GameState(), vocabulary=words)
     for command, gained in (("take coin", [(7,)]), ("take penny", [(7,)]), ("drop penny", []), ("take bag", [])):
         assert [effect.gained for effect in manager.effects_of(command, 1)] == gained
     assert not list(manager.effects_of("take penny", 2))
@@ -208,7 +207,7 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
         for command, after in (("north", hall), ("up", loft), ("climb", roof), ("wait", roof), ("look", roof))
     )
     learn_routes(tmp_path, Route(0, goal, Waypoint.of(YARD), steps, 1), rooms=(4,))
-    manager = RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), GameState())
+    manager = with_map(tmp_path, GameState())
     key = manager.book.routes[0].key
     play(manager, YARD, loft := replace(LOFT, score=0), "fly")
     play(manager, loft, roof := replace(roof, score=10), "climb")
@@ -349,8 +348,7 @@ def followed(
     said = frozenset(digest for text in known for digest in digests_of(text))
     learn_routes(folder, Route(0, goal, Waypoint.of(YARD), steps, 1), rooms=(14,))
     open_routes(folder).apply(lambda book: book.with_episode(RouteBook(tried={1: {"wait": 1}}, said=said), (14,)))
-    configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
-    courses = courses_of(RouteManager(structlog.get_logger(), configuration, GameState()))
+    courses = courses_of(with_map(folder, GameState(), assist=assist))
     assert courses.set_out(Proposal("wait", follow=1), YARD) == ""
     for earlier, after in pairwise([YARD, *seen]):
         lead(courses, earlier, after)
@@ -364,7 +362,7 @@ def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
     reason = "the story does not describe Cellar as it did then"
     assert f"stopped at `down` (2 commands played): {reason}" in told(manager, DARK)
     walker = with_map(tmp_path / "walk", GameState(), (11, "down", 12), (12, "down", 13))
-    walker._map.game_map.add_room(12, "Cellar")  # type: ignore[union-attr]  # it has one
+    walker._map.game_map.add_room(12, "Cellar")
     play(walker, LIT[0], LIT[1], "down")
     courses = courses_of(walker)
     assert courses.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
