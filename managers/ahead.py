@@ -225,11 +225,11 @@ class MemoriesAhead(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        here, memories = observation.location, self._memories
+        memories = self._memories
         if self.config.agent.reasoning_length is not None:
             return None
         names = self._map.game_map.room_names
-        seen = self.game_state.visited_locations | ({here.num} if here else set())
+        seen = self.game_state.seen_locations
         named = places_named(self._aims(), names)
         passed = [room for room in self._planned() if room in names and room not in named]
         found: list[tuple[Memory, str, int]] = []

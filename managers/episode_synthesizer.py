@@ -44,7 +44,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import one_line, text_key
-from session.values import Observation, TurnRecord
+from session.values import Observation
 from zorkgpt.llm.language_model import Prompt
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
@@ -67,6 +67,9 @@ class EpisodeSynthesizer(BaseManager):
     routes: checks the commands of the plan; ``None`` if it cannot be followed
     state_manager: shows how an episode ended
     achieve: is called with the numbers of the open objectives that were achieved in the episode
+    summary: of the episode when it has ended; ``None`` before
+    handover: the report of the last episode for the player, in the past tense; "" before the first episode. It does
+        not change during an episode, so that the server can cache the beginning of a prompt
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -110,7 +113,7 @@ class EpisodeSynthesizer(BaseManager):
         marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
         told = [
-            self.handover(),
+            self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
             f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
@@ -121,76 +124,46 @@ class EpisodeSynthesizer(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._turns: list[TurnRecord] = []
-        self._summary: EpisodeSummary | None = None
+        self.summary: EpisodeSummary | None = None
         earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
-        self._handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
+        self.handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
         self._commands = self.knowledge_manager.commands_line()
         self._unseen = self._unseen_of_plan(self.knowledge_manager.planned_commands())
 
-    @override
-    def learn(self, record: TurnRecord) -> None:
-        self._turns.append(record)
-
     def known_points(self) -> list[Scored]:
-        """Return the turns of earlier episodes in which points were won, those of the best one first.
-
-        There are none if ``knowledge.enabled`` is false.
-        """
-        earlier = self._earlier() if self.config.knowledge.enabled else ()
-        earlier = sorted(earlier, key=lambda summary: -sum(scored.change for scored in summary.scored))
+        """Return the turns of earlier episodes in which points were won, those of the best one first."""
+        earlier = sorted(self._earlier(), key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
 
     def in_vain(self) -> dict[Played, str]:
-        """Return when commands that had won points at their locations won none, if that was the last time.
-
-        Empty if ``knowledge.enabled`` is false.
-        """
+        """Return when commands that had won points at their locations won none, if that was the last time."""
         found: dict[Played, str] = {}
-        latest = [self._summary] if self._summary else []
-        for summary in (*self._earlier(), *latest) if self.config.knowledge.enabled else ():
+        for summary in (*self._earlier(), *([self.summary] if self.summary else ())):
             found |= {each.played: f"episode {summary.episode}, turn {each.turn}" for each in summary.in_vain}
             for won in (each for each in summary.scored if each.change > 0):
                 found.pop(won.played, None)
         return found
 
     def known_losses(self) -> list[Scored]:
-        """Return the turns of earlier episodes in which points were lost, but not the game; none without knowledge."""
-        earlier = self._earlier() if self.config.knowledge.enabled else ()
+        """Return the turns of earlier episodes in which points were lost, but not the game."""
         return [
             scored
-            for summary in earlier
+            for summary in self._earlier()
             for scored in summary.scored
             if scored.change < 0 and scored.turn not in {end.step.turn for end in summary.ends}
         ]
 
     def known_ends(self) -> list[KnownEnd]:
-        """Return the turns of earlier episodes that killed the player or ended the story; none without knowledge."""
-        earlier = self._earlier() if self.config.knowledge.enabled else ()
-        return [end for summary in earlier for end in summary.ends]
-
-    def handover(self) -> str:
-        """Return the report of the last episode for the player, in the past tense.
-
-        It is "" before the first episode, and if ``knowledge.enabled`` is false. It does not change during an
-        episode, so that the server can cache the beginning of a prompt.
-        """
-        return self._handover if self.config.knowledge.enabled else ""
+        """Return the turns of earlier episodes that killed the player or ended the story."""
+        return [end for summary in self._earlier() for end in summary.ends]
 
     @override
-    def finish(self, end: EpisodeEnd) -> EpisodeSummary:
+    def finish(self, end: EpisodeEnd) -> None:
         """Sum the episode up, and show other programs how it ended. Raises ``StoreError``."""
-        self._summary = summary = summary_of(self._turns, self.game_state, end, self.known_points())
+        self.summary = summary = summary_of(self.game_state, end, self.known_points())
         self._store.apply(lambda summaries: summaries.with_summary(summary))
         self.state_manager.export_current_state()
-        return summary
-
-    @override
-    def end(self, end: EpisodeEnd = "left", outlooks: Sequence[str] = ()) -> EpisodeSummary:
-        summary = self.finish(end)
-        ask_each(self.questions(outlooks))
-        return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
         """Draw the lessons of the episode by a question of their own. Returns whether anything new was learned."""
@@ -205,7 +178,7 @@ class EpisodeSynthesizer(BaseManager):
         If the model does not answer or is too small, deaths are reported in the story's own words
         (docs/records/specification.md, Episode synthesis).
         """
-        knowledge, budget, summary = self.knowledge_manager, self.config.prompt_budgets.analysis, self._summary
+        knowledge, budget, summary = self.knowledge_manager, self.config.prompt_budgets.analysis, self.summary
         if summary is None or not self.config.knowledge.enabled:
             return ()
         if not summary.is_instructive and summary.turns < PLANNED_TURNS:
@@ -300,7 +273,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the line of these commands, checked against all that was played; "" if there are none."""
         if not commands:
             return ""
-        scored = [*self.known_points(), *(self._summary.scored if self._summary else ())]
+        scored = [*self.known_points(), *(self.summary.scored if self.summary else ())]
         in_vain = self.in_vain()
         points = {each.played: each.change for each in scored if each.played not in in_vain}
         walked = self._routes.walked(points) if self._routes else Walked(points=points)
@@ -315,19 +288,18 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def get_status(self) -> ManagerStatus:
-        here = self.game_state.current_room_id
-        seen = {each.location.num for turn in self._turns for each in (turn.before, turn.after) if each.location}
+        state = self.game_state
         return {
             "type": "episode",
             "state": {
-                "episode": self.game_state.episode,
-                "end": self._summary.end if self._summary else None,
-                "has_handover": bool(self._handover),
+                "episode": state.episode,
+                "end": self.summary.end if self.summary else None,
+                "has_handover": bool(self.handover),
             },
             "metrics": {
-                "deaths": sum(turn.after.died for turn in self._turns),
-                "rooms": len(seen if here is None else seen | {here}),
-                "summaries": len(self._earlier()),
+                "deaths": sum(turn.after.died for turn in state.turns),
+                "rooms": len(state.seen_locations),
+                "summaries": len(self._store.document.before(state.episode)),
                 **{name: self._counts[name] for name in ("updates", "failures", "refused")},
             },
         }
@@ -341,7 +313,8 @@ class EpisodeSynthesizer(BaseManager):
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:
-        return self._store.document.before(self.game_state.episode)
+        """Return the summaries of earlier episodes; none if ``knowledge.enabled`` is false."""
+        return self._store.document.before(self.game_state.episode) if self.config.knowledge.enabled else []
 
     def _keep_plain_lessons(self, summary: EpisodeSummary) -> None:
         lessons = [lesson_of(death, summary.episode) for death in summary.deaths]

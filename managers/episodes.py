@@ -18,7 +18,7 @@ from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import GameState, Tries
 from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
-from session.values import Location, TurnRecord
+from session.values import Location
 from zorkgpt.llm.language_model import Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -168,19 +168,13 @@ class EpisodeSummary:
         )
 
 
-def summary_of(
-    turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd, known_points: Iterable[Scored] = ()
-) -> EpisodeSummary:
+def summary_of(state: GameState, end: EpisodeEnd, known_points: Iterable[Scored] = ()) -> EpisodeSummary:
     """Return the summary of an episode that ended in this way.
 
-    turns: all of the episode
-    state: after the last of them
     known_points: the turns of earlier episodes in which points were won
     """
-    score, here = state.previous_zork_score, state.current_room_id
-    seen = [observation for turn in turns for observation in (turn.before, turn.after)]
-    rooms = {observation.location.num for observation in seen if observation.location}
-    scores = [each for each in (score, *(observation.score for observation in seen)) if each is not None]
+    score, turns = state.previous_zork_score, state.turns
+    scores = [each for each in (score, *(turn.before.score for turn in turns)) if each is not None]
     scored: list[Scored] = []
     deaths: list[Death] = []
     recent: list[Step] = []
@@ -205,7 +199,7 @@ def summary_of(
         score=score,
         best_score=max(scores, default=None),
         max_score=turns[-1].after.max_score if turns else None,
-        rooms=len(rooms if here is None else rooms | {here}),
+        rooms=len(state.seen_locations),
         scored=tuple(scored),
         in_vain=tuple(_in_vain(known_points, scored, state.tries)),
         deaths=tuple(deaths),

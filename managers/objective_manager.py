@@ -214,7 +214,7 @@ class ObjectiveManager(BaseManager):
 
         Objectives that end come first, to make room for new ones.
         """
-        before, here = self.objectives, self.game_state.current_room_id
+        before = self.objectives
         taken = {text_key(each.text) for each in before if each.status != "dropped"}
         refusals = [self._complete(each) for each in answer.completed]
         refusals += [self._change(each) for each in answer.changed]
@@ -223,7 +223,7 @@ class ObjectiveManager(BaseManager):
             unchanged = self.game_state.turn_count - objective.last_progress(self.evidence)
             if objective.is_active and unchanged >= self.config.objectives.stale_after:
                 self._end(objective.id, "dropped", STALE)
-        known = self.game_state.visited_locations | ({here} if here is not None else set())
+        known = self.game_state.seen_locations
         if self.map_manager is not None:
             known.update(self.map_manager.game_map.rooms)
         if self.memory_manager is not None:

@@ -205,6 +205,12 @@ class GameState:
         return self.latest.location_id
 
     @property
+    def seen_locations(self) -> set[int]:
+        """The ids of the locations at which the player has been, the present one included."""
+        here = self.latest.location
+        return self.visited_locations | ({here.num} if here else set())
+
+    @property
     def current_room_name_for_map(self) -> str:
         """The label of the player's location, "" if it is unknown."""
         return self.latest.location.label if self.latest.location else ""

@@ -88,7 +88,7 @@ def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None
     play.manager.end("lost")
     play.begin(5)
     shown = as_shown(play.llm.calls[-1].prompt)
-    assert_golden("episode_prompt.txt", f"{shown}\n\n=== hand-over ===\n{play.manager.handover()}")
+    assert_golden("episode_prompt.txt", f"{shown}\n\n=== hand-over ===\n{play.manager.handover}")
 
 
 BY_HAND = "## DANGERS & THREATS\n\n- Never swim in the river.\n"

@@ -12,6 +12,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.episodes import EpisodeSummary
 from managers.knowledge_manager import KnowledgeManager
 from managers.state_manager import StateManager
+from session.events import EpisodeEnd
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
 from tests.fixtures.scripted_llm import Reply, ReplyFunction, ScriptedLLM
@@ -93,8 +94,13 @@ class EpisodePlay(Play[EpisodeSynthesizer]):
     def lose(self) -> EpisodeSummary:
         """The player died, and the episode ended with it."""
         self.die()
-        summary: EpisodeSummary = self.manager.end("lost")
-        return summary
+        return self.summed_up("lost")
+
+    def summed_up(self, end: EpisodeEnd) -> EpisodeSummary:
+        """The episode ended so, and this is its summary."""
+        self.manager.end(end)
+        assert self.manager.summary is not None
+        return self.manager.summary
 
     @property
     def prompt(self) -> str:

@@ -61,7 +61,7 @@ def next_told(play: EpisodePlay, end: EpisodeEnd = "over") -> str:
     """The episode has ended, and the next one is told this."""
     play.manager.end(end)
     play.begin(play.state.episode + 1)
-    return play.manager.handover()
+    return play.manager.handover
 
 
 def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
     play.turn("tear banner", "You have died, says the banner.", score=10)
     assert not play.manager.synthesize_inter_episode_wisdom()
     play.turn("west", "The gate creaks.", location=GATE)
-    assert play.manager.end("turn_limit") == EpisodeSummary(
+    assert play.summed_up("turn_limit") == EpisodeSummary(
         episode=1,
         end="turn_limit",
         turns=4,
@@ -91,7 +91,7 @@ def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -
     play.state = GameState(episode=1)
     play.manager.reset(play.state)
     play.turn()
-    summary = play.manager.end("over")
+    summary = play.summed_up("over")
     assert (summary.score, summary.best_score, summary.rooms, summary.scored) == (None, None, 0, ())
     assert next_told(play).startswith("Episode 1 came to the story's end after 1 turn. The story")
 
@@ -101,7 +101,7 @@ def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
     play.wait_until(9)
     play.die()
     play.die()
-    first, second = play.manager.end("over").deaths
+    first, second = play.summed_up("over").deaths
     assert [step.turn for step in first.steps] == [6, 7, 8, 9, 10, 11]
     assert [(step.turn, step.location, step.action) for step in second.steps] == [
         (12, GATE, "east"),
@@ -121,7 +121,7 @@ def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: P
     play.turn(verdicts=judged(0.5))
     play.turn(verdicts=(against,))
     play.turn(verdicts=(Verdict(accepted=True),))
-    assert play.manager.end("turn_limit").critic_score == pytest.approx((0.9 + 0.5 - 0.8) / 3)
+    assert play.summed_up("turn_limit").critic_score == pytest.approx((0.9 + 0.5 - 0.8) / 3)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: Language
     play = EpisodePlay(tmp_path, [error], episode=2)
     play.die()
     with capture_logs() as logs:
-        summary = play.manager.end("lost")
+        summary = play.summed_up("lost")
     assert [log["error"] for log in logs if log["log_level"] == "warning"] == [str(error)]
     assert play.metrics["failures"] == 1
     assert len(summary.deaths) == len(summaries(tmp_path)) == 1
@@ -500,21 +500,21 @@ def test_an_episode_is_told_all_through_it_of_the_latest_of_those_before_it_alon
         EpisodePlay(tmp_path, episode=episode).manager.end("over")
     for now in (play, EpisodePlay(tmp_path, [NOTHING])):  # also if another process has played meanwhile
         now.begin(2)
-        assert now.manager.handover() == ""
+        assert now.manager.handover == ""
         now.begin(8)
-        assert now.manager.handover().startswith("Episode 7 ")
+        assert now.manager.handover.startswith("Episode 7 ")
         now.begin(6)
-        assert now.manager.handover().startswith("Episode 5 ")
-    told = now.manager.handover()
+        assert now.manager.handover.startswith("Episode 5 ")
+    told = now.manager.handover
     EpisodePlay(tmp_path, episode=4).manager.end("won")
     EpisodePlay(tmp_path, episode=5).manager.end("won")
     now.lose()
-    assert now.manager.handover() == told
+    assert now.manager.handover == told
 
 
 def test_an_episode_has_one_summary_the_latest_even_without_a_turn(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
-    summary = play.manager.end("over")
+    summary = play.summed_up("over")
     assert (summary.turns, summary.score, summary.best_score, summary.rooms) == (0, 0, 0, 1)
     play.turn(score=10)
     play.manager.end("turn_limit")
@@ -529,7 +529,7 @@ def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) ->
     with capture_logs() as logs:
         play = EpisodePlay(tmp_path)
     assert [log["lines"] for log in logs] == [[1, 3]]
-    assert play.manager.handover() == ""
+    assert play.manager.handover == ""
     assert next_told(play).startswith("Episode 1 ")
     assert summaries(tmp_path)[:3] == lines
 
@@ -626,11 +626,11 @@ def test_the_next_player_is_told_which_command_ended_the_story(tmp_path: Path) -
     play.manager.end("won")
     play.begin(2)
     ended = "was won after 2 turns, by `ring bell` at Dye Works Gate (11), with 5 points out of 30"
-    assert ended in play.manager.handover()
+    assert ended in play.manager.handover
     play.turn("wait")
     play.manager.end("turn_limit")
     play.begin(3)
-    assert "reached its turn limit after 1 turn, with 0 points" in play.manager.handover()
+    assert "reached its turn limit after 1 turn, with 0 points" in play.manager.handover
 
 
 def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_whole_answer(tmp_path: Path) -> None:
