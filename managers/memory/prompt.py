@@ -420,12 +420,30 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         begun = next((each for each in reversed(state.turns[: played[0].turn - 1]) if not each.is_of_course), None)
         if begun is not None and begun.reasoning:
             reasoning.insert(0, [Line(f"Turn {begun.turn}, of the course: ", one_line(begun.reasoning))])
-    arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
+    arrivals = (
+        [[Line("On arrival the story showed: ", arrival)]] if arrival else _arrival_before(visit, state, shown_from)
+    )
     return [
         Part("arrival", arrivals, empty=""),
         Part("actions", turns, separator="\n\n", others=shown_from - 1 - len(before)),
         Part("reasoning", reasoning),
     ]
+
+
+def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list[list[Line]]:
+    """Return what the story printed when the player came, if no turn shown and no memory of the arrival has it."""
+    here, first = visit.outcomes[0].location, visit.outcomes[0].record.turn
+    earlier = (turn for turn in reversed(state.turns[:first]) if turn.moved and turn.after.location == here)
+    came = next(earlier, None)
+    if came is None or came.turn >= shown_from:
+        return []
+    kept = {one_line(each.text) for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE}
+    text = without_padding(came.after.text)
+    return (
+        []
+        if _arrival_text(text, here) in {"", *kept}
+        else [[Line(f"On arrival, in turn {came.turn}, the story showed: ", text)]]
+    )
 
 
 def _as_before(record: TurnRecord, state: GameState) -> str:

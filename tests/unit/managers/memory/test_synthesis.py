@@ -237,6 +237,20 @@ class TestPrompt:
         (call,) = play.llm.calls
         assert (call.role, call.schema, call.prompt.system) == ("memory", VisitSynthesis, fill_prompt("memory"))
 
+    @pytest.mark.parametrize(("more", "shown"), [("", False), ("\n\nPliers slide out of a chute.", True)])
+    def test_a_return_visit_shows_what_the_story_printed_on_arrival_if_that_is_not_known(
+        self, tmp_path: Path, more: str, *, shown: bool
+    ) -> None:
+        """What slid out of a chute just when the player came was in no prompt about the visit."""
+        play = play_at_the_vats(tmp_path, arrival="Blue Vats\nIt stinks.", memory_sampling={"memory_history_window": 1})
+        play.turn("up", "Loft", location=LOFT)
+        play.turn("down", f"Blue Vats\nIt stinks.{more}", location=VATS)
+        play.turn("wait", "Nothing.")
+        play.turn("take beam", "You can't.")
+        told = asked(play)
+        assert (f"On arrival, in turn 4, the story showed: Blue Vats\nIt stinks.{more}\n" in told) == shown
+        assert ("On arrival, in" in told) == shown
+
     def test_the_commands_before_the_window_are_listed_if_points_were_won(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2})
         for command in ("attack dog", "wait", "wait", "take beam"):
