@@ -254,7 +254,7 @@ def take_episode_numbers(workdir: Path, count: int) -> int:
     """
     path = workdir / EPISODES
     with locked(path):
-        last = _last_episode(path)
+        last = last_episode(workdir)
         write_atomically(path, json.dumps({"last_episode": last + count}).encode() + b"\n")
     return last + 1
 
@@ -266,7 +266,7 @@ def give_back_episode_numbers(workdir: Path, first: int, count: int) -> None:
     """
     path = workdir / EPISODES
     with suppress(StoreError), locked(path):
-        if _last_episode(path) == first + count - 1:
+        if last_episode(workdir) == first + count - 1:
             write_atomically(path, json.dumps({"last_episode": first - 1}).encode() + b"\n")
 
 
@@ -276,7 +276,9 @@ def remove_unused(workdir: Path) -> None:
         rmtree(workdir, ignore_errors=True)
 
 
-def _last_episode(path: Path) -> int:
+def last_episode(workdir: Path) -> int:
+    """Return the last number that was taken for an episode of a work folder, 0 for none. Raises ``StoreError``."""
+    path = workdir / EPISODES
     content = read_shared(path)
     if content is None:
         return 0
@@ -378,7 +380,7 @@ class SharedFiles:
 
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
-        """Copy the files into ``copies`` after the block, in which there are none of an earlier end.
+        """Copy the files into ``copies`` after the block, in which there are none of an earlier end; all or none.
 
         An error of the block is not replaced by one of copying.
         """
@@ -395,7 +397,10 @@ class SharedFiles:
             has_failed = False
         finally:
             with suppress(StoreError) if has_failed else nullcontext():
-                self.copy_to(copies)
+                new = copies if copies.exists() else copies.with_name(f"{copies.name}.new")
+                self.copy_to(new)
+                with reported_as(f"cannot make the folder {copies}"):
+                    new.rename(copies)
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""

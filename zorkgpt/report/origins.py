@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from managers.known import Item, Items, Known, memory_keys, route_key
 from managers.memory.document import MemoriesBlock, MemoriesDocument, parse_memories, stands, write_memory
 from session.errors import StoreError, ZorkGPTError
-from session.events import EpisodeStarted, Event, FileEdited, MemoryGiven, ModelAnswered, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, MemoryGiven, ModelAnswered, TurnPlayed
 from session.files.journal import read_journal, read_manifest
-from session.files.run_folders import AT_END, AT_START, is_fork, run_folders
+from session.files.run_folders import AT_END, AT_START, is_claimed, is_fork, last_episode, run_folders
 from session.game_configuration import GameConfiguration
 from session.knowledge import Source, merged_sources
 from session.memory import Memory, MemoryStatus, MemoryStatusType
@@ -28,6 +27,7 @@ from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import text_of
 from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment, changes_between, read_known
+from zorkgpt.report.run_summary import summarise
 
 _TURNS_SHOWN = 12
 """The beginnings of the keys of memories, knowledge and routes that outlive an episode."""
@@ -40,7 +40,7 @@ class OriginChange:
     id: RUN/NUMBER for what a run wrote, "" for what others wrote
     run: in which it was made or seen; "" for a change after the latest run
     moment: the turn after which it was made or seen; ``None`` if it was made outside of runs, or if it is unknown
-    at: when it was made or seen (ISO 8601); "" if it is unknown
+    at: when it was made or seen, for a change between runs when the next one began (ISO 8601); "" if it is unknown
     is_own: whether the run wrote it, and not people or other runs; ``None`` if it is unknown
     writer: the recorded answer that contains its title or text; ``None`` for none
     """
@@ -71,14 +71,41 @@ class OriginChange:
     @property
     def source(self) -> str:
         """Who made the change and when, in words. The id names the run of what a run wrote."""
-        if self.moment is not None:
-            seen = f"after episode {self.moment.episode}, turn {self.moment.turn}"
-            return seen if self.is_own else f"by hand on {self.at[:10]}, seen {seen} of run {self.run}"
-        if self.is_own is None:
-            return f"in run {self.run}; by the run or by others, which is unknown"
+        seen = self.moment and f"after episode {self.moment.episode}, turn {self.moment.turn}"
+        if self.is_own and seen:
+            return seen
+        who = "by hand" if self.is_own is False else "by hand or by a run, which is unknown"
+        if seen:
+            return f"{who}, seen {seen} of run {self.run} on {self.at[:10]}"
         if self.run:
-            return f"by hand, outside of runs, before the end of run {self.run} of {self.at[:10]}"
-        return f"by hand, after the latest run; the file was last written on {self.at[:10]}"
+            return f"{who}, before run {self.run} of {self.at[:10]} began"
+        return f"{who}, after the latest run; the file was last written on {self.at[:10]}"
+
+
+class SeenTurn(NamedTuple):
+    """A turn, its run, and when it was recorded."""
+
+    at: str
+    run: str
+    record: TurnRecord
+
+
+class Left(NamedTuple):
+    """What the files contain after the runs so far.
+
+    at: when the latest of them wrote its last line
+    unsure: the keys of what it changed last, which a kill may have kept from the files; ``None`` for everything
+    """
+
+    items: Items
+    at: str = ""
+    unsure: frozenset[str] | None = frozenset()
+
+    def changed(self, items: Items, where: OriginChange) -> Iterator[OriginChange]:
+        """Yield what others changed since."""
+        for change in changes_between(self.items, items, by_others=True):
+            is_unsure = self.unsure is None or change.key in self.unsure
+            yield replace(where, change=change, is_own=None if is_unsure else where.is_own)
 
 
 @dataclass(slots=True)
@@ -87,7 +114,10 @@ class Origins:
 
     changes: oldest first
     shown: the turns whose prompts contained an item, by its key
-    turns: all turns, oldest first; ``runs``: the run of each episode
+    unseen: the runs of players that may have been shown what is known otherwise than in prompts
+    turns: all turns, oldest first
+    spans: when the first and the last line of each run were written
+    numbered: the last number that was taken for an episode
     problems: why something is unknown
     items: what is known now
     texts: versions of the memories that people may have written
@@ -97,41 +127,59 @@ class Origins:
 
     changes: list[OriginChange] = field(default_factory=list)
     shown: defaultdict[str, list[RunMoment]] = field(default_factory=lambda: defaultdict(list))
-    turns: list[TurnRecord] = field(default_factory=list)
-    runs: dict[int, str] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)
+    turns: list[SeenTurn] = field(default_factory=list)
+    spans: dict[str, tuple[str, str]] = field(default_factory=dict)
+    numbered: int = 0
     problems: list[str] = field(default_factory=list)
     items: Items = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     ends: dict[int, Items] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
 
-    def add(
-        self,
-        changes: Iterable[ItemChange],
-        where: OriginChange,
-        answers: Sequence[ModelAnswered | MemoryGiven] = (),
-    ) -> None:
+    def add(self, changes: Iterable[OriginChange], answers: Sequence[ModelAnswered | MemoryGiven] = ()) -> None:
         """Add changes that were made or seen at the same place, one of which may be in each of these answers."""
-        number = sum(each.run == where.run and bool(each.id) for each in self.changes)
-        for change in changes:
-            if change.item is None or not change.item.is_lasting:
+        for each in changes:
+            if each.change.item is None or not each.change.item.is_lasting:
                 continue
-            found = replace(where, change=change)
-            if not change.by_others:
-                number += 1
-                writer = next((each for each in answers if _mentions(each.answer, change)), None)
-                found = replace(found, id=f"{where.run}/{number}", is_own=True, writer=writer)
-            self.changes.append(found)
+            if each.change.by_others:
+                self.changes.append(each)
+            else:
+                number = 1 + sum(one.run == each.run and bool(one.id) for one in self.changes)
+                writer = _writer(answers, each.change.item)
+                self.changes.append(replace(each, id=f"{each.run}/{number}", is_own=True, writer=writer))
 
-    def taught(self, item: Item) -> list[TurnRecord]:
+    def tell_runs_apart(self) -> None:
+        """Drop the changes by others that another run made while the run that saw them was played.
+
+        Who added what cites a turn that no run here has is unknown.
+        """
+        own = defaultdict[tuple[str, Item | None], list[str]](list)
+        for each in self.changes:
+            if each.is_own:
+                own[each.change.key, each.change.after].append(each.run)
+
+        def is_of_a_run(each: OriginChange) -> bool:
+            begun, ended = self.spans.get(each.run, ("", ""))
+            spans = (self.spans[run] for run in own[each.change.key, each.change.after] if run != each.run)
+            return not each.is_own and any(first <= ended and begun <= last for first, last in spans)
+
+        changes = [each for each in self.changes if not is_of_a_run(each)]
+        cites = [each.change.before is None and each.change.after for each in changes]
+        self.changes = [
+            replace(each, is_own=None) if not each.is_own and item and item.sources and not self.taught(item) else each
+            for each, item in zip(changes, cites, strict=True)
+        ]
+
+    def taught(self, item: Item) -> list[SeenTurn]:
         """Return the turns that an item cites; for a route, the turn that reached its goal."""
         route = self.routes.get(item.key)
         if route is not None:
-            in_episode = (each for each in self.turns if each.episode == route.episode)
-            return [each for each in in_episode if route.goal.is_reached(each.after)][:1]
+            in_episode = (each for each in self.turns if each.record.episode == route.episode)
+            return [each for each in in_episode if route.goal.is_reached(each.record.after)][:1]
         spans = [(each.episode, range(each.first_turn, each.last_turn + 1)) for each in item.sources]
         return [
-            turn for turn in self.turns if any(turn.episode == episode and turn.turn in span for episode, span in spans)
+            each for each in self.turns if any(each.record.episode == of and each.record.turn in at for of, at in spans)
         ]
 
 
@@ -140,48 +188,70 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
 
     Forks are left out, because they have files of their own. Raises ``StoreError``.
     """
-    origins, state = Origins(), Items()
+    origins, left = Origins(), Left({})
     for run in reversed(run_folders([folder])):
         if not is_fork(run):
-            state = _add_run(origins, run, state, now)
+            left = _add_run(origins, run, left, now)
     files = {"Memories.md": now.simple_memory.memory_file, "knowledgebase.md": now.knowledge_file}
     current = _known(lambda name: folder / files.get(name, name), origins.problems)
     memories = folder / now.simple_memory.memory_file
     changed = datetime.fromtimestamp(memories.stat().st_mtime, timezone.utc).isoformat() if memories.exists() else ""
     origins.items, origins.routes = current.items(), {route_key(each.number): each for each in current.routes}
-    origins.add(changes_between(state, origins.items, by_others=True), OriginChange("", "", None, changed))
-    own = {(each.change.key, each.change.after) for each in origins.changes if each.is_own}
-    origins.changes = [
-        each
-        for each in origins.changes
-        if each.is_own or each.change.after is None or (each.change.key, each.change.after) not in own
-    ]
+    is_own = None if last_episode(folder) > origins.numbered else False
+    origins.add(left.changed(origins.items, OriginChange("", "", None, changed, is_own)))
+    origins.tell_runs_apart()
     return origins
 
 
-def _add_run(origins: Origins, run: Path, state: Items, now: GameConfiguration) -> Items:
-    """Add what a run shows, given what the files contained before it; return what they contained after it."""
-    repetition, problem = _repeated(origins, run, now)
-    times, answers = _read_turns(origins, run)
-    start = _known(lambda name: run / AT_START / name, origins.problems).items()
+def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) -> Left:
+    """Add what a run shows, given what the runs before it left; return what they left with it."""
+    try:
+        manifest = read_manifest(run)
+    except StoreError as error:
+        origins.problems.append(f"Run {run.name}: {error}. What it changed and was shown is unknown.")
+        return left
+    has_copies = (run / AT_START).is_dir()
+    start = _known(lambda name: run / AT_START / name, origins.problems).items() if has_copies else left.items
+    repetition, problem = _repeated(origins, run, now, start)
+    times, answers, ended = _read_turns(origins, run)
+    begun, latest = (found(times.values(), default=manifest.created) for found in (min, max))
+    origins.spans[run.name] = begun, latest
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
-    outside = OriginChange("", run.name, None, read_manifest(run).created)
-    origins.add(changes_between(state, start, by_others=True), outside)
+    if manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
+        origins.unseen.append(run.name)
+    where = OriginChange("", run.name, None, begun)
+    if begun > left.at:
+        is_own = None if manifest.first_episode > origins.numbered + 1 else False  # of runs that are not here
+        origins.add(left.changed(start, replace(where, is_own=is_own)))
+    else:  # the run before it was being played and saw what others changed
+        origins.turns.sort(key=lambda each: each.at)
+    origins.numbered = max(origins.numbered, manifest.first_episode + len(manifest.seeds) - 1)
     for moment, changes in repetition.changes.items():
-        origins.add(changes, replace(outside, moment=moment, at=times.get(moment, "")), answers[moment])
+        seen = replace(where, moment=moment, at=times.get(moment, ""))
+        origins.add((replace(seen, change=each) for each in changes), answers[moment])
     for moment, keys in repetition.shown.items():
         for key in keys:
             origins.shown[key].append(moment)
-    state = repetition.known if repetition.moment.episode else start
+    last = max(times, default=RunMoment(0, 0))
+    unsure = None if problem else frozenset(each.key for each in repetition.changes[repetition.moment])
+    now_left = Left(_with_start(start, repetition), latest, None if is_claimed(run) else unsure)
     if (run / AT_END).is_dir():
         end = _known(lambda name: run / AT_END / name, origins.problems).items()
-        origins.add(changes_between(state, end, by_others=True), replace(outside, is_own=None if problem else False))
-        state = end
-    origins.ends[max(times, default=RunMoment(0, 0)).episode] = state
-    return state
+        at_end = replace(where, moment=last, at=latest)
+        origins.add(now_left._replace(unsure=None if problem else frozenset()).changed(end, at_end))
+        now_left = Left(end, latest)
+    if last.episode in ended and now_left.unsure is not None:
+        origins.ends[last.episode] = now_left.items
+    return now_left if latest > left.at else left
 
 
-def _repeated(origins: Origins, run: Path, now: GameConfiguration) -> tuple[Repetition, str]:
+def _with_start(start: Items, repetition: Repetition) -> Items:
+    """Return what is known; of the kinds that the run did not use, what its files contained at its start."""
+    used = {each.kind for each in repetition.start.values()}
+    return {key: each for key, each in start.items() if each.kind not in used} | repetition.known
+
+
+def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items) -> tuple[Repetition, str]:
     """Repeat a run; return what it showed, and why it could not be repeated to its end, "" if it could.
 
     An older version may have built other prompts; the recorded answers lead through the run all the same.
@@ -189,9 +259,10 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration) -> tuple[Repe
     repetition, problem, others = Repetition(), "", 0
 
     def see(event: Event) -> None:
+        ended = repetition.moment.episode
         repetition.see(event)
-        if isinstance(event, EpisodeStarted):
-            origins.ends[event.episode - 1] = repetition.known
+        if isinstance(event, EpisodeStarted) and ended:
+            origins.ends[ended] = _with_start(start, repetition)
 
     def hear(call: RepeatedCall) -> None:
         nonlocal others
@@ -207,6 +278,11 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration) -> tuple[Repe
             problem = f"this version plays it differently after episode {episode}, turn {turn}"
     except ZorkGPTError as error:
         problem = f"it cannot be repeated: {error}"
+    summary = summarise(run)
+    if not problem and summary.state == "damaged":
+        problem = f"its journal is damaged: {summary.reason}"
+    elif not problem and summary.state == "killed" and (run / AT_END).is_dir():
+        problem = "its journal lacks its end"
     if others:
         told = f"this version builds {counted(others, 'other prompt')}: what they showed is inferred"
         origins.problems.append(f"Run {run.name}: {told}.")
@@ -217,19 +293,20 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration) -> tuple[Repe
 
 def _read_turns(
     origins: Origins, run: Path
-) -> tuple[Mapping[RunMoment, str], Mapping[RunMoment, list[ModelAnswered | MemoryGiven]]]:
-    """Add the turns of a run, and return when each was recorded and the answers that learned from it."""
-    times, moment = dict[RunMoment, str](), RunMoment(0, 0)
+) -> tuple[Mapping[RunMoment, str], Mapping[RunMoment, list[ModelAnswered | MemoryGiven]], set[int]]:
+    """Add the turns of a run; return its last time and its learning answers at each, and the whole episodes."""
+    times, moment, ended = dict[RunMoment, str](), RunMoment(0, 0), set[int]()
     answers: defaultdict[RunMoment, list[ModelAnswered | MemoryGiven]] = defaultdict(list)
     with suppress(StoreError):  # a damaged journal shows what it can
         for line in read_journal(run):
             match line.event:
                 case EpisodeStarted(episode=episode):
                     moment = RunMoment(episode, 0)
+                case EpisodeEnded(episode=episode):
+                    ended.add(episode)
                 case TurnPlayed(record=record):
                     moment = RunMoment(record.episode, record.turn)
-                    origins.turns.append(record)
-                    origins.runs[record.episode] = run.name
+                    origins.turns.append(SeenTurn(line.at, run.name, record))
                 case MemoryGiven() as answer:
                     answers[moment].append(answer)
                 case ModelAnswered(role=role) as answer if role not in PLAYING_ROLES:
@@ -237,17 +314,25 @@ def _read_turns(
                 case FileEdited(text=text):
                     origins.texts.append(text)
                 case _:
-                    continue
+                    pass
             times[moment] = line.at
-    return times, answers
+    return times, answers, ended
 
 
-def _mentions(answer: Mapping[str, object], change: ItemChange) -> bool:
-    item = change.item
-    if item is None:
-        return False
-    text = json.dumps(item.title if item.kind == "memory" else item.text, ensure_ascii=False)[1:-1]
-    return text_key(text) in text_key(json.dumps(answer, ensure_ascii=False))
+def _writer(answers: Iterable[ModelAnswered | MemoryGiven], item: Item) -> ModelAnswered | MemoryGiven | None:
+    """Return the answer that has the title of a memory or the text of another item, alone or else within a text."""
+    wanted = text_key(item.title if item.kind == "memory" else item.text)
+    said = [(answer, text_key(text)) for answer in answers for text in _texts(answer.answer)]
+    alone = (answer for answer, text in said if text == wanted)
+    return next(alone, None) or next((answer for answer, text in said if wanted in text), None)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
 
 
 def _known(copy_of: Callable[[str], Path], problems: list[str]) -> Known:
@@ -269,7 +354,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield from (f"  {line}" for line in (", ".join(item.tags), item.by, *item.text.splitlines()) if line)
     yield "Taught by:"
     turns = origins.taught(item)
-    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each, origins.runs[each.episode]))
+    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each.record, each.run))
     if len(turns) > _TURNS_SHOWN:
         yield f"  and {counted(len(turns) - _TURNS_SHOWN, 'more turn')}"
     if not turns:
@@ -280,8 +365,10 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
         yield "  unknown: no run and no file shows when"
     shown = origins.shown[key]
     yield f"Shown to the player {counted(len(shown), 'time')}{': ' if shown else ''}{_spans(shown)}"
+    if origins.unseen:
+        yield f"  unknown in runs that no model played: {', '.join(origins.unseen)}"
     yield "Repeated since:"
-    yield from _result_lines(origins, turns[:_TURNS_SHOWN])
+    yield from _result_lines(origins, turns)
     yield from (f"Note: {problem}" for problem in origins.problems)
 
 
@@ -302,26 +389,28 @@ def _change_lines(change: OriginChange) -> Iterator[str]:
     elif writer is not None:
         yield f"  answer of {writer.model} as {writer.role}, prompt {writer.prompt_sha256}"
     elif change.is_own:
-        yield "  no model: none of the answers since the turn before contains it"
+        yield "  by the program itself: no answer since the turn before contains it"
 
 
-def _result_lines(origins: Origins, turns: Iterable[TurnRecord]) -> Iterator[str]:
+def _result_lines(origins: Origins, turns: Iterable[SeenTurn]) -> Iterator[str]:
     """Yield how often the commands of these turns were played again, and how often each result came of it."""
-    seen: set[tuple[int, str]] = set()
+    first = dict[tuple[int, str], SeenTurn]()
     for turn in turns:
-        deed = _deed(turn)
-        if deed is None or deed in seen:
-            continue
-        seen.add(deed)
-        later = origins.turns[origins.turns.index(turn) + 1 :]
+        if (deed := _deed(turn.record)) is not None:
+            first.setdefault(deed, turn)
+    for deed, turn in [*first.items()][:_TURNS_SHOWN]:
+        later = (each.record for each in origins.turns[origins.turns.index(turn) + 1 :])
         results = Counter((each.after.text.strip(), each.score_change) for each in later if _deed(each) == deed)
-        place = turn.before.location.label if turn.before.location else ""
-        yield f"  {turn.action} at {place}: {counted(sum(results.values()), 'time')}"
+        before, after = turn.record.before, turn.record.after
+        place = before.location.label if before.location else ""
+        yield f"  {turn.record.action} at {place}: {counted(sum(results.values()), 'time')}"
         for (text, points), count in results.most_common():
-            is_same = (text, points) == (turn.after.text.strip(), turn.score_change)
+            is_same = (text, points) == (after.text.strip(), turn.record.score_change)
             change = "" if points is None else f"score {points:+d}: "
             yield f"    {count} x {'the same result' if is_same else change + one_line(text)}"
-    if not seen:
+    if len(first) > _TURNS_SHOWN:
+        yield f"  and {counted(len(first) - _TURNS_SHOWN, 'more command')}"
+    if not first:
         yield "  unknown: no command is known to compare with"
 
 
@@ -348,19 +437,32 @@ def undone(
     A memory that people changed after the change stays as it is. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
-    lines, items = [], dict(origins.items)
+    lines, items, ids = [], dict(origins.items), {each.id for each in changes}
     for change in reversed(changes):
         key, before = change.change.key, change.change.before
         current = Known(document.memories()).items().get(key)
-        later = origins.changes[origins.changes.index(change) + 1 :]
-        is_edited = current != items.get(key) or any(each.change.key == key and not each.is_own for each in later)
+        since = next(
+            (
+                each
+                for each in origins.changes[origins.changes.index(change) + 1 :]
+                if each.change.key == key
+                and each.id not in ids
+                # a memory that another run gave up goes with the run that added it
+                and not (each.is_own and each.verb == "superseded" and before is None)
+            ),
+            None,
+        )
         item = current or change.change.item
         place = None if item is None else item.place
         block, result = _block(document, key, place), "taken back"
         if item is None or block is None or current is None:
             result = "not in the file any more"
-        elif is_edited:
-            result = "kept, because it was edited by hand since"
+        elif current == before:
+            result = "already as it was before"
+        elif since is not None:
+            result = f"kept, because it was {since.verb} since: {' '.join(filter(None, (since.id, since.source)))}"
+        elif current != items.get(key):
+            result = "kept, because it was edited just now"
         elif before is None:
             document = _replaced(document, place, block, None)
         else:

@@ -299,6 +299,24 @@ def test_the_files_are_copied_after_a_block_that_failed_and_its_error_is_not_rep
         pass
 
 
+def test_copies_of_an_earlier_end_are_gone_while_a_run_goes_on_and_a_kill_leaves_none_or_all(
+    work: Path, tmp_path: Path
+) -> None:
+    copies = tmp_path / "end"
+    with files_in(work).copied_at_end(copies):
+        pass
+    whole = contents_of(copies)
+    with files_in(work).copied_at_end(copies):
+        assert not copies.exists()
+    assert contents_of(copies) == whole
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith("end")] == ["end"]
+    (work / max(whole)).unlink(missing_ok=True)
+    (work / max(whole)).mkdir()
+    with pytest.raises(StoreError), files_in(work).copied_at_end(copies):
+        pass
+    assert not copies.exists()
+
+
 def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(work: Path, tmp_path: Path) -> None:
     (work / "routes.json").chmod(0o640)
     files_in(work).copy_to(tmp_path / "copies")

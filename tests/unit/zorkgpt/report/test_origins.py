@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from managers.memory.document import parse_memories
-from session.files.run_folders import AT_START, MEMORIES_AT_START, run_folders
+from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import AT_END, AT_START, MANIFEST, MEMORIES_AT_START, run_folders
 from session.memory import Memory, MemoryStatus
-from tests.fixtures.recorded_run import WORK, play_here
+from tests.fixtures.recorded_run import TURNS, WORK, Player, play_here
 from tests.fixtures.rewritten_journal import asked_differently
+from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.typed_command import typed
+from tests.fixtures.whole_run import play_run
+from zorkgpt import api
+from zorkgpt.llm.language_model import Prompt, Role
 
 EDITED = "**[SUCCESS-CORE] Truth  of 46** *(Ep1, T3)*\nA person corrected this.\n"
 LATER = "\n## Location 500: Attic\n\n**[NOTE] Written later**\nMind the step.\n"
@@ -173,7 +181,7 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
     start.write_bytes(start.read_bytes() + b"\n<!-- changed -->\n")
     found = typed("memories", "why", "Truth of 35").text
     assert f"Note: Run {played[1]}: it cannot be repeated" in found
-    assert f"in run {played[1]}; by the run or by others, which is unknown" in typed("memories", "log").text
+    assert "by hand or by a run, which is unknown, seen after episode 3, turn " in typed("memories", "log").text
     refused = typed("memories", "undo", played[1])
     assert refused.status == 2
 
@@ -184,3 +192,148 @@ def test_a_run_of_a_version_with_other_prompts_still_shows_who_wrote_what(played
     assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
     assert f"Note: Run {played[1]}: this version builds 1 other prompt: what they showed is inferred." in found
     assert "taken back" in typed("memories", "undo", played[1]).text
+
+
+def play_once_more(before: Callable[[], object] = lambda: None, *, at: int = 9, **options: Any) -> None:
+    """Play one more episode in the current folder; ``before`` is called before the agent's answer number ``at``."""
+    player, asked = Player(0), 0
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
+        nonlocal asked
+        asked += role == "agent"
+        if role == "agent" and asked == at:
+            before()
+        return player.reply(role, prompt, schema)
+
+    play_run(Path("tidehouse.z5"), ScriptedLLM(reply), WORK, max_turns_per_episode=TURNS, **options)
+
+
+def _log() -> list[str]:
+    return typed("memories", "log").text.splitlines()
+
+
+def test_a_run_that_used_no_memories_did_not_remove_them_and_no_person_wrote_them_again(played: list[str]) -> None:
+    before = _log()
+    play_once_more(simple_memory={"enabled": False}, knowledge={"enabled": False}, routes={"enabled": False})
+    play_once_more(simple_memory={"enabled": False})
+    after = _log()
+    assert [line.partition(",")[0] for line in after] == [line.partition(",")[0] for line in before]
+    assert "By hand" in typed("memories", "at", "4").text
+    for what in ("knowledge", "routes"):
+        history = typed(what, "why", "1").text.partition("Written and changed:")[2].partition("Shown to")[0]
+        assert "by hand" not in history
+        assert history.count("added") == 1
+    del played
+
+
+def test_what_two_runs_wrote_at_once_is_neither_removed_nor_written_by_hand(in_own_folder: Path) -> None:
+    play_here(episodes=1, is_edited=False)
+    play_once_more(play_once_more)
+    log = _log()
+    assert sum("Better truth of 86" in line for line in log) == 1
+    assert "by hand" not in "\n".join(log)
+    assert in_own_folder.exists()
+
+
+def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_is_left_to_take_back(
+    played: list[str],
+) -> None:
+    memories, older = WORK / "Memories.md", WORK / "runs" / played[1] / MEMORIES_AT_START
+    memories.write_bytes(older.read_bytes())
+    assert typed("memories", "why", "Truth of 35").text.count("changed by hand, after the latest run") == 1
+    would = typed("memories", "undo", played[1], "--yes").text
+    assert "Truth of 35: already as it was before" in would
+    assert "taken back" not in would
+    assert memories.read_bytes() == older.read_bytes()
+
+
+def test_undoing_a_run_twice_takes_back_nothing_the_second_time(played: list[str]) -> None:
+    typed("memories", "undo", played[1], "--yes")
+    once = (WORK / "Memories.md").read_bytes()
+    again = typed("memories", "undo", played[1], "--yes").text
+    assert "taken back" not in again
+    assert (WORK / "Memories.md").read_bytes() == once
+
+
+def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(played: list[str]) -> None:
+    assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35" not in (WORK / "Memories.md").read_text()
+    assert "Truth of 35: not in the file any more" in typed("memories", "undo", played[1], "--yes").text
+    assert "Truth of 35" not in _believed()
+
+
+def test_who_added_what_cites_runs_that_are_not_here_is_unknown(played: list[str]) -> None:
+    shutil.rmtree(WORK / "runs" / played[0])
+    log = _log()
+    assert sum("by hand or by a run, which is unknown" in line for line in log if "Truth of 35" in line) == 1
+    assert not any(", by hand," in line for line in log if "Written later" not in line)
+    shutil.rmtree(WORK / "runs" / played[1])
+    assert all("by hand or by a run, which is unknown" in line for line in _log())
+
+
+def test_a_run_whose_manifest_cannot_be_read_keeps_the_others_from_nothing(played: list[str]) -> None:
+    (WORK / "runs" / played[0] / MANIFEST).write_text("{")
+    log = _log()
+    assert any(f"{played[1]}/" in line for line in log)
+    assert log[-1].startswith(f"Run {played[0]}: ")
+
+
+@pytest.mark.parametrize("has_end", [True, False])
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_what_a_damaged_journal_does_not_have_is_not_taken_for_written_by_hand(
+    played: list[str], *, is_cut: bool, has_end: bool
+) -> None:
+    run = WORK / "runs" / played[0]
+    lines = (run / JOURNAL_FILE).read_bytes().splitlines(keepends=True)
+    kept = lines[:40] if is_cut else [*lines[:40], b"{}\n", *lines[41:]]
+    (run / JOURNAL_FILE).write_bytes(b"".join(kept))
+    shutil.rmtree(run / "checkpoints")
+    if not has_end:
+        shutil.rmtree(run / AT_END)
+    log = _log()
+    of_run = [
+        line for line in log if "By hand" not in line and "Truth of 46" not in line and "Written later" not in line
+    ]
+    assert any("by hand or by a run, which is unknown" in line for line in of_run)
+    assert not any(", by hand," in line for line in of_run)
+    if has_end or not is_cut:
+        assert f"Run {played[0]}: its journal" in log[-1]
+    assert f"no run and no change {played[0]}/99" in typed("memories", "undo", f"{played[0]}/99").err.decode()
+
+
+def test_what_was_remembered_at_the_end_of_an_episode_lacks_what_people_wrote_later(played: list[str]) -> None:
+    assert "corrected" not in typed("memories", "at", "2").text
+    assert "corrected" in typed("memories", "at", "3").text or "superseded" in typed("memories", "at", "3").text
+    play_once_more(lambda: shutil.copytree(WORK, "killed"))
+    unfinished = typed("memories", "at", "4", "--workdir", "killed")
+    assert (unfinished.status, unfinished.err.decode().strip()[-7:]) == (2, "1, 2, 3")
+    del played
+
+
+def test_what_a_player_without_a_model_was_shown_is_unknown(played: list[str]) -> None:
+    with api.session(game="tidehouse.z5", workdir=WORK, max_turns=3, seed=1) as session:
+        for command in ("north", "north"):
+            session.act(command)
+    run = run_folders([WORK])[0].name
+    assert f"unknown in runs that no model played: {run}" in typed("memories", "why", "By hand").text
+    del played
+
+
+def test_the_writer_of_a_memory_is_the_answer_with_its_title_and_not_one_that_only_mentions_it(
+    in_own_folder: Path,
+) -> None:
+    shutil.copyfile(Path(__file__).parents[4] / "game_interface/stories/tidehouse.z5", "tidehouse.z5")
+    memory = {"should_remember": True, "category": "NOTE", "memory_text": "It is a hall.", "persistence": "permanent"}
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
+        if role == "memory":
+            return {"memories": [{**memory, "memory_title": 'The "Hall"\n of  wind', "turn": 2}]}
+        if schema.__name__ == "KnowledgeAnswer":
+            line = {"section": "LESSONS LEARNED", "text": 'There is the "Hall" of wind.', "turns": [2]}
+            return {"lines": [{**line, "replaces": []}]}
+        return Player(0).reply(role, prompt, schema)
+
+    play_run(Path("tidehouse.z5"), ScriptedLLM(reply), WORK, max_turns_per_episode=3, knowledge_update_interval=2)
+    found = typed("memories", "why", "of wind").text
+    assert "answer of scripted as memory" in found
+    assert in_own_folder.exists()
