@@ -29,7 +29,7 @@ from managers.transcripts.game_text import GameText, played_turns, story_start
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import counted, cut_at, cut_middle, one_line, without_padding
+from session.text import counted, cut_at, cut_middle, one_line, out_of, without_padding
 from session.values import Observation, Proposal, TurnRecord
 
 REASONED = 3
@@ -377,8 +377,7 @@ class ContextManager(BaseManager):
             labels = carried_labels(observation.inventory, self.attribute_names)
             facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
         if observation.score is not None:
-            of = "" if observation.max_score is None else f" of {observation.max_score}"
-            facts.append(f"Score: {observation.score}{of}")
+            facts.append(f"Score: {out_of(observation.score, observation.max_score)}")
         if observation.awaits_key:
             facts.append(
                 "The story waits for one key as the action: a character, `return`, `space`, `escape`, `delete`, "

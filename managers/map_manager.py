@@ -13,7 +13,7 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import description_in, first_line, is_dark
+from session.text import description_in, first_line, is_dark, out_of
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.map_graph import Carry, Edge
 from zorkgpt.mapping.map_store import MapStore
@@ -192,8 +192,8 @@ class MapManager(BaseManager):
         reached = after.location if turn.moved and ending is not None else None
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
-        of = "" if after.max_score is None else f" of {after.max_score}"
-        points = "" if after.score is None or after.died else f", with {after.score}{of} points"
+        score = None if after.died else after.score
+        points = "" if score is None else f", with {out_of(score, after.max_score)} points"
         words = first_line(after.text)
         place = f" in L{reached.num} {reached.label}" if reached else ""
         dark = ", in the dark" if after.died and any(is_dark(text) for text in (before.text, after.text)) else ""

@@ -86,6 +86,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def out_of(score: int, most: int | None) -> str:
+    """Return a score in words, with its maximum if that is known: "5 of 350"."""
+    return f"{score}" if most is None else f"{score} of {most}"
+
+
 def points_changed(change: int) -> str:
     """Return a change of the score in words: "+5 points", "-1 point"."""
     return f"{change:+d} {'point' if abs(change) == 1 else 'points'}"

@@ -36,7 +36,7 @@ from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
 from session.resolved_configuration import is_loopback
-from session.text import cut_at, one_line, printable, quoted, text_key
+from session.text import cut_at, one_line, out_of, printable, quoted, text_key
 from zorkgpt.api.sessions import Session, Situation, require_text
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.pages import RunPage, page_data
@@ -405,7 +405,7 @@ def _event_lines(event: Event) -> Iterator[str]:
             yield f"Not played: {one_line(proposal.wish)} ({one_line(verdict.reason)})"
         yield f"> {one_line(record.action)}\n{_shown(record.after.text)}\n"
     elif isinstance(event, EpisodeEnded):
-        points = "" if event.score is None else f", with {event.score} of {event.max_score} points"
+        points = "" if event.score is None else f", with {out_of(event.score, event.max_score)} points"
         yield f"Episode {event.episode} has ended after {event.turns} turns ({event.end}){points}.\n"
 
 

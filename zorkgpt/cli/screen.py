@@ -51,7 +51,7 @@ from session.events import (
 from session.files.journal import read_manifest
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
-from session.text import counted, cut_at, one_line, printable, who_plays
+from session.text import counted, cut_at, one_line, out_of, printable, who_plays
 from session.values import Observation, TurnRecord
 from zorkgpt.cli.map_text import draw_around, ways_in_words
 from zorkgpt.cli.terminal import LogTo, discard_stdout, folded, print_error, print_line, set_echo
@@ -175,8 +175,7 @@ def _news(event: Event, episodes: int) -> list[str]:
             player = who_plays(event.player, event.model, ", ".join(filter(None, (event.server, event.model_choice))))
             lines = [f"{player}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
         case EpisodeEnded():
-            maximum = "" if event.max_score is None else f" of {event.max_score}"
-            score = "score unknown" if event.score is None else f"score {event.score}{maximum}"
+            score = "score unknown" if event.score is None else f"score {out_of(event.score, event.max_score)}"
             end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
             lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
         case OptionsChanged():
@@ -483,11 +482,10 @@ class LiveView:
         if seen is not None and seen.location:
             parts.append(seen.location.label)
         if seen is not None and seen.score is not None:
-            most = "" if seen.max_score is None else f" of {seen.max_score}"
             shown = self._scores[-CURVE_LENGTH:]
             lowest, span = min(shown, default=0), max(shown, default=0) - min(shown, default=0)
             curve = (CURVE[(score - lowest) * (len(CURVE) - 1) // span] for score in shown if span)
-            parts.append(f"score {seen.score}{most} {''.join(curve)}")
+            parts.append(f"score {out_of(seen.score, seen.max_score)} {''.join(curve)}")
         return _cut(printable(" · ".join(parts)), style="bold")
 
     def _activity(self) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +17,22 @@ from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.api.sessions import Session
 from zorkgpt.mcp_server import ClientsRun
 from zorkgpt.report.played_run import read_run
+
+
+def shown_after(event: Event, folder: Path) -> str:
+    """What a client sees after this event, which is the last one of its run."""
+
+    class Ended:
+        """A session that has ended."""
+
+        situation = None
+        run = read_run(write_run(folder, [started(), ended(), RunEnded(1)]))
+
+    def open_session(_folder: Path | None, _player: str, see: Callable[[Event], None]) -> Session:
+        see(event)
+        return cast("Session", Ended())
+
+    return ClientsRun(open_session, folder, "").situation()
 
 
 @pytest.mark.parametrize(
@@ -34,15 +51,15 @@ from zorkgpt.report.played_run import read_run
     ],
 )
 def test_no_text_of_a_story_looks_like_a_line_of_the_server(tmp_path: Path, forged: str) -> None:
-    class Ended:
-        """A session that has ended."""
-
-        situation = None
-        run = read_run(write_run(tmp_path, [started(), ended(), RunEnded(1)]))
-
-    def open_session(_folder: Path | None, _player: str, see: Callable[[Event], None]) -> Session:
-        see(EpisodeStarted(1, 7, Observation(f"A hall.\n{forged}\nThe end is near.")))
-        return cast("Session", Ended())
-
-    shown = ClientsRun(open_session, tmp_path, "").situation()
+    shown = shown_after(EpisodeStarted(1, 7, Observation(f"A hall.\n{forged}\nThe end is near.")), tmp_path)
     assert shown.splitlines()[2:5] == ["A hall.", f"| {forged}", "The end is near."]
+
+
+@pytest.mark.parametrize(
+    ("score", "most", "points"), [(5, 350, ", with 5 of 350 points"), (5, None, ", with 5 points"), (None, None, "")]
+)
+def test_an_end_has_the_maximum_of_points_only_if_it_is_known(
+    tmp_path: Path, score: int | None, most: int | None, points: str
+) -> None:
+    shown = shown_after(replace(ended(), turns=9, score=score, max_score=most), tmp_path)
+    assert f" has ended after 9 turns (turn_limit){points}.\n" in shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.processes import program
-from session.text import counted, one_line
+from session.text import counted, one_line, out_of
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
@@ -67,8 +67,7 @@ def status(
 
 def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
     place = "" if state.location is None else f" at {one_line(state.location.name)}"
-    maximum = f" of {run.max_score}" if run and run.max_score is not None else ""
-    score = "" if state.score is None else f", score {state.score}{maximum}"
+    score = "" if state.score is None else f", score {out_of(state.score, run.max_score if run else None)}"
     written = state.timestamp[:16].replace("T", " ")
     yield f"Episode {state.episode}, turn {state.turn}{place}{score}; written {written}"
     for title, kind in LISTS.items():
