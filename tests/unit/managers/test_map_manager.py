@@ -149,7 +149,7 @@ class TestWhatThePromptSaysOfExits:
     def test_what_a_model_reads_corrects_what_a_text_names_without_an_exit(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=45)
         church = said(
-            45, "North Side", "North Side\nPaths lead southeast and southwest. The south wall looms to the east."
+            45, "North Side", "North Side\nPaths lead southeast and southwest. The south tower looms to the east."
         )
         manager.learn(turn(at(43), "ne", church))
         assert manager.game_map.untried_exits(45) == ("southeast", "south", "east")
