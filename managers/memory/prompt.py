@@ -329,7 +329,7 @@ def _elsewhere(visit: VisitNews) -> Part:
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
-    lines = [Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text)) for room, memory in shown]
+    lines = [Line(f"{_head(memory, f'Location {room}')}: ", one_line(memory.text)) for room, memory in shown]
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
@@ -341,10 +341,10 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
     """
     standing = [memory for memory in memories if not memory.is_given_up]
     given_up = [memory for memory in memories if memory.is_given_up]
-    heads = {memory.title: f" ({worked[memory.title]})" if memory.title in worked else "" for memory in standing}
     told = {} if told_below is None else {told_below.memory: told_below.where}
+    heads = [_head(memory, *filter(None, [worked.get(memory.title)])) for memory in standing]
     lines = [
-        Line(f"{_head(memory)}{heads[memory.title]}: ", told.get(memory, one_line(memory.text))) for memory in standing
+        Line(f"{head}: ", told.get(memory, one_line(memory.text))) for head, memory in zip(heads, standing, strict=True)
     ]
     lines += [Line(_head(memory)) for memory in given_up]
     return Part("memories", [[line] for line in lines], keeps="best")
@@ -457,9 +457,10 @@ def _short(text: str) -> str:
     return cut_at(one_line(text), LONGEST_ACTION)
 
 
-def _head(memory: Memory) -> str:
+def _head(memory: Memory, *marks: str) -> str:
+    """Return the marks of the memory, with these, and its title, which an answer can copy."""
     active = (memory.status,) if memory.status == MemoryStatus.ACTIVE else ()
-    return f"- {memory.headline(memory.category, memory.persistence.upper(), *active)}"
+    return f"- {memory.headline(memory.category, memory.persistence.upper(), *marks, *active)}"
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:

@@ -150,7 +150,7 @@ class TestOtherLocations:
             play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
         play.turn("open lid", "You hear a click.", world_hash="1", visible=(GameObject(72, "clay jar"),))
         shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:")
-        assert {*re.findall(r"ACTIVE\] (.*?) \(Loc", shown)} == {"The jar leaks", "Lid is heavy", "Mind the vats"}
+        assert {*re.findall(r"ACTIVE\] (.*?): So", shown)} == {"The jar leaks", "Lid is heavy", "Mind the vats"}
 
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
@@ -175,8 +175,8 @@ class TestOtherLocations:
         play.manager.add_memory(LOFT.num, LOFT.name, memory("Loft is dry"))
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
         assert asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:").splitlines() == [
-            f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
-            f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num}): About Gate is old.",
+            f"- [NOTE - PERMANENT - Location {GATE.num} - TENTATIVE] Gate may lock itself: About Gate may lock itself.",
+            f"- [NOTE - PERMANENT - Location {GATE.num} - ACTIVE] Gate is old: About Gate is old.",
         ]
         assert asked(play, "CONTEXT SIGNALS:") == "• Turn 2: Nothing visible changed (likely PERMANENT)"
         play.turn("pull rope", "The gate behind you falls shut.", world_hash="2")
@@ -191,7 +191,7 @@ class TestOtherLocations:
         play.manager.add_memory(VATS.num, VATS.name, guess)
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1", score=1)
         play.turn("take beam", "You can't.")
-        assert "TENTATIVE] Lever shuts the gate (`pull lever` worked in turn 2): `pull" in asked(play)
+        assert "- `pull lever` worked in turn 2 - TENTATIVE] Lever shuts the gate: `pull" in asked(play)
 
 
 class TestPrompt:
