@@ -200,7 +200,7 @@ class MapManager(BaseManager):
         how = f"{'you died' if after.died else f'the story ended, {ending}{points}'}{place}{dark}"
         said = f": {words}" if words else ""
         known = self.game_map.exit_deaths.get(Edge(here.num, exit_), ())
-        if not any(each.startswith(f"{how} (") and each.endswith(said) for each in known):
+        if not any(each.startswith(f"{how} (") and each.endswith(f"){said}") for each in known):
             self.game_map.record_death(here.num, exit_, f"{how} (episode {turn.episode}, turn {turn.turn}){said}")
 
     def _learn_attempt(self, attempt: Attempt, turn: TurnRecord) -> bool:

@@ -272,7 +272,7 @@ class SimpleMemoryManager(BaseManager):
         if outcome.first_visit and is_dark(record.before.text):
             visit.unlit.add(location.num)
         if (outcome.first_visit or location.num in visit.unlit) and self.llm_client is not None:
-            self._keep_arrival(record, location)
+            self._keep_arrival(record.before.text, location, record.turn)
         has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
         if not is_as_known:
@@ -419,7 +419,7 @@ class SimpleMemoryManager(BaseManager):
             },
         }
 
-    def _keep_arrival(self, record: TurnRecord, location: Location) -> None:
+    def _keep_arrival(self, printed: str, location: Location, turn: int) -> None:
         """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory.
 
         One that a person has deleted does not come back.
@@ -429,7 +429,7 @@ class SimpleMemoryManager(BaseManager):
             each.is_arrival or (each.persistence == "core" and not each.is_given_up) for each in memories
         ):
             return
-        memory = arrival_memory(record, location)
+        memory = arrival_memory(printed, location, self.game_state.episode, turn)
         if memory is not None and self.add_memory(location.num, location.name, memory):
             self._counts["memories_learned"] += 1
             self._ledger.note_arrival(location.num)
@@ -505,7 +505,7 @@ class SimpleMemoryManager(BaseManager):
         if here is None or last is None or not last.moved or last.after.died or last.after.ending is not None:
             return
         if self.llm_client is not None and here.num not in self._visit.visited:
-            self._keep_arrival(TurnRecord(state.episode, last.turn, last.after, (Proposal(""),), (), last.after), here)
+            self._keep_arrival(last.after.text, here, last.turn)
 
     def _take(self, visit: VisitNews, answer: VisitSynthesis | BriefMemory | LanguageModelError) -> None:
         """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""

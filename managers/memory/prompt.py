@@ -168,15 +168,17 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
     return prompt, schema
 
 
-def arrival_memory(record: TurnRecord, location: Location) -> Memory | None:
-    """Return what the story printed on arrival, for the record of the first turn there.
+def arrival_memory(printed: str, location: Location, episode: int, turn: int) -> Memory | None:
+    """Return what the story printed on arrival.
+
+    turn: the first one that shows it
 
     The text is in whole sentences, with the number of those left out. Lines in brackets are left out, because the
     story speaks of the game in them. Returns ``None`` without a description under the room's name.
     """
-    text = _arrival_text(record.before.text, location)
+    text = _arrival_text(printed, location)
     title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
-    return Memory(DEFAULT_CATEGORY, title, record.episode, str(record.turn), None, text, "core") if text else None
+    return Memory(DEFAULT_CATEGORY, title, episode, str(turn), None, text, "core") if text else None
 
 
 def _arrival_text(printed: str, location: Location) -> str:

@@ -274,6 +274,18 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(walk(1, "north", 2))
         assert "died" not in manager.local_view()
 
+    def test_a_death_is_known_only_if_its_words_are_the_same_as_a_whole(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=1)
+        told = ["Splash: You drown.", "You drown.", ""]
+        for turn_number, text in enumerate([*told, *told], start=1):
+            fatal = death(1, "n", 1)
+            manager.learn(replace(fatal, turn=turn_number, after=replace(fatal.after, text=text)))
+        expected = tuple(
+            f"you died (episode 1, turn {at}){words}"
+            for at, words in enumerate((": Splash: You drown.", ": You drown.", ""), start=1)
+        )
+        assert manager.game_map.exit_deaths[Edge(1, "north")] == expected
+
     @pytest.mark.parametrize("moves", [True, False], ids=["in another room", "on the spot"])
     @pytest.mark.parametrize("ending", ["won", "over", "lost"])
     def test_an_exit_that_ended_the_story_says_so_with_points_and_turn(
