@@ -39,7 +39,6 @@ MOST_THEN = 12
 """Further commands of one answer."""
 MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
 LONGEST_NEWS = 160  # characters
-OWN, OF_PLAN = "Your course", "The plan"
 _ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 """Lines in brackets, in which a story says how it has read the command."""
 _ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
@@ -159,7 +158,7 @@ class CourseManager(BaseManager):
         here, place = self.game_state.latest.location, self.places_of_plan()[done]
         if place is not None and here is not None and place != here.num:
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
-        return Course(OF_PLAN, steps, skipped=done, is_part=len(steps) < len(commands) - done)
+        return Course("plan", "The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
     def places_of_plan(self) -> tuple[int | None, ...]:
         """Return where the player is after each of the plan's commands, from the opening on; ``None`` if unknown."""
@@ -208,6 +207,7 @@ class CourseManager(BaseManager):
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
         return Course(
+            "way",
             f"The way to {self._name_of(Location(to_id, names.get(to_id, '')))}",
             tuple(steps),
             known=len(steps),
@@ -226,7 +226,8 @@ class CourseManager(BaseManager):
             course = None
         if proposal.then and not proposal.wants_way and verdict.accepted:
             first = RouteStep(record.action, Waypoint())
-            course = Course(OWN, (first, *self._further(proposal)), most=1 + MOST_THEN, stop_at=proposal.stop_at)
+            steps = first, *self._further(proposal)
+            course = Course("then", "Your course", steps, most=1 + MOST_THEN, stop_at=proposal.stop_at)
         self._course, self._news, self.has_stopped = None, "", False
         if course is not None:
             self._go_on(course, record)
@@ -240,7 +241,7 @@ class CourseManager(BaseManager):
         held = self.game_state.held | course.in_sight | known_gains.intersection(thing.num for thing in record.gained)
         held |= {num for num in in_reach(record.after) if record.before.carried & things_around(num, record.before)}
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
-        if not problem and (not course.key or not is_known):  # a route was played through its questions
+        if not problem and (course.kind != "route" or not is_known):  # a route was played through its questions
             is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
             problem = "" if is_next_key else self._question(record, course)
         problem = problem or ("" if is_known else self._failure(record, course))
@@ -260,7 +261,7 @@ class CourseManager(BaseManager):
                 if problem
                 else f"was followed {extent}, in {played}."
             )
-            self._news = f"{name} {end} {course.left}".rstrip() if is_known or course.name != OWN else ""
+            self._news = f"{name} {end} {course.left}".rstrip() if is_known or course.kind != "then" else ""
         elif problem:
             self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
         elif news:
@@ -416,7 +417,7 @@ class CourseManager(BaseManager):
                 perceives(command) and next(self._new_sentences(record), None)
             ):
                 problem = "it changed nothing at all"
-        if problem and not self._was_so(record, course, goes_on=course.name != OF_PLAN):
+        if problem and not self._was_so(record, course, goes_on=course.kind != "plan"):
             return problem
         if course.stop_at == "place":
             return ""

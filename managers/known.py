@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
 from session.knowledge import KnowledgeEntry, Source
-from session.memory import INVALIDATION_MARKER, Memory
+from session.memory import Memory
 from session.route import Route
 from session.text import counted, text_key
 
@@ -182,7 +182,7 @@ def objective_key(episode: int, objective: Objective) -> str:
 
 def _memory_item(key: str, place: int, memory: Memory) -> Item:
     text = memory.text
-    if memory.superseded_by == INVALIDATION_MARKER:
+    if memory.is_invalidated:
         text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"

@@ -166,6 +166,7 @@ class RouteManager(BaseManager):
                 point = route.points[done]
                 missing = point.carried_set - observation.carried
                 return Course(
+                    "route",
                     f"Route {route.number}",
                     steps,
                     known=len(steps),

@@ -647,7 +647,7 @@ class SimpleMemoryManager(BaseManager):
             now = revision.revised(old)
             if now is old:
                 continue
-            if now.superseded_by == INVALIDATION_MARKER:
+            if now.is_invalidated:
                 self.log_info("memory invalidated", **where, title=old.title, reason=revision.reason)
             elif new is not None:
                 is_upgrade = old.persistence == "ephemeral" != new.persistence

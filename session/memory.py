@@ -70,7 +70,7 @@ class Memory:
         if not self.is_given_up:
             if (self.superseded_by, self.superseded_at_turn, self.invalidation_reason) != (None, None, None):
                 raise ValueError(f"{self.status} and superseded at once: {self.title}")
-        elif self.invalidation_reason is not None and self.superseded_by != INVALIDATION_MARKER:
+        elif self.invalidation_reason is not None and not self.is_invalidated:
             raise ValueError(f"an invalidation_reason needs superseded_by={INVALIDATION_MARKER}: {self.title}")
         title = one_line(self.title)
         if not title:
@@ -106,6 +106,11 @@ class Memory:
     def is_given_up(self) -> bool:
         """Whether it was superseded or invalidated."""
         return self.status == MemoryStatus.SUPERSEDED
+
+    @property
+    def is_invalidated(self) -> bool:
+        """Whether it was found to be false."""
+        return self.superseded_by == INVALIDATION_MARKER
 
     def headline(self, *marks: str) -> str:
         """Return marks in brackets and the title, as prompts and screens list a memory.

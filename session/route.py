@@ -317,6 +317,7 @@ class Route:
 class Course:
     """Commands that are played one after the other without a question to a model, until something unexpected happens.
 
+    kind: what it was made of; ``then``: the further commands of an answer
     name: its name, such as ``Route 3``
     steps: all of its commands, each with the expected result; nothing is known of ``Waypoint()``
     most: how many of the steps are played at most; 0: all
@@ -333,6 +334,7 @@ class Course:
     in_sight: the objects that were in sight when the player chose it, and were not when the route was played
     """
 
+    kind: Literal["route", "way", "plan", "then"]
     name: str
     steps: tuple[RouteStep, ...]
     known: int = 0

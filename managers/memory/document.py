@@ -35,7 +35,7 @@ from session.files.markdown import (
     escape_all,
     unescape,
 )
-from session.memory import INVALIDATION_MARKER, MARKERS, PERSISTENCES, STATUSES, Memory, MemoryStatus, MemoryStatusType
+from session.memory import MARKERS, PERSISTENCES, STATUSES, Memory, MemoryStatus, MemoryStatusType
 from session.text import one_line, text_key
 from session.values import Location
 
@@ -162,7 +162,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
             for memory in after:
                 kind: ChangeKind = "changed" if text_key(memory.title) in stood else "added"
                 if memory.is_given_up:
-                    kind = "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"
+                    kind = "invalidated" if memory.is_invalidated else "superseded"
                 if memory not in before:
                     changes.append(MemoryChange(location_id, kind, memory))
             removed = (memory for memory in before if text_key(memory.title) in gone)
@@ -551,7 +551,7 @@ def _written_body(memory: Memory) -> list[str]:
         lines[-1] = f"{lines[-1]}~~"
     at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
     reference = f"[Superseded{at}]" if at else ""
-    if memory.superseded_by == INVALIDATION_MARKER:
+    if memory.is_invalidated:
         reason = memory.invalidation_reason
         reference = f"[Invalidated{at}]" if reason is None else f'[Invalidated{at}: "{escape(reason)}"]'
     elif memory.superseded_by is not None:

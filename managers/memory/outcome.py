@@ -17,7 +17,7 @@ from session.commands import is_routine, only_informs, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
-from session.memory import INVALIDATION_MARKER, Memory, Persistence
+from session.memory import Memory, Persistence
 from session.text import one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -300,7 +300,7 @@ class NewsLedger(SharedStore):
         if record.is_decisive:
             if outcome.walk_key in self._made:
                 return False
-            believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
+            believed = [memory for memory in memories if not memory.is_invalidated]
             is_remembered = self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
             return not is_remembered and not any(tells(memory, outcome) for memory in standing)
         if record.is_in_fight and any(speaks_of(memory, outcome) for memory in standing):

@@ -324,7 +324,7 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
     from rich.console import Console
     from rich.text import Text
 
-    from session.memory import INVALIDATION_MARKER, MemoryStatus
+    from session.memory import MemoryStatus
 
     styles = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
     console = Console(highlight=False, soft_wrap=True)
@@ -339,7 +339,7 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
         console.print(Text(f"  {mark}").append_text(headline))
         at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
         lines = memory.text.split("\n")
-        if memory.superseded_by == INVALIDATION_MARKER:
+        if memory.is_invalidated:
             lines.insert(0, f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")
         elif memory.superseded_by is not None:
             lines.insert(0, f'Superseded{at} by "{memory.superseded_by}"')
