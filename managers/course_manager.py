@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from typing_extensions import Unpack, override
 
@@ -17,11 +17,13 @@ from managers.route_manager import RouteManager
 from managers.routes.document import Effect, last_command
 from managers.routes.trail import digests_of, without_words
 from managers.transcripts.document import Game, game_of
+from managers.transcripts.game_text import PlayedTurn
 from session.commands import (
     TAKING,
     commands_of,
     is_move,
     is_speech,
+    is_waiting,
     only_informs,
     passes_time,
     perceives,
@@ -322,15 +324,20 @@ class CourseManager(BaseManager):
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
         if effects and (ends[1], gained, lost) not in effects:
             return False
+        for here, there, turn, later in self._earlier_turns():
+            is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
+            went_on = later and (not goes_on or plain_command(later.action) == following)
+            if is_same and went_on and following and digests_of(turn.response) == text:
+                return True
+        return False
+
+    def _earlier_turns(self) -> Iterator[tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]]:
+        """Yield the turns of earlier games, each after its locations before and after, with the turn that followed."""
         for game in self._games():
             there = self.game_state.opening_id
-            for turn, later in pairwise(game.turns):
+            for turn, later in zip_longest(game.turns, game.turns[1:]):
                 here, there = there, turn.to_id or there
-                is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
-                went_on = not goes_on or plain_command(later.action) == following
-                if is_same and went_on and following and digests_of(turn.response) == text:
-                    return True
-        return False
+                yield here, there, turn, later
 
     def _known_effects(self, record: TurnRecord) -> list[Effect]:
         """Return what the command did here in earlier games, as far as it is kept."""
@@ -396,17 +403,16 @@ class CourseManager(BaseManager):
         places only fails where it does not come to a place, or cannot see it.
         """
         before, after, command = record.before, record.after, plain_command(record.action)
-        place = None if after.awaits_key else after.location
-        if place is not None and description_in(after.text, place.name) is None:
-            known = self.game_state.room_description(place.num)
-            has_heading = known is not None and description_in(known.text, place.name) is not None
-            is_undescribed = is_dark(after.text, of_elsewhere=record.moved) or (record.moved and has_heading)
-            if is_undescribed and not self._was_so(record, course, goes_on=False):
-                return f"the story does not describe {self._name_of(place)}, as in the dark"
-        problem = ""
         goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
+        place = None if after.awaits_key else after.location
+        unseen = self._undescribed(place, record, is_move=goes) if place else ""
+        if unseen and not self._was_so(record, course, goes_on=False):
+            return unseen
+        problem = ""
         if goes and not record.moved and not record.did_something:
             problem = "you did not move"
+        elif self._wins_no_more(record):
+            problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
         elif not passes_time(command) and not record.did_something:
@@ -419,18 +425,48 @@ class CourseManager(BaseManager):
                 problem = "it changed nothing at all"
         if problem and not self._was_so(record, course, goes_on=course.kind != "plan"):
             return problem
-        if course.stop_at == "place":
-            return ""
+        came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
+        return "" if course.stop_at == "place" else self._changes(record, came)
+
+    def _changes(self, record: TurnRecord, came: str) -> str:
+        """Return what the command changed without naming it, after where the player ``came``; "" if it did not."""
         earlier = self._known_effects(record) if record.gained or record.lost else []
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
-        unnamed = {
-            "now you carry": self._unnamed(record, record.gained, gained, before),
-            "you no longer carry": self._unnamed(record, record.lost, lost, after),
+        changes = {
+            "now you carry": self._unnamed(record, record.gained, gained, record.before),
+            "you no longer carry": self._unnamed(record, record.lost, lost, record.after),
+            "now in sight": self._awaited(record),
         }
-        return "; ".join(
-            f"{change}: {', '.join(thing.label for thing in things)}" for change, things in unnamed.items() if things
-        )
+        told = [f"{change}: {', '.join(each.label for each in things)}" for change, things in changes.items() if things]
+        return "; ".join(filter(None, [came, *told])) if told else ""
+
+    def _undescribed(self, place: Location, record: TurnRecord, *, is_move: bool) -> str:
+        """Return that the story describes the place no more, or not when the player comes there; "" if it does."""
+        text, known = record.after.text, self.game_state.room_description(place.num)
+        has_heading = known is not None and description_in(known.text, place.name) is not None
+        is_seen = not is_dark(text, of_elsewhere=record.moved) and not (record.moved and has_heading)
+        if is_seen or description_in(text, place.name) is not None:
+            return ""
+        if record.moved and not is_move:
+            return f"you came to {self._name_of(place)}, which the story does not describe"
+        return f"the story does not describe {self._name_of(place)}, as in the dark"
+
+    @staticmethod
+    def _awaited(record: TurnRecord) -> list[GameObject]:
+        """Return the things that came into sight while the player waited, and that the story names."""
+        told = set(re.findall(r"[\w'-]+", record.after.text.lower()))
+        seen = record.came_to_light if is_waiting(plain_command(record.action)) else ()
+        return [thing for thing in seen if not told.isdisjoint(thing.words)]
+
+    def _wins_no_more(self, record: TurnRecord) -> bool:
+        """Return whether a command that won points here in an earlier game won none, and has won none in this game."""
+        here, command = record.before.location_id, plain_command(record.action)
+        if record.score_change is None or record.score_change > 0 or record.moved:
+            return False
+        won = {plain_command(turn.action) for at, _, turn, _ in self._earlier_turns() if at == here and turn.change > 0}
+        again = (turn for turn in self.game_state.scored if turn.before.location_id == here)
+        return command in won and command not in (plain_command(turn.action) for turn in again)
 
     def _named(self, record: TurnRecord) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name.

@@ -490,6 +490,40 @@ def test_what_a_command_brought_here_in_an_earlier_game_is_expected(tmp_path: Pa
     assert "now you carry: brass key" in course_in(model.calls[4].prompt.user)
 
 
+def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp_path: Path) -> None:
+    """A number that was drawn anew was refused, and the rest of the course drove away from where it was wanted."""
+    won = replace(TAKEN, text="The miller nods.", score=5)
+    refused = replace(won, text="The miller does not nod.", score=0, state_hash="d")
+    for name, second, is_stopped in (("lost", refused, True), ("won", won, False)):
+        model = answering(
+            *typed("take rope", "ask miller", "wait", "wait"), routine("take rope", "ask miller", "read rope")
+        )
+        scripts = [{**ROUTINE, "ask miller": each} for each in (won, second)]
+        run = play_mill(tmp_path / name, model, *scripts, max_turns_per_episode=4)
+        assert (sources(run)[-1] != ("read rope", "then")) == is_stopped
+        course = course_in(model.calls[-1].prompt.user)
+        assert ("it won no point, though it did here in an earlier game" in course) == is_stopped
+
+
+def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: Path) -> None:
+    falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
+    script = {**ROUTINE, "wait": falls}
+    model = answering(*typed("take rope", "wait", "wait", "wait"), routine("take rope", "wait", "read rope"))
+    play_mill(tmp_path, model, script, max_turns_per_episode=4)
+    assert "stopped at `wait` (3 commands played): now in sight: brass key. Not played: 4. read rope." in course_in(
+        model.calls[-1].prompt.user
+    )
+
+
+def test_a_place_to_which_no_move_led_is_named_with_what_was_gained_there(tmp_path: Path) -> None:
+    dreamt = replace(CELLAR, inventory=(ROPE, KEY), moves=4)
+    model = answering(routine("take rope", "read rope", "wait"))
+    play_mill(tmp_path, model, {**ROUTINE, "read rope": dreamt}, episodes=1, max_turns_per_episode=4)
+    assert "stopped at `read rope` (3 commands played): you came to Cellar; now you carry: brass key." in course_in(
+        model.calls[1].prompt.user
+    )
+
+
 TRAY, ON_TRAY, GEM = GameObject(40, "board"), GameObject(31, "brass key", 40), GameObject(30, "gem")
 LANTERN = replace(ROPE, name="brass lantern")
 ON_FLOOR = replace(YARD, text="Dust.", visible=(TRAY, ON_TRAY, LANTERN), moves=1)
