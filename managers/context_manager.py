@@ -30,7 +30,7 @@ from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, cut_middle, one_line, out_of, without_padding
-from session.values import Observation, Proposal, TurnRecord
+from session.values import Observation, Proposal, Rejection, TurnRecord
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
@@ -48,13 +48,6 @@ NOT_LISTED = ("not_described", "scenery", "concealed")
 """Attributes of objects that the story describes within the description of a room, if at all."""
 
 _WORD = re.compile(r"\w+")
-
-
-class Rejection(NamedTuple):
-    """A command that was proposed in this turn but not played, and the reason."""
-
-    action: str
-    reason: str
 
 
 class HistoryTurn(NamedTuple):

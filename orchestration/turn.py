@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from game_interface.core.commands import refusal
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
-from managers.context_manager import ContextManager, Rejection
+from managers.context_manager import ContextManager
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from orchestration.parts import Parts, Review
@@ -22,7 +22,7 @@ from session.events import GameFailed, ProposalReviewed
 from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Observation, Proposal, TurnRecord, Verdict
+from session.values import Observation, Proposal, Rejection, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.llm.run_model import RunModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer

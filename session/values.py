@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from typing_extensions import override
 
@@ -249,6 +249,13 @@ class Verdict:
 _UNASKED = ("route", "then", "only")
 
 
+class Rejection(NamedTuple):
+    """A command, a route or a location that was proposed but not played, and the reason."""
+
+    wish: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
     """One complete turn: the observations before and after it, the proposals and the verdicts.
@@ -278,6 +285,12 @@ class TurnRecord:
     def told(self) -> str:
         """The command for a prompt, with the word that was typed for it: ``north (typed: g)``."""
         return self.action if self.action == self.typed else f"{self.action} (typed: {self.typed})"
+
+    @property
+    def rejections(self) -> list[Rejection]:
+        """What was proposed before the command and not played."""
+        pairs = zip(self.proposals[:-1], self.verdicts, strict=False)
+        return [Rejection(proposal.wish, verdict.reason) for proposal, verdict in pairs]
 
     @property
     def is_decisive(self) -> bool:

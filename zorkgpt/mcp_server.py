@@ -401,8 +401,7 @@ def _event_lines(event: Event) -> Iterator[str]:
         yield f"Episode {event.episode} begins.\n\n{_shown(event.opening.text)}\n"
     elif isinstance(event, TurnPlayed):
         record = event.record
-        for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
-            yield f"Not played: {one_line(proposal.wish)} ({one_line(verdict.reason)})"
+        yield from (f"Not played: {one_line(wish)} ({one_line(reason)})" for wish, reason in record.rejections)
         yield f"> {one_line(record.action)}\n{_shown(record.after.text)}\n"
     elif isinstance(event, EpisodeEnded):
         points = "" if event.score is None else f", with {out_of(event.score, event.max_score)} points"

@@ -221,8 +221,7 @@ _ENDS: Mapping[EpisodeEnd, str] = {
 
 
 def _rejected(record: TurnRecord) -> list[str]:
-    pairs = list(zip(record.proposals, record.verdicts, strict=True))[:-1]
-    return [f"not played: {_command(one.action)} ({verdict.reason})" for one, verdict in pairs if not verdict.accepted]
+    return [f"not played: {_command(wish)} ({reason})" for wish, reason in record.rejections]
 
 
 def _command(action: str) -> str:

@@ -80,8 +80,8 @@ def _episode(episode: PlayedEpisode, calls: Mapping[tuple[int, int], Iterable[Re
         if record.reasoning.strip():
             yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
             yield ""
-        for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
-            yield f"Not played: {_escaped(proposal.action)} ({_escaped(verdict.reason)})"
+        for wish, reason in record.rejections:
+            yield f"Not played: {_escaped(wish)} ({_escaped(reason)})"
             yield ""
         yield f"**\\> {_escaped(record.action)}**"
         yield ""
@@ -163,7 +163,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
                 {
                     **asdict(_row(turn)),
                     "reasoning": turn.played.record.reasoning,
-                    "not_played": [proposal.action for proposal in turn.played.record.proposals[:-1]],
+                    "not_played": [each.wish for each in turn.played.record.rejections],
                     "text": turn.played.record.after.text,
                 }
                 for turn in episode.turns

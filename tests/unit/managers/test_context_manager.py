@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managers.context_manager import STANDS_BELOW, ContextManager, Rejection, told_turns
+from managers.context_manager import STANDS_BELOW, ContextManager, told_turns
 from session.commands import Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import RoomDescription, TokenCounter
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, Rejection, TurnRecord, Verdict
 
 MILL = Observation(
     "The wheel turns slowly.",

@@ -12,14 +12,14 @@ from pydantic import TypeAdapter
 
 from managers.ahead import MemoriesAhead
 from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
-from managers.context_manager import ContextManager, Rejection
+from managers.context_manager import ContextManager
 from orchestration.learning import MANAGERS, Learning, build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
 from session.text import RoomDescription, TokenCounter
-from session.values import Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import Location, Observation, Proposal, Rejection, TurnRecord, Verdict
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.unit.zorkgpt.mapping.turns import walk

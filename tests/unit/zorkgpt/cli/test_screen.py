@@ -374,6 +374,8 @@ def test_a_turn_shows_room_score_time_reasoning_command_and_why_another_was_not_
             assert part in shown
     assert plain().count("not played: ") == 1
     assert "not played: save (no saving)" in plain()
+    route = replace(RECORD, proposals=(Proposal("wait", follow=3), *RECORD.proposals[1:]))
+    assert "not played: follow 3 (no saving)" in plain(TurnPlayed(route, 1.25))
 
 
 def test_a_command_of_3000_letters_is_cut_wherever_it_stands() -> None:

@@ -118,6 +118,10 @@ def test_a_transcript_tells_what_was_sent_back_and_why_a_run_stands_still(tmp_pa
     record = replace(CLIMB, proposals=(Proposal("fly"), *CLIMB.proposals), verdicts=verdicts)
     text = as_markdown(run_of(tmp_path, played(record), RunPaused("the server is down", episode=1, turns=1)))
     assert "Not played: fly (no wings)\n\n**\\> climb ladder**" in text
+    far = replace(record, proposals=(Proposal("wait", go_to=99), *CLIMB.proposals))
+    run = run_of(tmp_path / "far", played(far))
+    assert "Not played: go\\_to 99 (no wings)" in as_markdown(run)
+    assert json.loads(as_json(run))["transcript"][0]["turns"][0]["not_played"] == ["go_to 99"]
     assert "- State: paused: the server is down\n" in text
 
 
