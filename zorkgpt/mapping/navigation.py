@@ -191,7 +191,7 @@ class Path(NamedTuple):
     before: ``None`` for the location where the path begins
     moves: the number of commands
     is_walked: none of them is a way back that was never tried
-    carried_by: the last of them during which the story carried the player along
+    unsure: the last of them that may not lead there again, with the reason; "" for none
     """
 
     to_id: int
@@ -199,13 +199,12 @@ class Path(NamedTuple):
     command: str = ""
     moves: int = 0
     is_walked: bool = True
-    carried_by: str = ""
+    unsure: str = ""
 
     @property
     def doubts(self) -> str:
         """The marks of what is not certain about the path, each after a comma."""
-        carried = f", {plain_line(self.carried_by)} carried you once" if self.carried_by else ""
-        return f"{'' if self.is_walked else ', back?'}{carried}"
+        return f"{'' if self.is_walked else ', back?'}{f', {self.unsure}' if self.unsure else ''}"
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -286,8 +285,10 @@ def paths_from(
         if before is not None:
             is_exit = command in graph.connections.get(before.to_id, ())
             is_carry = not is_exit and Edge(before.to_id, command) in graph.carries
-            carried_by = command if is_carry else before.carried_by
-            path = Path(here, before, command, before.moves + 1, before.is_walked and (is_exit or is_carry), carried_by)
+            is_sure = not is_exit or graph.confidence(Edge(before.to_id, command)) >= SURE
+            reason = "carried you once" if is_carry else "" if is_sure else "unsure"
+            unsure = f"{plain_line(command)} {reason}" if reason else before.unsure
+            path = Path(here, before, command, before.moves + 1, before.is_walked and (is_exit or is_carry), unsure)
         paths[here] = path
         ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
         if uses_carries:

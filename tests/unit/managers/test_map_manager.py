@@ -353,6 +353,16 @@ def test_a_door_that_opens_leaves_what_the_story_said_of_a_trapdoor(tmp_path: Pa
     assert "led nowhere: open trapdoor (It won't budge.)" in local_view(manager.game_map, 49, 2)
 
 
+def test_a_distance_names_the_command_on_the_way_that_may_not_lead_there_again(tmp_path: Path) -> None:
+    """A story took the player away during a blow, and the place was said to be two moves away."""
+    manager = manager_in(tmp_path, here=22)
+    manager.learn(walk(22, "attack spy", 29))
+    manager.learn(walk(29, "down", 32))
+    assert "(2, attack spy unsure)" in local_view(manager.game_map, 22, 2, named=(32,))
+    manager.learn(walk(22, "attack spy", 29))
+    assert "(2)" in local_view(manager.game_map, 22, 2, named=(32,))
+
+
 @pytest.mark.parametrize("command", ["take shadows", "wait", "open door. north", "read chant", "yes"])
 def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_there(
     tmp_path: Path, command: str
