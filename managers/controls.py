@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
@@ -18,7 +17,7 @@ from managers.transcripts.game_text import PlayedTurn, played_turns, story_start
 from session.context import Place, PromptSection
 from session.errors import ConfigurationError, LanguageModelError
 from session.events import EpisodeEnd
-from session.files.document_store import DocumentStore
+from session.files.document_store import DocumentStore, PlainText
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -39,17 +38,6 @@ class LessonAnswer(BaseModel):
     lesson: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2500)]
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """The file ``lesson.md``."""
-
-    text: str = ""
-
-    def render(self) -> str:
-        """Return the text of the file."""
-        return self.text
-
-
 class Reflection(BaseManager):
     """Owns ``lesson.md``: one lesson, which a model rewrites after each game, and which the next games show."""
 
@@ -63,7 +51,7 @@ class Reflection(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._model = model
-        self._store = DocumentStore[Lesson](config.zork_game_workdir / LESSON_FILE, Lesson)
+        self._store = DocumentStore[PlainText](config.zork_game_workdir / LESSON_FILE, PlainText)
         self.stores = (self._store,)
         self.reset()
 
@@ -105,7 +93,7 @@ class Reflection(BaseManager):
             self.log_warning("the lesson stays as it is: the model gave no answer", error=str(answer))
             return
         text = f"{answer.lesson}\n".encode(errors="replace").decode()  # half a character of a broken answer
-        self._store.apply(lambda lesson: lesson if lesson.text == text else Lesson(text))
+        self._store.apply(lambda lesson: lesson if lesson.text == text else PlainText(text))
 
     @override
     def get_status(self) -> ManagerStatus:

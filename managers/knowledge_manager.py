@@ -32,7 +32,7 @@ from managers.knowledge.analysis import (
     update_question,
     within,
 )
-from managers.knowledge.document import Archive, KnowledgeDocument, KnowledgeEdit, parse_knowledge
+from managers.knowledge.document import KnowledgeDocument, KnowledgeEdit, archived, parse_knowledge
 from managers.known import Known, knowledge_key
 from managers.map_manager import MapManager
 from managers.objectives import evidence_of
@@ -41,7 +41,7 @@ from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
 from managers.questions import Question, ask_each, share_at_end
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
-from session.files.document_store import DocumentStore
+from session.files.document_store import DocumentStore, PlainText
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
@@ -91,7 +91,7 @@ class KnowledgeManager(BaseManager):
         self._courses = courses
         path = config.zork_game_workdir / config.knowledge_file
         self._knowledge: DocumentStore[KnowledgeDocument] = DocumentStore(path, parse_knowledge)
-        self._archive: DocumentStore[Archive] = DocumentStore(path.with_name(archive_name(path.name)), Archive)
+        self._archive = DocumentStore[PlainText](path.with_name(archive_name(path.name)), PlainText)
         self.stores = (self._archive, self._knowledge)  # the archive first, so that no line is ever in neither file
         self._counts: Counter[str] = Counter()
         self.asked_turn = 0
@@ -395,7 +395,7 @@ class KnowledgeManager(BaseManager):
         """Make the edit, archive what it removes, and return whether it changed anything. Raises ``StoreError``."""
         if edit.removed:
             until = f"Ep{self.game_state.episode}, T{self.game_state.turn_count}"
-            self._archive.apply(lambda archive: archive.with_removed(edit.removed, until))
+            self._archive.apply(lambda archive: archived(archive, edit.removed, until))
         return self._knowledge.apply(edit.apply_to)
 
     def _ephemeral_turns(self) -> frozenset[int]:

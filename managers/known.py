@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
@@ -52,13 +52,6 @@ Items = dict[str, Item]
 """Items by their keys."""
 
 
-class RouteFromHere(NamedTuple):
-    """A route that can be followed at this moment, after ``done`` of its commands."""
-
-    route: Route
-    done: int
-
-
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a manager, or all of them, know at a moment.
@@ -69,7 +62,7 @@ class Known:
     objectives: including those that have ended
     routes: all of them
     usable: how many of the routes can be followed from somewhere
-    from_here: those that can be followed at this moment, best first
+    from_here: those that can be followed at this moment, best first, each with how many of its commands are done
     under_way: the route that is being followed, and how far; "" for none
     """
 
@@ -80,7 +73,7 @@ class Known:
     objectives: tuple[Objective, ...] = ()
     routes: tuple[Route, ...] = ()
     usable: int = 0
-    from_here: tuple[RouteFromHere, ...] = ()
+    from_here: tuple[tuple[Route, int], ...] = ()
     under_way: str = ""
 
     @property
@@ -209,8 +202,7 @@ def _cited(sources: Sequence[Source]) -> str:
 
 
 def _turns_of(source: Source) -> str:
-    last = f"-{source.last_turn}" if source.last_turn != source.first_turn else ""
-    return f"episode {source.episode}, {_turns(f'{source.first_turn}{last}')}"
+    return f"episode {source.episode}, {_turns(source.turns)}"
 
 
 def _route_item(route: Route) -> Item:

@@ -7,6 +7,7 @@ and share the remaining room. The agent's prompt consists of sections with prior
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -72,9 +73,7 @@ class Part:
     @property
     def whole(self) -> str:
         """The text with all items."""
-        return (
-            self.separator.join("\n".join(line.head + line.text for line in item) for item in self.items) or self.empty
-        )
+        return self.fit(sys.maxsize)[0]
 
     def fit(self, characters: int) -> tuple[str, int]:
         """Return the text of the part in at most ``characters`` characters, and the number of items in it."""
@@ -208,12 +207,6 @@ def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips
     return kept
 
 
-def share_out(texts: Sequence[str], characters: int) -> list[str]:
-    """Cut the longest texts to equal lengths, so that all have at most ``characters`` characters together."""
-    shares = shared_room(list(map(len, texts)), characters)
-    return [cut_middle(text, share) for text, share in zip(texts, shares, strict=True)]
-
-
 def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
     """Shorten the sections to at most ``characters`` rendered characters.
 
@@ -229,10 +222,10 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
     if len(render_sections(kept)) <= characters:
         return kept
     room = characters - len(render_sections([replace(section, text="") for section in kept]))
-    texts = share_out([section.text for section in kept], room)
+    shares = shared_room([len(section.text) for section in kept], room)
     return [
-        section if section.text == text else replace(section, text=text, shows=())
-        for section, text in zip(kept, texts, strict=True)
+        section if len(section.text) <= share else replace(section, text=cut_middle(section.text, share), shows=())
+        for section, share in zip(kept, shares, strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
-from managers.known import ROUTES_SHOWN, Known, RouteFromHere, route_key
+from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
 from managers.plan import Played, Walked, pairs_of
 from managers.routes.document import (
@@ -314,9 +314,8 @@ class RouteManager(BaseManager):
 
     @override
     def known(self) -> Known:
-        usable = len(self._trusted())
-        from_here = tuple(RouteFromHere(route, done) for route, done in self._from_here(self._latest))
-        return Known(routes=self.book.routes, usable=usable, from_here=from_here)
+        from_here = tuple(self._from_here(self._latest))
+        return Known(routes=self.book.routes, usable=len(self._trusted()), from_here=from_here)
 
     def _trusted(self) -> list[Route]:
         least = self.config.routes.shuffled  # a single step cannot be played in another order

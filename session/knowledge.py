@@ -46,6 +46,11 @@ class Source(NamedTuple):
     first_turn: int
     last_turn: int
 
+    @property
+    def turns(self) -> str:
+        """The turns in words: "45", "12-14"."""
+        return str(self.first_turn) if self.first_turn == self.last_turn else f"{self.first_turn}-{self.last_turn}"
+
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeLine:

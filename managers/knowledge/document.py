@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 
+from session.files.document_store import PlainText
 from session.files.markdown import (
     COMMENT,
     MarkdownBlock,
@@ -148,30 +149,20 @@ class KnowledgeEdit:
         return document if edited is document else parse_knowledge(edited.render())
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """The text of an archive."""
+def archived(archive: PlainText, entries: Iterable[KnowledgeEntry], until: str) -> PlainText:
+    """Return the archive with removed lines of knowledge, or the same archive if it has all of them.
 
-    text: str
-
-    def render(self) -> str:
-        """Return the text of the file."""
-        return self.text
-
-    def with_removed(self, entries: Iterable[KnowledgeEntry], until: str) -> Archive:
-        """Return the archive with removed lines of knowledge, or the same archive if it has all of them.
-
-        until: the episode and turn in which they were removed
-        """
-        known = {line.strip() for line in self.text.splitlines()}
-        lines = (f"{write_line(entry.line)} (in {entry.section} until {until})" for entry in entries)
-        new = [line for line in lines if line not in known]
-        if not new:
-            return self
-        end = usual_line_end(self.text)
-        text = self.text or f"{ARCHIVE_TITLE}{end}{end}"
-        gap = "" if text.endswith(("\n", "\r")) else end
-        return Archive(text + gap + "".join(line + end for line in new))
+    until: the episode and turn in which they were removed
+    """
+    known = {line.strip() for line in archive.text.splitlines()}
+    lines = (f"{write_line(entry.line)} (in {entry.section} until {until})" for entry in entries)
+    new = [line for line in lines if line not in known]
+    if not new:
+        return archive
+    end = usual_line_end(archive.text)
+    text = archive.text or f"{ARCHIVE_TITLE}{end}{end}"
+    gap = "" if text.endswith(("\n", "\r")) else end
+    return PlainText(text + gap + "".join(line + end for line in new))
 
 
 def parse_knowledge(text: str) -> KnowledgeDocument:
@@ -254,8 +245,4 @@ def _with_more_sources(block: KnowledgeBlock, known: KnowledgeLine, line: Knowle
 
 def _written(sources: Iterable[Source]) -> str:
     """Return the sources as they are written behind a line: ``*(Ep1, T12-14; Ep2, T3)*``."""
-    spans = []
-    for source in sources:
-        last = "" if source.last_turn == source.first_turn else f"-{source.last_turn}"
-        spans.append(f"Ep{source.episode}, T{source.first_turn}{last}")
-    return f"*({'; '.join(spans)})*"
+    return f"*({'; '.join(f'Ep{source.episode}, T{source.turns}' for source in sources)})*"

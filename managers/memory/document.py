@@ -62,8 +62,6 @@ _STRIKETHROUGH = re.compile(r"~~(.*)~~", re.DOTALL)
 _REFERENCE = re.compile(r"\[(?:superseded|invalidated)", re.IGNORECASE)
 
 _ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,}|\*{3,}|_{3,})$|<!--", re.IGNORECASE)
-_BEGINS_HEADING, _ENDS_TEXT_WITH = "#*_lL", "#*-_<"
-"""The first characters of lines that the patterns match; most lines need no pattern then."""
 _FENCE = "```"
 
 _MARGINS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
@@ -415,15 +413,13 @@ class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
 
 def _is_heading(line: str) -> bool:
     """Return whether a line begins a section: a valid or malformed location, or a heading of level 1 or 2."""
-    if line[:1] not in _BEGINS_HEADING:
-        return False
     is_location = _LOCATION.fullmatch(line) or _BROKEN_LOCATION.match(line)
     return is_location is not None or (_TOP_HEADING.match(line) is not None and ends_text(line))
 
 
 def ends_text(line: str) -> bool:
     """Return whether a line, given without the white space around it, cannot belong to a memory's text."""
-    return not line or (line[0] in _ENDS_TEXT_WITH and _ENDS_TEXT.match(line) is not None)
+    return not line or _ENDS_TEXT.match(line) is not None
 
 
 def write_memory(memory: Memory, line_end: str = "\n") -> str:
@@ -536,8 +532,6 @@ def _read_text(lines: Sequence[str], *, struck: bool) -> str:
     strikethrough = _STRIKETHROUGH.fullmatch(text) if struck else None
     if strikethrough:
         text = strikethrough[1]
-    if "\\" not in text and "&#" not in text and not struck:
-        return text
     stripped = (line.strip() for line in text.split("\n"))
     return "\n".join("" if line == EMPTY_LINE else unescape(line) for line in stripped)
 

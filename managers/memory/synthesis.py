@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from managers.memory.document import Revision, stands
 from managers.memory.outcome import ActionOutcome, names
+from session.knowledge import Source
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
 from session.values import TurnRecord
@@ -201,12 +202,11 @@ class VisitNews:
             shown = [self.first.record]
         records = shown[:1] or [outcome.record for outcome in self.outcomes]
         changes = [record.score_change for record in records if record.score_change is not None]
-        first_turn, last_turn = records[0].turn, records[-1].turn
         return Memory(
             category=answer.category or DEFAULT_CATEGORY,
             title=one_line(answer.memory_title or ""),
             episode=episode,
-            turns=str(first_turn) if first_turn == last_turn else f"{first_turn}-{last_turn}",
+            turns=Source(episode, records[0].turn, records[-1].turn).turns,
             score_change=sum(changes) if changes else None,
             text=(answer.memory_text or "").strip(),
             persistence=answer.persistence or "permanent",

@@ -85,18 +85,16 @@ class Transcripts:
         if (game.episode, text) in self.sections:
             return self
         others = tuple(section for section in self.sections if section[0] != game.episode)
-        head, before = (
-            self.head or ("" if others else TITLE if is_pruned else TITLE_OF_ALL),
-            others[-1][1] if others else self.head,
-        )
+        head = self.head or ("" if others else TITLE if is_pruned else TITLE_OF_ALL)
+        before = others[-1][1] if others else self.head
         if before.strip():
-            text = "\n" * (2 - len(before[-2:]) + len(before[-2:].rstrip("\n"))) + text
+            text = "\n" * (2 - len(before) + len(before.rstrip("\n"))) + text
         file = replace(self, head=head, sections=(*others, (game.episode, text)))
         if not is_pruned:
             return file
-        kept = {shown.episode for shown in file.shown_before(max(each.episode for each in file.games) + 1)}
-        played = {each.episode for each in file.games}
-        return replace(file, sections=tuple(each for each in file.sections if each[0] in kept or each[0] not in played))
+        played = [each.episode for each in file.games]
+        gone = set(played).difference(shown.episode for shown in file.shown_before(played[-1] + 1))
+        return replace(file, sections=tuple(each for each in file.sections if each[0] not in gone))
 
 
 def game_of(state: GameState) -> Game:
@@ -128,13 +126,11 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
     texts: list[str] = []
     for number, game in enumerate(games):
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
-        start = _quoted(game.opening)
+        start, told = _quoted(game.opening), game.opening
         if start and start == _quoted(opening):
             told = "As in this game."
-        else:
-            told = (
-                f"As in episode {games[0].episode}." if texts and start == _quoted(games[0].opening) else game.opening
-            )
+        elif texts and start == _quoted(games[0].opening):
+            told = f"As in episode {games[0].episode}."
         text = GameText(told, room)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)

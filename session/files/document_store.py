@@ -51,6 +51,17 @@ class Rendered(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A document that is its text."""
+
+    text: str = ""
+
+    def render(self) -> str:
+        """Return the text."""
+        return self.text
+
+
 D = TypeVar("D", bound=Rendered)
 
 _LONGEST_WAIT = 4.0  # seconds, less than others wait for the lock

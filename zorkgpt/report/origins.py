@@ -424,8 +424,7 @@ def _spans(moments: Iterable[RunMoment]) -> str:
     by_episode = merged_sources(Source(each.episode, each.turn, each.turn) for each in moments)
     episodes: defaultdict[int, list[str]] = defaultdict(list)
     for source in by_episode:
-        first, last = source.first_turn, source.last_turn
-        episodes[source.episode].append(str(first) if first == last else f"{first}-{last}")
+        episodes[source.episode].append(source.turns)
     return "; ".join(f"episode {episode}, turn {', '.join(turns)}" for episode, turns in episodes.items())
 
 

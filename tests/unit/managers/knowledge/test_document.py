@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from managers.knowledge.document import Archive, KnowledgeEdit, read_line, write_line
+from managers.knowledge.document import KnowledgeEdit, archived, read_line, write_line
 from managers.knowledge.document import parse_knowledge as parse
+from session.files.document_store import PlainText
 from session.knowledge import (
     COMMAND_SYNTAX,
     CROSS_EPISODE,
@@ -193,9 +194,9 @@ class TestEdits:
         self, text: str, gone: list[KnowledgeEntry], episode: int, turn: int
     ) -> None:
         until = f"Ep{episode}, T{turn}"
-        once = Archive(text).with_removed(gone, until)
+        once = archived(PlainText(text), gone, until)
         assert once.text.startswith(text)
-        assert once.with_removed(gone, until) is once
+        assert archived(once, gone, until) is once
         assert all(write_line(entry.line) in once.text for entry in gone)
 
 
