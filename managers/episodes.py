@@ -372,7 +372,7 @@ def episode_prompt(
         Part("points", points, others=len(summary.scored) - len(points)),
         Part("deaths", deaths, share=DEATHS_SHARE, others=len(summary.deaths) - len(deaths), separator="\n\n"),
     ]
-    return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
+    return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, tokens.characters(budget))
 
 
 KnownText = Annotated[str, at_most(LONGEST_LINE)]

@@ -303,6 +303,16 @@ class KnowledgeManager(BaseManager):
             if is_at_end:
                 self._archive_ephemeral()
             return ()
+        budget, tokens = self.config.prompt_budgets.analysis, self.tokens
+        if is_for_a_small_model(budget, "knowledge", tokens):
+            asked = brief_question(self._turns, tokens.characters(budget))
+            take = partial(self._take, asked, is_at_end=is_at_end)
+            if len(asked.turns) <= 1:
+                take(BriefKnowledge(turn=asked.turns[0]) if asked.turns else None)
+                return ()
+            turns: Any = Literal[asked.turns]
+            schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
+            return (Question(self.model, "analysis", asked.prompt, schema, take),)
         episode, memories = self.game_state.episode, self.memory_manager
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
         played = Played(
@@ -312,19 +322,10 @@ class KnowledgeManager(BaseManager):
             persistent=memories_of(episode, memories.memory_cache, names) if memories else (),
             ephemeral_turns=self._ephemeral_turns(),
         )
-        budget, tokens = self.config.prompt_budgets.analysis, self.tokens
-        if not is_for_a_small_model(budget, "knowledge", tokens):
-            asked = update_question(played, self._known(), share_at_end(budget) if is_at_end else budget, tokens)
-            take = partial(self._take, asked, is_at_end=is_at_end)
-            return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, "knowledge", asked.beside),)
-        asked = brief_question(played, budget, tokens)
+        characters = tokens.characters(share_at_end(budget) if is_at_end else budget)
+        asked = update_question(played, self._known(), characters)
         take = partial(self._take, asked, is_at_end=is_at_end)
-        if len(asked.turns) <= 1:
-            take(BriefKnowledge(turn=asked.turns[0]) if asked.turns else None)
-            return ()
-        turns: Any = Literal[asked.turns]
-        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
-        return (Question(self.model, "analysis", asked.prompt, schema, take),)
+        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, "knowledge", asked.beside),)
 
     def _take(
         self,
@@ -367,7 +368,8 @@ class KnowledgeManager(BaseManager):
         if excess <= 0 or not any(entry.is_ours for entry in entries):
             return
         try:
-            edit = ask_what_can_go(self.model, entries, excess, self.config.prompt_budgets.analysis, self.tokens)
+            characters = self.tokens.characters(self.config.prompt_budgets.analysis)
+            edit = ask_what_can_go(self.model, entries, excess, characters)
         except LanguageModelError as error:
             self._report_failure(error)
             return

@@ -300,7 +300,7 @@ class ObjectiveManager(BaseManager):
             play_part(game, self.evidence, turns),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
-        budget = min(options.max_tokens, self.config.prompt_budgets.analysis)
+        characters = self.tokens.characters(min(options.max_tokens, self.config.prompt_budgets.analysis))
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
             parts += [
@@ -308,11 +308,11 @@ class ObjectiveManager(BaseManager):
                 self._memories_part(game.current_room_id),
                 self._map_part(),
             ]
-            room = int(KNOWLEDGE_SHARE * room_beside(system, templates, fields, budget=budget, tokens=self.tokens))
+            room = int(KNOWLEDGE_SHARE * room_beside(system, templates, fields, characters))
             fields["knowledge"] = NO_KNOWLEDGE
             if knowledge.full_text().strip():
                 fields["knowledge"] = knowledge.text(room // CHARACTERS_PER_TOKEN) or LEFT_OUT
-        return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=self.tokens)
+        return fitted_prompt(system, templates, fields, parts, characters)
 
     def _memories_part(self, location_id: int | None) -> Part:
         """Return the memories of the location, of those that objectives name and of at most five adjacent ones.

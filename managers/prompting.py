@@ -142,29 +142,21 @@ def fit(parts: Sequence[Part], characters: int) -> dict[str, str]:
 
 
 def fitted_prompt(
-    system: str,
-    templates: Sequence[str],
-    fields: Mapping[str, str],
-    parts: Sequence[Part],
-    *,
-    budget: int,
-    tokens: TokenCounter,
+    system: str, templates: Sequence[str], fields: Mapping[str, str], parts: Sequence[Part], characters: int
 ) -> Prompt:
-    """Fill the templates, within ``budget`` tokens if the instructions and the fields leave any room.
+    """Fill the templates, within ``characters`` characters if the instructions and the fields leave any room.
 
     templates: names of the templates of the user message, joined by blank lines
     fields: texts that are never cut
     """
-    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    room = room_beside(system, templates, fields, characters)
     return Prompt(system, _filled(templates, {**fields, **fit(parts, room)}))
 
 
-def room_beside(
-    system: str, templates: Sequence[str], fields: Mapping[str, str], *, budget: int, tokens: TokenCounter
-) -> int:
-    """Return the number of characters for the other fields of the templates together."""
+def room_beside(system: str, templates: Sequence[str], fields: Mapping[str, str], characters: int) -> int:
+    """Return how many characters a prompt of ``characters`` has for the other fields of the templates together."""
     others = {name: LEFT_OUT for template in templates for name in prompt_fields(template)}
-    return tokens.characters(budget) - len(system) - len(_filled(templates, {**others, **fields}))
+    return characters - len(system) - len(_filled(templates, {**others, **fields}))
 
 
 def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, share: int = 2) -> bool:

@@ -488,7 +488,7 @@ class SimpleMemoryManager(BaseManager):
             prompt, schema = brief_question(choice)
         else:
             window = self.config.get_memory_history_window()
-            prompt = visit_prompt(visit, state, self.tokens, window=window, budget=budget)
+            prompt = visit_prompt(visit, state, self.tokens.characters(budget), window)
         self._counts["synthesis_calls"] += 1
         return (Question(model, "memory", prompt, schema, partial(self._take, visit)),)
 

@@ -15,7 +15,7 @@ from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_besid
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import Memory
-from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, points_changed, text_key
+from session.text import counted, cut_at, cut_middle, one_line, points_changed, text_key
 from session.values import ENDINGS, Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
@@ -126,17 +126,15 @@ def memories_of(
     ]
 
 
-def update_question(
-    played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
-) -> KnowledgePrompt:
-    """Return the question what the turns taught, in at most ``budget`` tokens if possible.
+def update_question(played: Played, entries: Sequence[KnowledgeEntry], characters: int) -> KnowledgePrompt:
+    """Return the question what the turns taught, in at most ``characters`` characters if possible.
 
     Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
     role, so that the server can cache it. Beside the question about the episode, that one has the lessons from deaths.
     """
     templates, fields = ["knowledge_play"], {"episode": str(played.episode)}
     system = fill_prompt("knowledge", deaths=f"{fill_prompt('knowledge_deaths')}\n")
-    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    room = room_beside(system, templates, fields, characters)
     known = most_useful(entries, int(KNOWLEDGE_SHARE * room))
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
     left_out = len(entries) - len(known)
@@ -146,7 +144,7 @@ def update_question(
         _remembered("ephemeral", played.ephemeral, EPHEMERAL_SHARE),
     ]
     fields.update(fit(memories, room))
-    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    room = room_beside(system, templates, fields, characters)
     stretches = _stretches(played.turns)
     play, count = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
@@ -158,15 +156,15 @@ def update_question(
     return KnowledgePrompt(alone, numbered, shown, {"episode": beside})
 
 
-def brief_question(played: Played, budget: int, tokens: TokenCounter) -> KnowledgePrompt:
-    """Return the question about which turn taught most, in at most ``budget`` tokens if possible.
+def brief_question(turns: Sequence[LearnedTurn], characters: int) -> KnowledgePrompt:
+    """Return the question about which turn taught most, in at most ``characters`` characters if possible.
 
     It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
     """
-    telling = [turn.record for turn in played.turns if turn.record.is_decisive][-BRIEF_TURNS:]
+    telling = [turn.record for turn in turns if turn.record.is_decisive][-BRIEF_TURNS:]
     numbers = tuple(record.turn for record in telling)
     system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
-    room = room_beside(system, ["knowledge_brief_play"], fields, budget=budget, tokens=tokens)
+    room = room_beside(system, ["knowledge_brief_play"], fields, characters)
     lines = [[Line(turn_text(record.turn, told_in_brief(record)))] for record in telling]
     play, count = Part("play", lines).fit(room)
     shown = numbers[len(numbers) - count :]
@@ -298,16 +296,16 @@ def line_in_brief(record: TurnRecord) -> ProposedLine:
 
 
 def ask_what_can_go(
-    model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
+    model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, characters: int
 ) -> KnowledgeEdit:
     """Return which of the program's lines the model would merge and cut, so that ``excess`` characters less remain.
 
-    If not all of them fit into a prompt of ``budget`` tokens, it is shown the least useful ones. Raises
+    If not all of them fit into a prompt of ``characters`` characters, it is shown the least useful ones. Raises
     ``LanguageModelError``.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}
     system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"
-    room = room_beside(system, [template], figures, budget=budget, tokens=tokens)
+    room = room_beside(system, [template], figures, characters)
     ours = by_usefulness(entry for entry in entries if entry.is_ours)
     least_useful = set(within(reversed(ours), room))
     known = [entry for entry in entries if entry in least_useful]

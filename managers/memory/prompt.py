@@ -258,8 +258,8 @@ def _first_sentence(outcome: ActionOutcome) -> str:
     return found[0] if found else told
 
 
-def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
-    """Return the prompt that asks what to remember of a visit, within ``budget`` tokens if possible.
+def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: int) -> Prompt:
+    """Return the prompt that asks what to remember of a visit, in at most ``characters`` characters if possible.
 
     If not everything fits, half of the room goes to the memories first, because they may have to be rewritten.
     Constant text is in the system role, so that the server can cache it.
@@ -281,13 +281,13 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
         else "RETURN VISIT, or the same one going on (no CORE)",
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
-    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    room = room_beside(system, templates, fields, characters)
     fields["elsewhere"], _ = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room))
     parts, told = _story_parts(visit, state, window), _arrival_told(visit, state, window)
     for below in (told, None):  # without the reference if its text has no room
         memories = existing_memories(visit.memories, visit.worked, below)
         fields["memories"], _ = memories.fit(int(MEMORIES_SHARE * room))
-        prompt = fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
+        prompt = fitted_prompt(system, templates, fields, parts, characters)
         if below is None or below.text in prompt.user:
             break
     return prompt

@@ -149,7 +149,7 @@ class TestPrompts:
         tokens = TokenCounter()
         parts = [Part(name, [played(turn) for turn in range(turns)]) for name in EPISODE if name != "episode"]
         fields = {"episode": "It was won."}
-        prompt = fitted_prompt("Rules.", ["episode_play"], fields, parts, budget=budget, tokens=tokens)
+        prompt = fitted_prompt("Rules.", ["episode_play"], fields, parts, tokens.characters(budget))
         assert tokens.estimate(prompt.system + prompt.user) <= budget
         assert "It was won." in prompt.user
 

@@ -69,13 +69,15 @@ class TestBudgets:
         self, turns: int, length: int, lines: int, budget: int, ratio: float
     ) -> None:
         tokens = TokenCounter(ratio)
-        question = update_question(played(turns, length, memories=lines), known(lines, length), budget, tokens)
+        question = update_question(
+            played(turns, length, memories=lines), known(lines, length), tokens.characters(budget)
+        )
         assert estimate(question.prompt, tokens) <= budget
 
     @given(st.integers(1, 20), lengths, st.integers(SMALL, 3000), st.floats(0.15, 0.3))
     def test_the_brief_prompt_keeps_to_its_budget(self, turns: int, length: int, budget: int, ratio: float) -> None:
         tokens = TokenCounter(ratio)
-        question = brief_question(played(turns, length, telling=turns), budget, tokens)
+        question = brief_question(played(turns, length, telling=turns).turns, tokens.characters(budget))
         assert estimate(question.prompt, tokens) <= budget
         assert question.turns
 
@@ -84,7 +86,7 @@ class TestBudgets:
         self, lines: int, length: int, budget: int, ratio: float
     ) -> None:
         tokens, llm = TokenCounter(ratio), ScriptedLLM([{"lines": []}])
-        ask_what_can_go(llm, known(lines, length), 100, budget, tokens)
+        ask_what_can_go(llm, known(lines, length), 100, tokens.characters(budget))
         assert estimate(llm.calls[0].prompt, tokens) <= budget
 
     def test_only_the_embedded_models_budget_makes_it_brief(self) -> None:
@@ -96,10 +98,10 @@ class TestBudgets:
 
 class TestWhatIsLeftOut:
     def test_a_hundred_turns_fit_the_usual_budget_whole_then_the_oldest_go_and_cannot_be_cited(self) -> None:
-        question = update_question(played(100, 300), known(20, 100), 15_000, TokenCounter())
+        question = update_question(played(100, 300), known(20, 100), 60_000)
         assert question.turns == tuple(range(1, 101))
         assert f"r{'e' * 300}" in question.prompt.user
-        question = update_question(played(100, 300), [], 2500, TokenCounter())
+        question = update_question(played(100, 300), [], 10_000)
         assert 1 < len(question.turns) < 100
         assert question.turns == tuple(range(101 - len(question.turns), 101))
         assert f"Turn {question.turns[0] - 1} at" not in question.prompt.user
@@ -110,7 +112,7 @@ class TestWhatIsLeftOut:
             KnowledgeEntry(SECTIONS[0], KnowledgeLine("Fumes kill.", (Source(1, 1, 1),))),
             KnowledgeEntry(INSIGHTS[0], KnowledgeLine("Vats boil.", (Source(1, 1, 1),))),
         ]
-        question = update_question(played(1, 1), entries, 15_000, TokenCounter())
+        question = update_question(played(1, 1), entries, 60_000)
         assert question.known == (entries[1],)
         assert "DANGERS & THREATS:\n- Never swim.\n1. Fumes kill.\nDeath Patterns Across Episodes:\n- Vats boil.\n" in (
             question.prompt.user
