@@ -271,7 +271,7 @@ class SimpleMemoryManager(BaseManager):
         visit.laid_down[location.num].update(outcome.laid_down)
         if outcome.first_visit and is_dark(record.before.text):
             visit.unlit.add(location.num)
-        if (outcome.first_visit or location.num in visit.unlit) and self.llm_client is not None:
+        if outcome.first_visit or location.num in visit.unlit:
             self._keep_arrival(record.before.text, location, record.turn)
         has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
@@ -352,9 +352,12 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        """Have the next commit write all memories."""
+        """Keep the text on an arrival in the last turn, and have the next commit write all memories."""
         self._is_over = True
-        self._arrive_at_last()
+        for last in self.game_state.turns[-1:]:
+            here, is_over = last.after.location, last.after.died or last.after.ending is not None
+            if last.moved and here is not None and here.num not in self._visit.visited and not is_over:
+                self._keep_arrival(last.after.text, here, last.turn)
         self._store.demand()
         if not self._store.holds:
             self.commit()
@@ -422,12 +425,11 @@ class SimpleMemoryManager(BaseManager):
     def _keep_arrival(self, printed: str, location: Location, turn: int) -> None:
         """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory.
 
-        One that a person has deleted does not come back.
+        One that a person has deleted does not come back. Without a model nothing is learned from play.
         """
-        memories = self._at(location.num)
-        if self._ledger.has_kept_arrival(location.num) or any(
-            each.is_arrival or (each.persistence == "core" and not each.is_given_up) for each in memories
-        ):
+        cores = [each for each in self._at(location.num) if each.persistence == "core"]
+        has_one = any(each.is_arrival or not each.is_given_up for each in cores)
+        if self.llm_client is None or has_one or self._ledger.has_kept_arrival(location.num):
             return
         memory = arrival_memory(printed, location, self.game_state.episode, turn)
         if memory is not None and self.add_memory(location.num, location.name, memory):
@@ -498,15 +500,6 @@ class SimpleMemoryManager(BaseManager):
         episodes = 0 if self._map is None else self._map.visits(location_id)[1]
         return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
 
-    def _arrive_at_last(self) -> None:
-        """Keep the text on arrival at a location that the player reached in the last turn of the episode."""
-        state = self.game_state
-        here, last = state.latest.location, state.turns[-1] if state.turns else None
-        if here is None or last is None or not last.moved or last.after.died or last.after.ending is not None:
-            return
-        if self.llm_client is not None and here.num not in self._visit.visited:
-            self._keep_arrival(last.after.text, here, last.turn)
-
     def _take(self, visit: VisitNews, answer: VisitSynthesis | BriefMemory | LanguageModelError) -> None:
         """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""
         if isinstance(answer, VisitSynthesis):
@@ -515,14 +508,13 @@ class SimpleMemoryManager(BaseManager):
             self._keep(visit, [memory_of(each) for each in worth_keeping(visit) if each.record.turn == answer.turn])
         else:
             self._counts["synthesis_failures"] += 1
-            here = visit.outcomes[0].location.num
-            self.log_warning("nothing learned from a visit", location_id=here, error=str(answer))
+            self.log_warning("nothing learned from a visit", location_id=visit.here.num, error=str(answer))
 
     def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
         persistent = [memory for memory in made if memory.persistence != "ephemeral"]
         if not any(answer.should_remember for answer in answers):
-            self.log_info("nothing to remember", location_id=visit.outcomes[0].location.num)
+            self.log_info("nothing to remember", location_id=visit.here.num)
         self._ledger.note(visit.outcomes, persistent, visit.memories)
         if self._is_over:
             self._store.demand()
@@ -534,7 +526,7 @@ class SimpleMemoryManager(BaseManager):
 
         Returns the memory if it was added.
         """
-        tier = visit.tier(answer, self._visit.laid_down[visit.outcomes[0].location.num])
+        tier = visit.tier(answer, self._visit.laid_down[visit.here.num])
         if tier is not None and tier != answer.persistence:
             reason = "not shown on arrival" if visit.first else "not first visit"
             self._counts["core_validation_downgrade"] += 1

@@ -17,7 +17,16 @@ from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
-from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
+from managers.prompting import (
+    LONGEST_ACTION,
+    Line,
+    Part,
+    as_many_as_fit,
+    fitted_prompt,
+    own_reasons,
+    room_beside,
+    turn_text,
+)
 from session.commands import plain_command
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
@@ -171,10 +180,10 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
 def arrival_memory(printed: str, location: Location, episode: int, turn: int) -> Memory | None:
     """Return what the story printed on arrival.
 
-    turn: the first one that shows it
-
     The text is in whole sentences, with the number of those left out. Lines in brackets are left out, because the
     story speaks of the game in them. Returns ``None`` without a description under the room's name.
+
+    turn: the first one that shows it
     """
     text = _arrival_text(printed, location)
     title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
@@ -266,14 +275,13 @@ def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: in
 
     window: how many turns up to the first news are shown, in addition to all later ones
     """
-    here = visit.outcomes[-1].location
     outcomes = (
         turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each))})")
         for each in visit.outcomes
     )
     fields = {
-        "location": _short(here.label),
-        "location_id": str(here.num),
+        "location": _short(visit.here.label),
+        "location_id": str(visit.here.num),
         "outcomes": "\n".join(outcomes),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
         "visit": "FIRST VISIT"
@@ -317,7 +325,7 @@ def _elsewhere(visit: VisitNews) -> Part:
     a location that the story's answers name.
     """
     told = " ".join(outcome.record.after.text for outcome in visit.outcomes)
-    things = {visit.outcomes[-1].location.name}
+    things = {visit.here.name}
     for record in (outcome.record for outcome in visit.outcomes):
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
         things.update(thing.name for thing in seen)
@@ -362,7 +370,7 @@ class Told(NamedTuple):
 
 def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | None:
     """Return the arrival memory if it says what the story printed on this arrival, or at one of the turns shown."""
-    here = visit.outcomes[-1].location
+    here = visit.here
     memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
     if memory is None:
         return None
@@ -392,15 +400,12 @@ def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRec
 
 def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     """Return the arrival, and the latest turns of the episode up to that of the last news."""
-    first, last = visit.outcomes[0], visit.outcomes[-1]
-    last_turn_shown = max(state.turn_count, last.record.turn)
     shown_on_arrival = without_padding(visit.first.arrival_text) if visit.first else ""
-    name = first.location.label
+    name = visit.here.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
     played = _played(visit, state, window)
     latest = {record.after.text: record.turn for record in played}
-    turns, reasoning = [], []
-    shown_from = played[0].turn if played else last_turn_shown
+    turns, shown_from = [], played[0].turn
     has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
     before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
     if before:
@@ -409,24 +414,18 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     for record in played:
         turn, text = record.turn, without_padding(record.after.text)
         text = TOLD_BELOW if shown_on_arrival and text == shown_on_arrival else text
-        if record.moved and record.after.location is not None and record.after.location != first.location:
+        if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state) or text
         elif record.moved and text != TOLD_BELOW and latest[record.after.text] > turn:
-            text = f"{_short(first.location.label)}, as in turn {latest[record.after.text]}, below"
-        place = last.location.label if turn == last.record.turn else state.turn_location(turn)
+            text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
+        place = name if turn == visit.outcomes[-1].record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", text)])
-        if record.reasoning and not record.is_of_course:
-            reasoning.append([Line(f"Turn {turn}: ", one_line(record.reasoning))])
-    if played and played[0].is_of_course:  # it brought the player here
-        begun = next((each for each in reversed(state.turns[: played[0].turn - 1]) if not each.is_of_course), None)
-        if begun is not None and begun.reasoning:
-            reasoning.insert(0, [Line(f"Turn {begun.turn}, of the course: ", one_line(begun.reasoning))])
-    arrivals = (
-        [[Line("On arrival the story showed: ", arrival)]] if arrival else _arrival_before(visit, state, shown_from)
-    )
+    reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)
+    reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons if reason]
+    shown = [[Line("On arrival the story showed: ", arrival)]] if arrival else _arrival_before(visit, state, shown_from)
     return [
-        Part("arrival", arrivals, empty=""),
+        Part("arrival", shown, empty=""),
         Part("actions", turns, separator="\n\n", others=shown_from - 1 - len(before)),
         Part("reasoning", reasoning),
     ]
@@ -434,18 +433,13 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
 
 def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list[list[Line]]:
     """Return what the story printed when the player came, if no turn shown and no memory of the arrival has it."""
-    here, first = visit.outcomes[0].location, visit.outcomes[0].record.turn
+    here, first = visit.here, visit.outcomes[0].record.turn
     earlier = (turn for turn in reversed(state.turns[:first]) if turn.moved and turn.after.location == here)
     came = next(earlier, None)
-    if came is None or came.turn >= shown_from:
+    known = [each.text for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE]
+    if came is None or came.turn >= shown_from or _arrival_text(came.after.text, here) in {"", *map(one_line, known)}:
         return []
-    kept = {one_line(each.text) for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE}
-    text = without_padding(came.after.text)
-    return (
-        []
-        if _arrival_text(text, here) in {"", *kept}
-        else [[Line(f"On arrival, in turn {came.turn}, the story showed: ", text)]]
-    )
+    return [[Line(f"On arrival, in turn {came.turn}, the story showed: ", without_padding(came.after.text))]]
 
 
 def _as_before(record: TurnRecord, state: GameState) -> str:

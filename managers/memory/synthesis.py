@@ -19,7 +19,7 @@ from managers.memory.outcome import ActionOutcome, names
 from session.knowledge import Source
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
-from session.values import TurnRecord
+from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import at_most
 
 LONGEST_TITLE = 120  # characters
@@ -128,6 +128,11 @@ class VisitNews:
     played: Sequence[TurnRecord] = ()
 
     @property
+    def here(self) -> Location:
+        """The location."""
+        return self.outcomes[-1].location
+
+    @property
     def first(self) -> ActionOutcome | None:
         """The outcome of the episode's first turn there, ``None`` if it is not among the news."""
         return next((outcome for outcome in self.outcomes if outcome.first_visit), None)
@@ -145,7 +150,7 @@ class VisitNews:
         if answer.persistence != "core":
             return answer.persistence
         last, first = self.outcomes[-1], self.first
-        if self._place(answer) != last.location.num:
+        if self._place(answer) != self.here.num:
             return "permanent"
         title, text = answer.memory_title or "", answer.memory_text or ""
         arrival = first.arrival_text.strip() if first else ""
@@ -167,18 +172,17 @@ class VisitNews:
 
         A memory of another location that is superseded is invalidated there, with the new one as the reason.
         """
-        last, place = self.outcomes[-1], self._place(answer)
-        here, turn = last.location.num, last.record.turn
+        here, place, turn = self.here, self._place(answer), self.outcomes[-1].record.turn
         main = Revision(
             location_id=place,
-            location_name=last.location.name if place == here else self.rooms[place],
+            location_name=here.name if place == here.num else self.rooms[place],
             new=self._memory(answer, episode) if answer.should_remember else None,
             superseded=tuple(sorted(answer.supersedes_memory_titles)),
             invalidated=tuple(sorted(answer.invalidate_memory_titles)),
             reason=answer.invalidation_reason or "",
             turn=turn,
         )
-        everywhere = {here: self.memories, **self.elsewhere}
+        everywhere = {here.num: self.memories, **self.elsewhere}
         at_place = everywhere.pop(place, ())
         given_up = main.invalidated if main.new_persistent is None else (*main.invalidated, *main.superseded)
         reason = main.reason or f"Location {place}: {one_line(answer.memory_title or '')}"
@@ -191,8 +195,8 @@ class VisitNews:
 
     def _place(self, answer: VisitMemory) -> int:
         """Return the location that the answer is about: this one, unless it names another one that is known."""
-        here, named = self.outcomes[-1].location.num, answer.location_id
-        return here if named is None or named not in self.rooms else named
+        named = answer.location_id
+        return self.here.num if named is None or named not in self.rooms else named
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer, about the turn that it names, or else about the whole visit."""
