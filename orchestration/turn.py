@@ -140,7 +140,7 @@ class Turn:
             proposal, refused = self._parted(proposal, is_listed=valid_actions is not None)
             attempts += refused
             review = self.recording.get(ProposalReviewed, partial(self.review, proposal))
-            if review is not None and review.played not in ("", proposal.action):
+            if review is not None and review.played not in ("", review.action):
                 reason = f"{review.played!r} was typed instead."
                 attempts.append(_JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person")))
                 proposal = Proposal(review.played)

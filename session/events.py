@@ -211,7 +211,8 @@ class OptionsChanged:
 class ProposalReviewed:
     """The user has decided on a proposal before it was played.
 
-    played: the command to play, the proposed one or another; "" if it is rejected
+    action: the proposed command, route or location
+    played: what to play, the proposed action or another command; "" if it is rejected
     reason: of a rejection, for the agent
     """
 

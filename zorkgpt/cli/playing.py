@@ -286,13 +286,13 @@ class Keyboard:
                 raise WaitInterrupted("no user is there to review the proposals")
             choice, _, more = line.strip().partition(" ")
             if choice in ("", "y", "yes"):
-                return ProposalReviewed(proposal.action, proposal.action)
+                return ProposalReviewed(proposal.wish, proposal.wish)
             if choice in ("e", "edit"):
                 if command := self._edited(more, proposal.action):
-                    return ProposalReviewed(proposal.action, command.strip())
+                    return ProposalReviewed(proposal.wish, command.strip())
             elif choice in ("r", "refuse"):
                 if why := more or self.read_line("Why not? "):
-                    return ProposalReviewed(proposal.action, "", why.strip())
+                    return ProposalReviewed(proposal.wish, "", why.strip())
             elif choice in ("a", "all"):
                 self._reviews = False
             else:

@@ -27,6 +27,8 @@ from session.values import Location, Observation, Reading, Seed, TurnRecord, Ver
 from tests.fixtures.held_stores import HeldStores, held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from tests.fixtures.scripted_llm import Reply, ScriptedLLM
+from zorkgpt.cli.playing import Keyboard
+from zorkgpt.cli.screen import Screen
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.players.agent import ModelPlayer
 
@@ -177,6 +179,27 @@ def test_the_only_command_of_a_list_is_reviewed_by_a_person_who_reviews_proposal
     record = turns.play()
     assert (record.action, record.verdicts[-1].source) == played
     assert turns.asked == asked
+
+
+@pytest.mark.parametrize(
+    ("typed", "played"), [("", ("down", "route")), ("e down", ("down", "person")), ("e wait", ("wait", "person"))]
+)
+@pytest.mark.parametrize("beside", ["down", "wait"], ids=["down beside it", "wait beside it"])
+def test_a_way_is_only_gone_if_the_person_accepts_it_and_not_if_the_command_beside_it_is_typed(
+    tmp_path: Path, typed: str, played: tuple[str, str], beside: str
+) -> None:
+    class Person(Keyboard):
+        def read_line(self, prompt: str, above: str = "", begun: str = "") -> str:
+            del prompt, above, begun
+            return typed
+
+    turns = Turns(tmp_path, [{"action": beside, "go_to": 3}])
+    turns.learning.map.game_map.add_connection(1, "down", 2)
+    turns.learning.map.game_map.add_connection(2, "south", 3)
+    turns.turn = replace(turns.turn, review=Person(Screen()).review)
+    record = turns.play()
+    assert (record.action, record.verdicts[-1].source) == played
+    assert (turns.learning.courses.next_proposal is not None) == (typed == "")
 
 
 QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)
