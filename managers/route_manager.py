@@ -78,7 +78,7 @@ class RouteManager(BaseManager):
         self.stores = (self._store,)
         self._promises = RoutePromises(self.book)
         self._effects_in: RouteBook | None = None
-        self._effects: Mapping[int | None, Sequence[tuple[str, Effect]]] = {}
+        self._effects: Mapping[int, Sequence[tuple[str, Effect]]] = {}
         self.reset()
 
     @property
@@ -90,15 +90,12 @@ class RouteManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._trail = Trail()
-        self._latest: Observation | None = None
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._won: set[Played] = set()  # those that won points
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
-        self._shown_of: object = None  # the found routes of which ``_shown`` are
-        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -107,9 +104,9 @@ class RouteManager(BaseManager):
         ended the story at a moment like this one, or at least every second time at this location, counts as tried very
         often.
         """
-        here = self.game_state.current_room_id or 0
+        state, here = self.game_state, self.game_state.current_room_id or 0
         times = self.book.tried.get(here, {}).get(action, 0)
-        is_fatal_now = self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ())
+        is_fatal_now = state.turn_count > 0 and action in self.book.fatal.get(mark_of(state.latest), ())
         if is_fatal_now or 0 < times <= 2 * self.book.deaths.get(here, {}).get(action, 0):
             times += FATAL
         is_handling = not self._trail.held_words.isdisjoint(action.lower().split())
@@ -129,9 +126,10 @@ class RouteManager(BaseManager):
             elsewhere = (effects[place].get(action) for effects in known for place in effects)
             found = next(filter(None, elsewhere), None)
             effect = None if found is None else found._replace(to_id=here)
-        if effect is None or self._latest is None or self._latest.inventory is None:
+        state = self.game_state
+        if effect is None or not state.turn_count or state.latest.inventory is None:
             return 0
-        held = self._latest.carried.difference(effect.lost).union(effect.gained)
+        held = state.latest.carried.difference(effect.lost).union(effect.gained)
         seen = (
             visits.get(effect.to_id, {}).get(held_key(held), 0) for visits in (self._trail.visits, self.book.visits)
         )
@@ -191,7 +189,6 @@ class RouteManager(BaseManager):
     @override
     def learn(self, record: TurnRecord) -> None:
         self._trail.add(record)
-        self._latest = record.after
         self._has_followed |= any(verdict.source == "route" for verdict in record.verdicts)
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
@@ -245,7 +242,7 @@ class RouteManager(BaseManager):
             leads_to |= {(place, exit_): to for exit_, to in exits.items()}
         return Walked(leads_to, pairs_of(games), points)
 
-    def effects_of(self, command: str, location_id: int | None) -> Iterator[Effect]:
+    def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
         if self._effects_in is not self.book:
             self._effects_in, self._effects = self.book, _effects_by_place(self.book)
@@ -260,8 +257,6 @@ class RouteManager(BaseManager):
         its room in as few commands.
         """
         found = self._from_here(observation)
-        if self._shown_of is found and self._shown is not None:
-            return self._shown
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
@@ -278,8 +273,7 @@ class RouteManager(BaseManager):
             best.append((replace(route, steps=self._played(route)), done))
         held = None if observation.inventory is None else observation.carried
         lines = route_lines(best, self.book.names, ROUTES_SHOWN, held)
-        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
-        return self._shown
+        return [each for each in best if each[0].number in lines.numbers], lines
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -314,35 +308,30 @@ class RouteManager(BaseManager):
 
     @override
     def known(self) -> Known:
-        from_here = tuple(self._from_here(self._latest))
+        from_here = tuple(self._from_here(self.game_state.latest))
         return Known(routes=self.book.routes, usable=len(self._trusted()), from_here=from_here)
 
     def _trusted(self) -> list[Route]:
         least = self.config.routes.shuffled  # a single step cannot be played in another order
         return [route for route in self.book.routes if len(route.steps) > least and route.trust() >= LEAST_TRUST]
 
-    def _from_here(self, observation: Observation | None) -> list[tuple[Route, int]]:
+    def _from_here(self, observation: Observation) -> list[tuple[Route, int]]:
         """Return the routes that can be joined at the current moment, each with the number of commands already done.
 
         Their scores count from the present one. Routes with the highest expected gain per turn come first. A route
         whose goal was reached in this game is left out, or ends with the last points that it still brings. One whose
         next command stopped a route here is left out until something changes.
-
-        observation: the current one; ``None`` for the opening
         """
         now = (observation, self.book, self.game_state, len(self._failed))
         if all(old is new for old, new in zip(self._found_at, now, strict=True)):
             return self._found
-        mark = "" if observation is None else mark_of(observation)
+        mark, is_opening = mark_of(observation), self.game_state.turn_count == 0
         found = []
         for route in self.book.routes:
-            is_opening = observation is None or self.game_state.turn_count == 0
-            done: int | None = 0
-            if not is_opening and observation is not None:
-                done = route.point_like(observation, self._done, self.book.names)
+            done = 0 if is_opening else route.point_like(observation, self._done, self.book.names)
             if done is None or route.trust(done) < LEAST_TRUST or len(route.steps) <= self.config.routes.shuffled:
                 continue
-            now_route = route if observation is None else route.from_now(done, observation.score, self._won)
+            now_route = route.from_now(done, observation.score, self._won)
             is_reached = now_route.goal.kind == "score" or self._trail.has_reached(now_route.goal)
             if not is_opening and is_reached:
                 if now_route.gain(done) <= 0:
@@ -378,14 +367,15 @@ class RouteManager(BaseManager):
         return -self._promise(route, done) / left, left, route.number
 
 
-def _effects_by_place(book: RouteBook) -> Mapping[int | None, Sequence[tuple[str, Effect]]]:
-    """Return what plain commands did at each location in earlier games."""
-    found: defaultdict[int | None, list[tuple[str, Effect]]] = defaultdict(list)
+def _effects_by_place(book: RouteBook) -> Mapping[int, Sequence[tuple[str, Effect]]]:
+    """Return what plain commands did at each location in earlier games, as far as it is known."""
+    found: defaultdict[int, list[tuple[str, Effect]]] = defaultdict(list)
     for place, effects in book.effects.items():
         found[place] += [(plain_command(action), effect) for action, effect in effects.items()]
     for route in book.routes:
         for step, (before, after) in zip(route.steps, pairwise(route.points), strict=True):
-            one, other = before.carried_set, after.carried_set
-            effect = Effect(after.location_id or 0, tuple(other - one), tuple(one - other))
-            found[before.location_id].append((plain_command(step.command), effect))
+            here, there, one, other = before.location_id, after.location_id, before.carried, after.carried
+            if here is not None and there is not None and one is not None and other is not None:
+                effect = Effect(there, tuple({*other} - {*one}), tuple({*one} - {*other}))
+                found[here].append((plain_command(step.command), effect))
     return found
