@@ -25,7 +25,7 @@ from session.game_state import GameState
 from session.memory import LocationMemories, Memory
 from session.route import Route
 from session.text import counted, one_line
-from session.values import Location, Observation, TurnRecord
+from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import Path, seen_paths
 
 KNOWN_POINTS = "Known points"
@@ -83,7 +83,7 @@ class Ahead(BaseManager):
             (self._lost, self._episodes.known_losses()),
         ):
             for scored in turns:
-                points = _points(scored.location, scored.action, scored.change)
+                points = _Points(*scored.played, scored.change)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
         self._in_vain = self._episodes.in_vain()
@@ -107,7 +107,7 @@ class Ahead(BaseManager):
         for turn in state.scored if known or not is_whole else ():
             if (turn.score_change or 0) <= 0:
                 continue
-            points = _points(turn.before.location, turn.action, turn.score_change or 0)
+            points = _Points(turn.before.location_id, plain_command(turn.action), turn.score_change or 0)
             own = self._key(points)
             same = [key for key, each in known.items() if key == own or self._is_alike(each, points)]
             key = same[0] if same else own
@@ -162,9 +162,7 @@ class Ahead(BaseManager):
 
     def _told(self, points: _Points, path: Path | None, on_routes: Mapping[tuple[int | None, str], str]) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
-        distance = "" if self._map is None else ", no way known"
-        if path is not None:
-            distance = f", {counted(path.moves, 'move')}{path.doubts}" if path.moves else ", here"
+        distance = "" if self._map is None else f", {_distance(path)}"
         tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
@@ -183,10 +181,8 @@ class Ahead(BaseManager):
             if (place, command, end.how) in known or not (place in aims or (path and path.moves <= 1)):
                 continue
             known.add((place, command, end.how))
-            distance = "no way known"
-            if path is not None:
-                distance = f"{counted(path.moves, 'move')}{path.doubts}" if path.moves else "here"
-            yield f"{command}{end.after}, L{place}, {distance}: {end.how} (episode {end.episode}, turn {step.turn})"
+            turn = f"episode {end.episode}, turn {step.turn}"
+            yield f"{command}{end.after}, L{place}, {_distance(path)}: {end.how} ({turn})"
 
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
@@ -284,8 +280,10 @@ class MemoriesAhead(BaseManager):
         return {"type": "memories_ahead", "state": {}, "metrics": {}}
 
 
-def _points(location: Location | None, action: str, change: int) -> _Points:
-    return _Points(None if location is None else location.num, plain_command(action), change)
+def _distance(path: Path | None) -> str:
+    if path is None:
+        return "no way known"
+    return f"{counted(path.moves, 'move')}{path.doubts}" if path.moves else "here"
 
 
 def _first(items: Sequence[str], title: str) -> list[str]:

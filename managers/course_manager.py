@@ -255,23 +255,23 @@ class CourseManager(BaseManager):
             return
         self.has_stopped = is_known and bool(problem or news)
         played = counted(number, "command")
-        if is_last:  # the player has seen what the last of its own commands brought
+        if is_last:
+            if not is_known and course.kind == "then":
+                return  # the player has seen what the last of its own commands brought
             extent = f"up to `{step.command}`" if course.is_part or course.left else "to its end"
             name = f"{course.name}, and then your commands," if course.further else course.name
-            end = (
-                f"was played {extent} ({played}); last: {problem}."
-                if problem
-                else f"was followed {extent}, in {played}."
-            )
-            self._news = f"{name} {end} {course.left}".rstrip() if is_known or course.kind != "then" else ""
-        elif problem:
-            self._news = self._stopped(course, number, f"stopped at `{step.command}` ({played} played): {problem}.")
+            end = f"followed {extent}, in {played}."
+            if problem:
+                end = f"played {extent} ({played}); last: {problem}."
+            self._news = f"{name} was {end} {course.left}".rstrip()
+            return
+        if problem:
+            end = f"stopped at `{step.command}` ({played} played): {problem}."
         elif news:
             end = f"was interrupted after `{step.command}` by {news}"
-            self._news = self._stopped(course, number, end)
         else:
             end = f"ended after `{step.command}`: at most {MOST_THEN} further commands are played."
-            self._news = self._stopped(course, number, end)
+        self._news = self._stopped(course, number, end)
 
     def _question(self, record: TurnRecord, course: Course) -> str:
         """Return how the story asks the player a question that the course does not expect; "" if it does not.
@@ -322,12 +322,12 @@ class CourseManager(BaseManager):
         text, ends = digests_of(record.after.text), (record.before.location_id, record.after.location_id)
         effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
-        if effects and (ends[1], gained, lost) not in effects:
+        if not following or (effects and (ends[1], gained, lost) not in effects):
             return False
         for here, there, turn, later in self._earlier_turns():
             is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
             went_on = later and (not goes_on or plain_command(later.action) == following)
-            if is_same and went_on and following and digests_of(turn.response) == text:
+            if is_same and went_on and digests_of(turn.response) == text:
                 return True
         return False
 
@@ -347,20 +347,29 @@ class CourseManager(BaseManager):
         return list(self._routes.effects_of(plain_command(record.action), here.num))
 
     def _news_in(self, record: TurnRecord, course: Course, *, is_known: bool) -> str:
-        """Return what ends a course though its command did not fail.
+        """Return what ends a course though its command did not fail: a new place, or a new sentence.
 
         One that stops at failures goes on over new sentences if the command changed something or only informs, and one
-        that stops at places over all of them.
+        that stops at places over all of them. A player who chooses from a list cannot read, and small talk would stop
+        it. Routes of an old file, which has no sentences, are followed without this check.
         """
         place, command = record.after.location, plain_command(record.action)
         visited = self._known_rooms | self.game_state.visited_locations
         if place is not None and record.moved and not is_known and place.num not in visited:
             return f"a new place: {self._name_of(place)}."
+        what = "something new"
         if course.stop_at != "news" and (place is not None or record.is_key):
             if course.stop_at == "place" or record.did_something or only_informs(command):
                 return ""
-            return self._new_sentence(record, "an answer that is new, and may be a refusal", is_known=is_known)
-        return self._new_sentence(record, "something new", is_known=is_known)
+            what = "an answer that is new, and may be a refusal"
+        if self.config.assist or (is_known and not self._said_before):
+            return ""
+        news = next(self._new_sentences(record), "")
+        if not news:
+            return ""
+        if record.moved and place is not None and place.name == news:
+            return f"a new place: {self._name_of(place)}."
+        return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
 
     def _name_of(self, place: Location) -> str:
         """Return the name of a location, with its id if another room has this name."""
@@ -368,32 +377,21 @@ class CourseManager(BaseManager):
         is_shared = any(name == place.label and room != place.num for room, name in names)
         return f"L{place.num} {place.label}" if is_shared else place.label
 
-    def _new_sentence(self, record: TurnRecord, what: str, *, is_known: bool) -> str:
-        """Return what is said of the first sentence that no turn of any game has had; "" if there is none.
+    @property
+    def _said_before(self) -> frozenset[str]:
+        """The digests of the sentences of earlier games."""
+        return self._routes.book.said if self._routes else frozenset()
 
-        Lines in brackets do not count, nor does a sentence that was printed about another thing that a command named.
-        A player who chooses from a list cannot read, and small talk would stop it. Routes of an old file, which has no
-        sentences, are followed without this check.
+    def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
+        """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
+
+        One that ends with a colon has the next one with it. Lines in brackets do not count.
         """
-        earlier = self._routes.book.said if self._routes else frozenset()
-        if self.config.assist or (is_known and not earlier):
-            return ""
         sentences = sentences_of(_ASIDE.sub("", record.after.text))
-        for number in self._new_sentences(record):
-            sentence = sentences[number - 1]
-            if record.moved and record.after.location is not None and record.after.location.name == sentence:
-                return f"a new place: {self._name_of(record.after.location)}."
-            news = " ".join(sentences[number - 1 : number + sentence.endswith(":")])
-            return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
-        return ""
-
-    def _new_sentences(self, record: TurnRecord) -> Iterator[int]:
-        """Yield the numbers of the sentences that no turn of any game has had, not even about another thing."""
-        earlier = self._routes.book.said if self._routes else frozenset()
-        for number, sentence in enumerate(sentences_of(_ASIDE.sub("", record.after.text)), start=1):
+        for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
-            if not any(all(each in self._said or each in earlier for each in digests) for digests in said):
-                yield number
+            if not any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
+                yield " ".join(sentences[at : at + 1 + sentence.endswith(":")])
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can.

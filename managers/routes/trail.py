@@ -101,7 +101,8 @@ class Trail:
         self._moments.append(after)
         self._touched.append(self._touched[-1] | touched_in([record.before, after]))
         said = plain_command(record.action), one_line(after.text)
-        self._steps.append(_PlayedStep(record.action, after.refusal is not None, said in self._answers))
+        may_be_idle = said in self._answers and not is_waiting(said[0])
+        self._steps.append(_PlayedStep(record.action, after.refusal is not None, may_be_idle))
         self._answers.add(said)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
@@ -161,17 +162,13 @@ class _PlayedStep(NamedTuple):
     """A command that was played.
 
     was_refused: it did not reach the story
-    is_repeated: the story had printed the same text for it before
+    may_be_idle: the story had printed the same text for it before. Waiting is never idle: it is for a clock, and clocks
+        do not count as a difference
     """
 
     command: str
     was_refused: bool
-    is_repeated: bool
-
-    @property
-    def may_be_idle(self) -> bool:
-        """Whether nothing is known to depend on it. Waiting is for a clock, and clocks do not count as a difference."""
-        return self.is_repeated and not is_waiting(plain_command(self.command))
+    may_be_idle: bool
 
 
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> list[int]:
