@@ -78,7 +78,7 @@ MOST_TOKENS = 1200
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
     """The instructions of an agent and its answer's schema."""
     model = ScriptedLLM([{"action": "wait"}])
-    ModelPlayer(model, **options).propose(TurnContext(Observation(""), 1, None, lambda _system: AgentContext(())))
+    ModelPlayer(model, **options).propose(TurnContext(Observation(""), 1, 9, lambda _system: AgentContext(())))
     (call,) = model.calls
     return call.prompt.system, call.schema
 

@@ -96,7 +96,7 @@ class Situation:
     @property
     def turns_left(self) -> int:
         """How many more turns follow it at most."""
-        return self._run.orchestrator.max_turns - self.turn
+        return self._context.turns_left
 
     @cached_property
     def map(self) -> Map:

@@ -25,7 +25,7 @@ from session.values import AgentNote, Observation, Proposal
 class TurnContext:
     """What a player may know when it proposes a command.
 
-    turn, turns_left: the number of this turn from 1, and how many can follow it; ``None`` if there is no limit
+    turn, turns_left: the number of this turn from 1, and how many can follow it at most
     prompt: returns what a language model is shown beside its instructions, which it takes, since they count towards
         the budget; it is built only when it is called
     valid_actions: the commands to choose from; ``None`` if any command is allowed
@@ -35,7 +35,7 @@ class TurnContext:
 
     observation: Observation
     turn: int
-    turns_left: int | None
+    turns_left: int
     prompt: Callable[[str], AgentContext] = field(repr=False)
     valid_actions: tuple[str, ...] | None = None
     routes: tuple[OfferedRoute, ...] = ()

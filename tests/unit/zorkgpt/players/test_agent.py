@@ -23,7 +23,7 @@ SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Prese
 
 def seen(valid: tuple[str, ...] | None = None) -> TurnContext:
     """What the agent may know on its second turn."""
-    return TurnContext(Observation("You are in the shed."), 2, None, lambda _system: AgentContext(SECTIONS), valid)
+    return TurnContext(Observation("You are in the shed."), 2, 9, lambda _system: AgentContext(SECTIONS), valid)
 
 
 def proposed(answer: dict[str, object], valid: tuple[str, ...] | None = None, **options: Any) -> tuple[Proposal, Task]:

@@ -42,7 +42,7 @@ def context(
     offers_ways: bool = True,
 ) -> TurnContext:
     observation = Observation("A mill.", Location(place, "Mill"))
-    return TurnContext(observation, turn, None, prompt, choices, routes, offers_ways=offers_ways)
+    return TurnContext(observation, turn, 9, prompt, choices, routes, offers_ways=offers_ways)
 
 
 def test_chance_draws_what_was_tried_least_at_the_place_and_the_same_seed_draws_the_same() -> None:
