@@ -23,13 +23,12 @@ from managers.prompting import (
     prologue,
     told_once,
     turn_text,
-    with_numbers,
 )
 from managers.transcripts.game_text import GameText, played_turns, story_start
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import counted, cut_at, cut_middle, one_line, out_of, without_padding
+from session.text import counted, cut_at, cut_middle, one_line, out_of, with_numbers, without_padding
 from session.values import Observation, Proposal, Rejection, TurnRecord
 
 REASONED = 3
@@ -86,7 +85,7 @@ def told_turns(
     left, reserve = characters, characters // (2 * most)
     told_in: dict[str, int] = {}
     for place, record in enumerate(played):
-        turn, answer = record.turn, without_padding(record.after.text)
+        turn, answer = record.turn, without_padding(record.response)
         shown = told_once(answer.splitlines(), told_in)
         room = max(left - reserve * (most - place - 1), reserve)
         is_whole = len(shown) <= room

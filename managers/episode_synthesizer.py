@@ -308,7 +308,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
-            told, where = one_line(turn.after.text), f" [{place(turn.before.location)}]"
+            told, where = one_line(turn.response), f" [{place(turn.before.location)}]"
             lines.append(turn_text(turn.turn, f"{turn.told}: {told}", where=where))
         return lines
 

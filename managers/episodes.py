@@ -181,7 +181,7 @@ def summary_of(state: GameState, end: EpisodeEnd, known_points: Iterable[Scored]
     ending = None
     for turn in turns:
         where, action = turn.before.location, one_line(turn.action)
-        recent.append(Step(turn.turn, where, action, cut_middle(one_line(turn.after.text), LONGEST_RESPONSE)))
+        recent.append(Step(turn.turn, where, action, cut_middle(one_line(turn.response), LONGEST_RESPONSE)))
         ending = recent[-1] if end in STORY_ENDS and turn.after.ending is not None else None
         if turn.score_change:
             scored.append(Scored(turn.turn, where, action, turn.score_change))

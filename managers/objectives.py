@@ -241,7 +241,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-        told = without_padding(record.after.text).splitlines()
+        told = without_padding(record.response).splitlines()
         place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
         described = without_padding(description_in(record.after.text, place) or "").splitlines()[:DESCRIPTION_LINES]
         besides = told

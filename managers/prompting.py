@@ -16,7 +16,16 @@ from typing import Literal, NamedTuple, TypeVar
 
 from session.context import PromptSection, render_sections
 from session.game_state import GameState
-from session.text import TokenCounter, counted, cut_at, cut_middle, prologue_of, shared_room, without_padding
+from session.text import (
+    TokenCounter,
+    counted,
+    cut_at,
+    cut_middle,
+    prologue_of,
+    shared_room,
+    with_numbers,
+    without_padding,
+)
 from session.values import GameObject, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -175,11 +184,6 @@ def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, i
         "".join((thing.label, *(f" ({marks[each]})" for each in marks if each in thing.attributes))) for thing in things
     )
     return with_numbers(Counter(labels))
-
-
-def with_numbers(names: Mapping[str, int]) -> list[str]:
-    """Return each name, after the number of its things if there are several."""
-    return [name if number == 1 else f"{number} x {name}" for name, number in names.items()]
 
 
 def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:

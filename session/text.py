@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -94,6 +94,11 @@ def out_of(score: int, most: int | None) -> str:
 def points_changed(change: int) -> str:
     """Return a change of the score in words: "+5 points", "-1 point"."""
     return f"{change:+d} {'point' if abs(change) == 1 else 'points'}"
+
+
+def with_numbers(names: Mapping[str, int]) -> list[str]:
+    """Return each name, after the number of its things if there are several."""
+    return [name if number == 1 else f"{number} x {name}" for name, number in names.items()]
 
 
 def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:

@@ -293,6 +293,12 @@ class TurnRecord:
         return [Rejection(proposal.wish, verdict.reason) for proposal, verdict in pairs]
 
     @property
+    def response(self) -> str:
+        """The story's response for a prompt; for a command that did not reach the story, in brackets, why not."""
+        text = self.after.text
+        return text if self.after.refusal is None else f"(The command did not reach the story: {text})"
+
+    @property
     def is_decisive(self) -> bool:
         """Whether it changed the score, killed the player or ended the story."""
         return bool(self.score_change) or self.after.died or self.after.ending is not None

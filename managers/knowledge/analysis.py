@@ -229,7 +229,7 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Li
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     where = f" at {_place(record.before.location)}{mark}{facts}"
     head = turn_text(record.turn, cut_at(one_line(record.told), LONGEST_ACTION), where=where)
-    return [Line(head), Line("  ", one_line(record.after.text), matters=bool(facts))]
+    return [Line(head), Line("  ", one_line(record.response), matters=bool(facts))]
 
 
 def _as_section(value: object) -> object:

@@ -412,7 +412,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         steps = "; ".join(_short(record.action) for record in before)
         turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
     for record in played:
-        turn, text = record.turn, without_padding(record.after.text)
+        turn, text = record.turn, without_padding(record.response)
         text = TOLD_BELOW if shown_on_arrival and text == shown_on_arrival else text
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state) or text

@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt, TypeAdapter
 
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
-from session.text import counted, one_line
+from session.text import counted, one_line, with_numbers
 
 MOST_GAINS = 4
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
@@ -253,7 +253,8 @@ def route_aim(route: Route, done: int = 0) -> str:
         return f"+{gain}"
     is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in route.points)
     number = f"L{route.goal.number} " if is_shared else ""
-    goal = f"to {number}{route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+    name = route.goal.name or f"object #{route.goal.number}"
+    goal = f"to {number}{name}" if route.goal.kind == "room" else f"take {name}"
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 
@@ -341,14 +342,18 @@ def route_line(
     now, part = route.points[done], _changes_of_score(route, done)
     left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
-    things = ", ".join((names or {})[each] for each in more if each in (names or {}))
+    things = ", ".join(with_numbers(Counter(_name_of(each, names) for each in more if each in (names or {}))))
     then = f"; then you also hold: {things}" if things else ""
     missing = [] if held is None else sorted(now.carried_set - held)
-    without = ", ".join((names or {}).get(each, f"object #{each}") for each in missing)
+    without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
     then += f"; not tried without what was held there: {without}" if without else ""
     unchanged = ", ".join(map(str, route.without_change(done)))
     only_text = f"; only text: {unchanged}" if unchanged else ""
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"
+
+
+def _name_of(number: int, names: Mapping[int, str] | None) -> str:
+    return (names or {}).get(number) or f"object #{number}"
 
 
 def _changes_of_score(route: Route, done: int) -> str:
@@ -364,7 +369,8 @@ def _changes_of_score(route: Route, done: int) -> str:
         elif number < left and latest - score > most:
             most = latest - score
             changes.append(f"+{most} by command {number}")
-    changes[:-MOST_GAINS] = []
+    if len(changes) > MOST_GAINS:
+        changes[:-MOST_GAINS] = [f"{counted(len(changes) - MOST_GAINS, 'earlier change')} left out"]
     return ", ".join([*changes, *(["then no more points"] if 0 < most == route.gain(done) else [])])
 
 

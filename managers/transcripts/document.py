@@ -17,7 +17,9 @@ TITLE_OF_ALL = "# Transcripts\n\nEvery game. You may edit and delete them.\n\n"
 SHORTEST_SAME = 3  # turns that are the same in two games before one of them refers to the other
 
 _HEADING = re.compile(r"## Episode (\d{1,9})(?:: (?:(-?\d{1,9}) points?, )?.*)?\s*")
-_TURN = re.compile(r"(\d{1,9})\. `(.*)`(?: \((?:typed (\w+))?(?:, )?(?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*")
+_TURN = re.compile(
+    r"(\d{1,9})\. `(.*)`(?: \((?:typed (\w+))?(?:, )?(died)?(?:, )?(?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Game:
         points = "" if self.score is None else f"{counted(self.score, 'point')}, "
         lines = [f"## Episode {self.episode}: {points}{counted(len(self.turns), 'turn')}", "", *_quoted(self.opening)]
         for turn in self.turns:
-            led = [f"typed {turn.typed}"] if turn.typed else []
+            led = [*([f"typed {turn.typed}"] if turn.typed else []), *(["died"] if turn.died else [])]
             led += [] if turn.to_id is None else [f"to {turn.to_id}"]
             told = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
             lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({told})' if told else ''}"]
@@ -179,9 +181,10 @@ def _game_of(episode: int, text: str) -> Game:
             number,
             found[2],
             response,
-            int(found[5] or 0),
-            int(found[4]) if found[4] else None,
+            int(found[6] or 0),
+            int(found[5]) if found[5] else None,
             typed=found[3] or "",
+            died=bool(found[4]),
         )
         for number, (found, response) in enumerate(zip(played, responses, strict=True), start=1)
     ]

@@ -34,6 +34,7 @@ class PlayedTurn(NamedTuple):
     to_id: the id of the location to which the command led; ``None`` if the player has not moved
     last: the number of the last turn if this stands for several, of which ``action`` says what they were
     typed: the word for "again" that was typed for the command; "" if the command itself was
+    died: the player died, and came to that location afterwards
     """
 
     number: int
@@ -43,6 +44,7 @@ class PlayedTurn(NamedTuple):
     to_id: int | None = None
     last: int | None = None
     typed: str = ""
+    died: bool = False
 
     @property
     def turns(self) -> str:
@@ -53,12 +55,14 @@ class PlayedTurn(NamedTuple):
     def command(self) -> str:
         """The command on one line, with the location to which it led and the points: ``east -> L31 (+5)``.
 
-        After the command is the word that was typed for it, if any: ``east (typed: g)``.
+        After the command is the word that was typed for it, if any, and the death of the player: ``east (typed: g)
+        (died)``.
         """
         led = "" if self.to_id is None else f" -> L{self.to_id}"
         won = f" ({self.change:+d})" if self.change else ""
         typed = f" (typed: {self.typed})" if self.typed else ""
-        return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{typed}{led}{won}"
+        died = " (died)" if self.died else ""
+        return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{typed}{died}{led}{won}"
 
 
 class _Cuts(NamedTuple):
@@ -184,7 +188,7 @@ class GameText:
         """
         waiting: list[PlayedTurn] = []
         for turn in turns:
-            if turn.to_id is not None and not arrivals:
+            if turn.to_id is not None and not turn.died and not arrivals:
                 waiting.append(turn)
                 continue
             news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
@@ -239,7 +243,8 @@ def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
     for turn in state.turns[first:]:
         there = turn.after.location if turn.moved else None
         to_id, typed = there.num if there else None, "" if turn.typed == turn.action else one_line(turn.typed)
-        yield PlayedTurn(turn.turn, turn.action, turn.after.text, turn.score_change or 0, to_id, typed=typed)
+        change, died = turn.score_change or 0, turn.after.died
+        yield PlayedTurn(turn.turn, turn.action, turn.response, change, to_id, typed=typed, died=died)
 
 
 def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:

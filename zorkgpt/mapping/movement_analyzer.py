@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from session.commands import AGAIN, Vocabulary, commands_of, is_joined, passes_time, steps_of
-from session.text import asks, first_line
+from session.text import asks, description_in, first_line
 from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -115,7 +115,8 @@ class MovementAnalyzer:
           did not walk to the place of a resurrection
         - the line has several commands, so that it is unknown which one led where
         - the command only carries the player along (``carries_along``)
-        - the player stays, and is in or on a thing before or after it, such as a boat that was boarded
+        - the player stays, and is in or on a thing before or after it, such as a boat that was boarded, unless the
+          story describes the room anew, so that the way in the boat leads back
 
         previous_command: the command that "again" repeats
         """
@@ -123,7 +124,8 @@ class MovementAnalyzer:
         before, after = turn.before, turn.after
         if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
             return None
-        if not turn.moved and (before.inside is not None or self.boards(turn)):
+        is_driven = before.inside == after.inside is not None and description_in(after.text, before.location.name)
+        if not turn.moved and not is_driven and (before.inside is not None or self.boards(turn)):
             return None
         return Attempt(
             from_id=before.location.num,

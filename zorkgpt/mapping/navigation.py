@@ -14,6 +14,8 @@ from zorkgpt.mapping.map_graph import SURE, Choice, Edge, MapGraph, by_destinati
 FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 READ = "read from the text"
+REFUSED, TRIED = "led nowhere", "tried"
+_OPENING = ("open ", "unlock ")  # of commands that are no exits, but are meant to make one
 _CARRIED = 0.2  # the confidence that the story carries the player along again
 
 
@@ -40,8 +42,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         plain, read = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
-        refused = _refused_exits(graph, room, None if room == here else graph.barred_exits(room))
-        parts += [f"led nowhere: {refused}"] if refused else []
+        parts += _refusals(graph, room, None if room == here else graph.barred_exits(room))
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = seen_paths(graph, here)
@@ -78,7 +79,7 @@ def untried_from(graph: MapGraph, here: int) -> str:
     refused = {
         room: exits
         for room in _nearest_first(graph, paths)
-        if (exits := _refused_exits(graph, room, graph.barred_exits(room)))
+        if (exits := ", ".join(_refusals(graph, room, graph.barred_exits(room))).removeprefix(f"{REFUSED}: "))
     }
     lines: list[str] = []
     for title, found in (("Untried exits", untried), ("Exits that led nowhere", refused)):
@@ -96,8 +97,9 @@ def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
 def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
     """Yield each of the rooms with its untried exits, those refused exits that the story names, and its moves."""
     for room in rooms:
-        refused = _refused_exits(graph, room, graph.barred_exits(room))
-        exits = ", ".join(filter(None, (*_untried_exits(graph, room), f"led nowhere: {refused}" if refused else "")))
+        exits = ", ".join(
+            filter(None, (*_untried_exits(graph, room), *_refusals(graph, room, graph.barred_exits(room))))
+        )
         yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({_distance(paths, room)})"
 
 
@@ -166,19 +168,21 @@ def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
     return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
-def _refused_exits(graph: MapGraph, room: int, among: Collection[str] | None) -> str:
-    """Return the exits of a room that were refused with the story's words, those of one answer together.
+def _refusals(graph: MapGraph, room: int, among: Collection[str] | None = None) -> Iterator[str]:
+    """Yield the exits of a room that led nowhere, and the commands that opened no door, with the story's words.
 
-    among: the exits that are meant; ``None`` for all
+    Those of one answer are together. among: the exits that are meant; ``None`` for all and the doors
     """
-    if among is not None and not among:
-        return ""
+    refused = {} if among is not None and not among else graph.refused_exits(room)
     walked = graph.connections.get(room, {})
-    exits: defaultdict[str, list[str]] = defaultdict(list)
-    for exit_, words in sorted(graph.refused_exits(room).items()):
-        if exit_ not in walked and (among is None or exit_ in among):
-            exits[words].append(plain_line(exit_))
-    return ", ".join(_told(", ".join(each), words) for words, each in exits.items())
+    for title in (REFUSED, TRIED):
+        exits: defaultdict[str, list[str]] = defaultdict(list)
+        for exit_, words in sorted(refused.items()):
+            is_door = exit_.startswith(_OPENING)
+            if exit_ not in walked and is_door == (title == TRIED) and (among is None or exit_ in among):
+                exits[words].append(plain_line(exit_))
+        if exits:
+            yield f"{title}: {', '.join(_told(', '.join(each), words) for words, each in exits.items())}"
 
 
 def _told(exits: str, remark: str | None) -> str:

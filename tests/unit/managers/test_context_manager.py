@@ -607,6 +607,18 @@ def test_what_the_game_so_far_contains_is_not_said_again() -> None:
     assert context.get_agent_context(seen).render().count("response 3") == 1
 
 
+@pytest.mark.parametrize("budget", [WHOLE, WINDOW])
+def test_what_the_program_says_of_a_command_that_did_not_reach_the_story_is_no_response_of_the_story(
+    budget: dict[str, int],
+) -> None:
+    context = manager(1, prompt_budgets=budget)
+    refused = replace(MILL, text="'undo' is not available.", refusal="not sent")
+    context.game_state.record(replace(a_turn(2, "undo", "", "back"), after=refused))
+    play(context.game_state, "wait", "Time passes.")
+    shown = context.get_agent_context(context.game_state.latest).render()
+    assert "\n(The command did not reach the story: 'undo' is not available.)\n" in shown.replace("Response: ", "\n")
+
+
 def test_where_the_whole_game_has_no_room_the_window_is_shown() -> None:
     context = manager(9, prompt_budgets=WHOLE)
     context.tokens = TokenCounter(1.0)

@@ -217,6 +217,18 @@ class TestWhatThePromptSaysOfExits:
         assert manager.game_map.untried_exits(49) == ()
         assert "nowhere" not in manager.local_view()
 
+    def test_a_way_that_leads_back_in_a_vehicle_is_tried_and_one_that_is_refused_or_leaves_it_is_not(
+        self, tmp_path: Path
+    ) -> None:
+        manager, text = manager_in(tmp_path, here=49), "Maze\nPrivet runs east and west. The way leads out."
+        driven = replace(said(49, "Maze", text), inside=GameObject(7, "roller", 49))
+        manager.learn(turn(at(60), "north", replace(driven, inside=None)))
+        manager.learn(turn(driven, "west", replace(driven, text="Maze (in the roller)\nPrivet runs east.")))
+        manager.learn(turn(driven, "east", replace(driven, text="You can't drive through privet.")))
+        manager.learn(turn(driven, "out", replace(driven, text="You get out.\n\nMaze\nPrivet.", inside=None)))
+        assert manager.game_map.untried_exits(49) == ("east", "out")
+        assert "led nowhere: west (leads back here)" in manager.local_view()
+
     def test_ways_up_and_down_are_found_on_arrival_and_marked_until_a_model_has_read_them(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
         hall = said(46, "Hall", "Hall\nThe kitchen is north, a stair goes up to the landing, and steps lead down.")
@@ -324,7 +336,7 @@ def test_a_door_that_did_not_open_has_the_storys_words_on_the_map_until_it_opens
     manager.learn(turn(state("Hall"), command, shut))
     manager.learn(turn(shut, "open box", state("It is empty.")))
     view = local_view(manager.game_map, 49, 2)
-    assert view == f"L49 Hall (here): led nowhere: {command} (It won't budge.)"
+    assert view == f"L49 Hall (here): tried: {command} (It won't budge.)"
     manager.learn(turn(shut, "open door", state("That's already open.")))
     assert local_view(manager.game_map, 49, 2) == view
     manager.learn(turn(shut, f"{command} with key", state("It opens.", "11111111")))
@@ -350,7 +362,7 @@ def test_a_door_that_opens_leaves_what_the_story_said_of_a_trapdoor(tmp_path: Pa
     manager = manager_in(tmp_path, here=49)
     manager.learn(turn(here, "open trapdoor", replace(here, text="It won't budge.")))
     manager.learn(turn(here, "open door", replace(here, text="It opens.", attributes_hash="11111111")))
-    assert "led nowhere: open trapdoor (It won't budge.)" in local_view(manager.game_map, 49, 2)
+    assert "tried: open trapdoor (It won't budge.)" in local_view(manager.game_map, 49, 2)
 
 
 def test_a_distance_names_the_command_on_the_way_that_may_not_lead_there_again(tmp_path: Path) -> None:

@@ -287,6 +287,11 @@ def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_leaves(
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=10)
     assert manager.outlook().endswith("\nAn episode has at most 10 turns: the route to +9 leaves 3 of them.")
     assert manager_in(tmp_path / "empty").outlook() == ""
+    manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=5)
+    assert manager.outlook().endswith("\nAn episode has at most 5 turns: the route to +9 takes 7.")
+    to_gem = replace(route_to(0, "in"), goal=Goal("thing", 30, "gem"))
+    assert "the route to" not in manager_in(tmp_path / "no points", to_gem).outlook()
+    assert "take gem in 1 turn" in manager_in(tmp_path / "no points", to_gem).outlook()
 
 
 def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_things(tmp_path: Path) -> None:

@@ -260,6 +260,18 @@ def test_a_line_of_a_route_names_the_commands_that_lost_points_beside_those_that
     assert " from here (-1 at command 1, +4 by command 2, -1 at command 3), " in route_line(shown, 2)
 
 
+def test_changes_of_the_score_for_which_a_line_has_no_room_are_counted() -> None:
+    steps = tuple(RouteStep(str(at), Waypoint(1, "Yard", at)) for at in range(1, 8))
+    shown = route_line(Route(0, Goal("score", 7), Waypoint(1, "Yard", 0), steps, 1))
+    assert "(2 earlier changes left out, +3 by command 3, " in shown
+
+
+def test_things_of_one_name_are_counted_and_one_without_a_name_has_its_number() -> None:
+    line = route_lines([(route("abcd", carried=4), 0)], {0: "vial", 1: "", 2: "vial", 3: "vial"}, 6).lines[0]
+    assert line.endswith("; then you also hold: 3 x vial, object #1")
+    assert "take object #7" in route_line(replace(route("a"), goal=Goal("thing", 7)))
+
+
 def test_a_line_names_the_commands_after_which_nothing_had_changed_as_far_as_that_is_known() -> None:
     yard, loft = Waypoint(1, "Yard", 0, (), (), "m"), Waypoint(9, "Loft", 0, (), (), "n", is_described=True)
     places = [yard, loft, replace(loft, is_described=False), replace(loft, mark="o"), Waypoint(9), Waypoint(9)]

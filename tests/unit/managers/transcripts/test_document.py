@@ -41,6 +41,14 @@ def test_the_file_is_readable_and_is_read_as_it_was_played() -> None:
     assert parse_transcripts(text).games == (GAME,)
 
 
+def test_what_was_typed_for_a_command_and_that_the_player_died_are_read_as_they_were_written() -> None:
+    turns = (PlayedTurn(1, "north", "Cave", 0, 4, typed="g"), PlayedTurn(2, "north", "Eaten.", -10, 7, died=True))
+    text = file_of(replace(GAME, turns=turns)).render()
+    assert "1. `north` (typed g, to 4)\n" in text
+    assert "2. `north` (died, to 7, -10)\n" in text
+    assert parse_transcripts(text).games[0].turns == turns
+
+
 @given(
     st.text(max_size=200).map(lambda text: f"x{text}"),
     st.lists(st.tuples(st.text(min_size=1, max_size=30), st.text(max_size=200)), min_size=1, max_size=5),

@@ -58,6 +58,16 @@ def test_every_turn_is_shown_with_its_points_and_the_location_to_which_it_led() 
     )
 
 
+def test_a_death_is_no_arrival_at_the_place_of_the_resurrection() -> None:
+    game = text_of(characters=2000)
+    game.add(PlayedTurn(1, "north", "A grue devours you.\n\nForest\nTrees.", change=-10, to_id=78, died=True))
+    assert "Turn 1: north (died) -> L78 (-10)\n" in game.text()
+    for number in range(2, 30):
+        game.add(PlayedTurn(number, "east", f"Room {number}\n{f'Wall {number} is long. ' * 5}", to_id=number))
+    assert "without the texts of arrivals" in game.text()
+    assert "A grue devours you." in game.text()
+
+
 def test_nothing_is_shown_before_the_first_turn() -> None:
     assert text_of().text() == ""
 
