@@ -47,8 +47,9 @@ class _Points:
 class Ahead(BaseManager):
     """Shows which points are known, how far away they are, which are done or were lost, and what of the plan is done.
 
-    Beside them are the commands that killed the player or ended the story in an earlier game, at places that are at
-    most a move away, or that the plan, an objective or a note names or leads to.
+    The points are in the order of the best game. Beside them are the commands that killed the player or ended the story
+    in an earlier game, at places that are at most a move away, or that the plan, an objective or a note names or leads
+    to.
 
     episodes: has the points and the ends of earlier episodes, and the plan that the last one left
     planned: returns the locations to which the plan's commands lead
@@ -93,10 +94,6 @@ class Ahead(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         if self.config.agent.reasoning_length is not None:
             return None  # a small model chooses from a list
-        return PromptSection(KNOWN_POINTS, self.text(observation), 4, Place.MAP)
-
-    def text(self, observation: Observation) -> str:
-        """Return the known points in the order of the best game, and what of the plan is done; "" for nothing."""
         state = self.game_state
         left = self.config.max_turns_per_episode - state.turn_count
         known: dict[object, _Points] = {}
@@ -131,7 +128,7 @@ class Ahead(BaseManager):
         lines += _first([self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before: ")
         lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
-        return "\n".join(lines)
+        return PromptSection(KNOWN_POINTS, "\n".join(lines), 4, Place.MAP)
 
     @override
     def get_status(self) -> ManagerStatus:

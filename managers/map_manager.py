@@ -108,9 +108,8 @@ class MapManager(BaseManager):
 
     @override
     def outlook(self) -> str:
-        opening = self.game_state.opening_location
-        shown = self.config.map.shown and opening is not None
-        return untried_from(self.game_map, opening.num) if shown and opening else ""
+        start = self.game_state.opening_id
+        return untried_from(self.game_map, start) if self.config.map.shown and start is not None else ""
 
     def local_view(self) -> str:
         """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" if the location is not known."""

@@ -120,29 +120,28 @@ class ObjectiveManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        shows = tuple(objective_key(self.game_state.episode, each) for each in self.objectives if each.is_active)
+        shows = tuple(objective_key(self.game_state.episode, each) for each in self.active)
         return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES, shows)
 
     @override
     def outlook(self) -> str:
-        return "\n".join(
-            f"Objective {each.id}, not marked as achieved: {each.text}" for each in self.objectives if each.is_active
-        )
+        return "\n".join(f"Objective {each.id}, not marked as achieved: {each.text}" for each in self.active)
 
     def achieve_at_last(self, numbers: Iterable[int]) -> None:
         """Complete the open objectives of these numbers, which were achieved in the episode, in turns not named."""
-        before = self.objectives
-        refused = list(filter(None, [self._end(number, "completed", AT_LAST) for number in numbers]))
-        completed = [each.text for each in self.objectives if each not in before]
-        self._counts["refused"] += len(refused)
-        self.log_info("objectives updated", found=[], completed=completed, dropped=[], refused=refused)
+        self._changed_since(self.objectives, [self._end(number, "completed", AT_LAST) for number in numbers])
+
+    @property
+    def active(self) -> list[Objective]:
+        """The open objectives, oldest first."""
+        return [each for each in self.objectives if each.is_active]
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.
 
         The text changes only when objectives are found or end, so that the server can cache the beginning of a prompt.
         """
-        return "\n".join(f"{each.id}. {each.text}" for each in self.objectives if each.is_active)
+        return "\n".join(f"{each.id}. {each.text}" for each in self.active)
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -219,9 +218,9 @@ class ObjectiveManager(BaseManager):
         refusals = [self._complete(each) for each in answer.completed]
         refusals += [self._change(each) for each in answer.changed]
         refusals += [self._end(each.id, "dropped", one_line(each.reason)) for each in answer.dropped]
-        for objective in self.objectives:
+        for objective in self.active:
             unchanged = self.game_state.turn_count - objective.last_progress(self.evidence)
-            if objective.is_active and unchanged >= self.config.objectives.stale_after:
+            if unchanged >= self.config.objectives.stale_after:
                 self._end(objective.id, "dropped", STALE)
         known = self.game_state.seen_locations
         if self.map_manager is not None:
@@ -229,6 +228,10 @@ class ObjectiveManager(BaseManager):
         if self.memory_manager is not None:
             known.update(self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
         refusals += [self._add(found, known, taken) for found in answer.objectives]
+        return self._changed_since(before, refusals)
+
+    def _changed_since(self, before: Sequence[Objective], refusals: Iterable[str]) -> tuple[Objective, ...]:
+        """Return the objectives that differ from those before, and log them with what was refused."""
         refused = list(filter(None, refusals))
         self._counts["refused"] += len(refused)
         changed = tuple(each for each in self.objectives if each not in before)
@@ -253,7 +256,7 @@ class ObjectiveManager(BaseManager):
 
     def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> str:
         """End an objective, and return why that is refused, or ""."""
-        if not any(each.is_active for each in self.objectives if each.id == id_):
+        if not any(each.id == id_ for each in self.active):
             return f"{status} {id_}: no such objective is open"
         turn = self.game_state.turn_count
         self.objectives = tuple(
@@ -264,7 +267,7 @@ class ObjectiveManager(BaseManager):
 
     def _change(self, changed: ChangedObjective) -> str:
         """Let an objective be what is left to do of it, and return why that is refused, or ""."""
-        objective = next((each for each in self.objectives if each.id == changed.id and each.is_active), None)
+        objective = next((each for each in self.active if each.id == changed.id), None)
         rest = one_line(changed.rest)
         if objective is None or not rest:
             return f"rest of {changed.id}: no such objective is open, or nothing is left"
@@ -282,7 +285,7 @@ class ObjectiveManager(BaseManager):
             return f"location {location_id} is not known: {text}"
         if text_key(text) in taken:
             return f"known already: {text}"
-        if sum(each.is_active for each in self.objectives) >= cap:
+        if len(self.active) >= cap:
             return f"more than {cap} open: {text}"
         taken.add(text_key(text))
         number, turn = len(self.objectives) + 1, self.game_state.turn_count
@@ -323,7 +326,7 @@ class ObjectiveManager(BaseManager):
             return Part("memories", (), empty="No memory data available")
         if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
-        aims = [place for objective in self.objectives if objective.is_active for place in objective.places]
+        aims = [place for objective in self.active for place in objective.places]
         beside = self._get_adjacent_room_ids(location_id)
         adjacent = {self._label(each): self._memories(each) for each in beside if each not in aims}
         best = {label: max(map(usefulness, memories)) for label, memories in adjacent.items() if memories}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from session.commands import plain_command
+from session.route import done_in_order
 from session.text import counted, one_line
 from session.values import TurnRecord
 
@@ -109,12 +110,7 @@ def pairs_of(played: Iterable[Sequence[Played]]) -> set[tuple[Played, Played]]:
 def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:
     """Return how many of the commands, from the first on, were played in this game, in this order."""
     played = (plain_command(turn.action) for turn in turns if turn.after.refusal is None)
-    done = 0
-    for command in commands:
-        if plain_command(command) not in played:  # consumes the turns up to it
-            break
-        done += 1
-    return done
+    return done_in_order(map(plain_command, commands), played)
 
 
 def numbered_commands(numbers: Sequence[int]) -> str:

@@ -82,7 +82,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     context = ContextManager(*run, **shared)
 
     def aims() -> list[str]:
-        open_ones = [each.text for each in objectives.objectives if each.is_active] if objectives else []
+        open_ones = [each.text for each in objectives.active] if objectives else []
         return [*knowledge.plan(), *open_ones, *knowledge.game_state.notes]
 
     map_manager = MapManager(*run, aims=aims, **shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -254,12 +254,8 @@ class Route:
         found = [at for at, point in points if mark and point.mark == mark]
         found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
         if len(found) > 1:
-            turns = iter(played)
-            done = 0
-            for point, step in zip(self.points, self.steps, strict=False):
-                if (point.location_id, plain_command(step.command)) not in turns:  # consumes the turns up to it
-                    break
-                done += 1
+            steps = zip(self.points, self.steps, strict=False)
+            done = done_in_order(((point.location_id, plain_command(step.command)) for point, step in steps), played)
             found = [at for at in found if at <= done][-1:] or found
         return found[0] if found else None
 
@@ -354,6 +350,12 @@ class Course:
         """Return the name for the command of that number, which may be a further one."""
         is_further = number > len(self.steps) - self.further
         return f"Your course after {self.name[0].lower()}{self.name[1:]}" if is_further else self.name
+
+
+def done_in_order(commands: Iterable[object], played: Iterable[object]) -> int:
+    """Return how many of the commands, from the first on, are among those that were played, in this order."""
+    rest = iter(played)
+    return sum(1 for _ in takewhile(lambda command: command in rest, commands))  # consumes the rest up to it
 
 
 def key_of(commands: Iterable[str]) -> str:

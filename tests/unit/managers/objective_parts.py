@@ -58,7 +58,7 @@ class ObjectivePlay(Play[ObjectiveManager]):
     @property
     def texts(self) -> list[str]:
         """The texts of the open objectives."""
-        return [objective.text for objective in self.manager.objectives if objective.is_active]
+        return [objective.text for objective in self.manager.active]
 
 
 def found(*texts: str, **others: object) -> dict[str, object]:
