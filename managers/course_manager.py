@@ -407,8 +407,8 @@ class CourseManager(BaseManager):
         if unseen and not self._was_so(record, course, goes_on=False):
             return unseen
         problem = ""
-        if goes and not record.moved and not record.did_something:
-            problem = "you did not move"
+        if goes and place is not None and not record.moved and before.inside == after.inside:
+            problem = "; ".join(filter(None, ["you did not move", self._changes(record, "")]))
         elif self._wins_no_more(record):
             problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":

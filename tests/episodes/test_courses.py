@@ -505,6 +505,14 @@ def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp
         assert ("it won no point, though it did here in an earlier game" in course) == is_stopped
 
 
+def test_an_exit_that_is_refused_stops_a_course_even_if_something_else_happens_meanwhile(tmp_path: Path) -> None:
+    """A spy came out just when the player was refused to leave, and the decisive turn was spent on the next command."""
+    refused = replace(TAKEN, text="You loiter. A miller comes out.", visible=(KEY,), moves=4, state_hash="d")
+    model = answering(routine("take rope", "up", "down"))
+    play_mill(tmp_path, model, {**ROUTINE, "up": refused}, episodes=1, max_turns_per_episode=4)
+    assert "stopped at `up` (3 commands played): you did not move. Not" in course_in(model.calls[1].prompt.user)
+
+
 def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: Path) -> None:
     falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
     script = {**ROUTINE, "wait": falls}
