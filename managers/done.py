@@ -12,7 +12,8 @@ from session.memory import Memory
 from session.text import text_key
 from session.values import TurnRecord
 
-_NUMBERED = re.compile(r"\b(?:L|locations? #?)(\d+)\b|[(#](\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:\b(?:L|locations? #?|ID:? )|#|(?<=[^\s,.:;(] )\()(\d+)\b", re.IGNORECASE)
+"""A number in brackets is that of a location after its name only: steps are counted so, too."""
 QUOTED = re.compile(r"`([^`]+)`")
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
@@ -80,6 +81,11 @@ def _is_of_nothing_done(memory: Memory) -> bool:
     return memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral"
 
 
+def numbers_named(text: str) -> list[int]:
+    """Return the numbers of locations in a text: ``L31``, ``Location 31``, ``Blue Vats (31)``."""
+    return [int(number) for number in _NUMBERED.findall(text)]
+
+
 def places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
     """Return the ids of the locations that the texts name, each once.
 
@@ -93,7 +99,7 @@ def places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
 
 @lru_cache(maxsize=256)  # the same lines are looked at each turn, and a map seldom grows
 def _places_named(text: str, names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
-    numbers = {int(one or other) for one, other in _NUMBERED.findall(text)} & {room for room, _ in names}
+    numbers = {room for room, _ in names}.intersection(numbers_named(text))
     words = f" {text_key(text)} "
     rooms: dict[str, list[int]] = {}
     for room, name in names:

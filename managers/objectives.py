@@ -5,7 +5,6 @@ See docs/records/specification.md, Objectives, and Objective prompts.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from managers.done import numbers_named
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -41,7 +41,6 @@ RECENT_TURNS = 20
 REASONED = 5  # turns that are shown with the reason for them
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 
-_PLACE = re.compile(r"\b(?:location #?|L)(\d+)\b", re.IGNORECASE)
 
 ObjectiveStatus = Literal["active", "completed", "dropped"]
 EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death", "ending"]
@@ -92,7 +91,7 @@ class Objective:
     @property
     def places(self) -> list[int]:
         """The ids of the locations that its text names."""
-        return [int(number) for number in _PLACE.findall(self.text)]
+        return numbers_named(self.text)
 
     def last_progress(self, evidence: Iterable[Evidence]) -> int:
         """Return the last turn with progress at the objective's place, or the turn in which it was found.

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
 from managers.questions import Topic
@@ -50,7 +51,6 @@ WORDS_IN_COMMON = 3
 HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS")
 """The sections of what won points or killed."""
 
-_LOCATION = re.compile(r"\b(?:L|[Ll]ocation |ID:? )(\d+)\b")
 _QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
 _TELLING_WORD = re.compile(r"\b(?!(?:the|and|you|for|with|from|then|that|this)\b)\w{3,}")
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
@@ -366,7 +366,7 @@ def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
         for one in line.sources
         for other in known.sources
     )
-    locations = set(_LOCATION.findall(line.text)) & set(_LOCATION.findall(known.text))
+    locations = set(numbers_named(line.text)).intersection(numbers_named(known.text))
     commands = set(map(text_key, _QUOTED.findall(line.text))) & set(map(text_key, _QUOTED.findall(known.text)))
     if cites_its_turn or locations or commands:
         return True

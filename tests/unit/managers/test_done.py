@@ -88,6 +88,8 @@ def test_every_command_in_code_marks_that_had_the_same_result_is_marked(
         ("from the Gate (11) to the Blue Vats, then Cellar 6", [11, 6, 31]),
         ("cellar 44, of the loft", []),
         ("a blue vatship", []),
+        ("(5) open the box, (6) wait: (11) go", []),
+        ("Here (ID: 44), at the `gate` (11), #6", [6, 11, 44]),
     ],
 )
 def test_places_are_named_by_their_number_or_by_a_name_of_their_own(text: str, places: list[int]) -> None:

@@ -211,6 +211,18 @@ class TestWhatIsTaken:
         play = taught(tmp_path, answer(refuted), answer(line(better, 15, replaces=[1])), turns=20)
         assert play.known == [f"- {better} *(Ep1, T15)*"]
 
+    @pytest.mark.parametrize(
+        ("better", "is_about_it"),
+        [("At Blue Vats (31) masks help.", True), ("(1) feed the otter, (2) take what it guards.", False)],
+    )
+    def test_a_line_about_the_same_location_replaces_and_one_with_as_many_steps_does_not(
+        self, tmp_path: Path, better: str, *, is_about_it: bool
+    ) -> None:
+        hard_won = "(1) hold your breath, (2) cross swiftly: fumes kill within two turns, Blue Vats (31)"
+        play = taught(tmp_path, answer(line(hard_won, 5)), answer(line(better, 15, replaces=[1])), turns=20)
+        kept = [] if is_about_it else [f"- {hard_won} *(Ep1, T5)*"]
+        assert play.known == [*kept, f"- {better} *(Ep1, T15)*"]
+
     def test_what_a_person_wrote_has_no_number_and_stays_to_the_byte(self, tmp_path: Path) -> None:
         written = "\ufeffMine!\r\n\r\n## PUZZLE SOLUTIONS\r\n* Ask  the *dyer*\r\n\r\n<!-- later -->\r\n"
         play = taught(tmp_path, answer(line("Better.", 5, replaces=[1])), written=written)
