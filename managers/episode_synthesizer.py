@@ -23,14 +23,13 @@ from managers.episodes import (
     handover_text,
     lesson_of,
     parse_summaries,
-    place,
     summary_of,
 )
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, guesses_in, numbered_commands
-from managers.prompting import is_for_a_small_model, turn_text
+from managers.prompting import is_for_a_small_model, place, turn_text
 from managers.questions import Question, Topic, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager

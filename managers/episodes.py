@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from managers.knowledge.analysis import LONGEST_LINE
 from managers.plan import MOST_COMMANDS, Played
-from managers.prompting import Line, Part, fitted_prompt, turn_text
+from managers.prompting import Line, Part, fitted_prompt, place, turn_text
 from session.commands import plain_command
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
@@ -34,7 +34,7 @@ INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
 COMMANDS_SHOWN: Final = 3
 GAINS_SHOWN: Final = 8
-LONGEST_NAME: Final = 80  # characters of a command or a location
+LONGEST_NAME: Final = 80  # characters of a command
 LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
 OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "won": "was won",
@@ -298,11 +298,6 @@ def outcome_line(summary: EpisodeSummary) -> str:
 def points_text(scored: Scored) -> str:
     """Return the location, turn and command of each change of the score."""
     return f"`{_short(scored.action)}` at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
-
-
-def place(location: Location | None) -> str:
-    """Return the name of a location with its id, because rooms may share a name."""
-    return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
 def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:

@@ -26,7 +26,6 @@ from managers.knowledge.analysis import (
     is_trivial,
     laid_out,
     line_in_brief,
-    memories_of,
     proposed_text,
     size,
     update_question,
@@ -313,13 +312,13 @@ class KnowledgeManager(BaseManager):
             turns: Any = Literal[asked.turns]
             schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
             return (Question(self.model, "analysis", asked.prompt, schema, take),)
-        episode, memories = self.game_state.episode, self.memory_manager
-        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
+        memories = self.memory_manager
         played = Played(
-            episode,
+            self.game_state.episode,
             self._turns,
-            ephemeral=memories_of(episode, memories.ephemeral_cache, names) if memories else (),
-            persistent=memories_of(episode, memories.memory_cache, names) if memories else (),
+            ephemeral=memories.ephemeral_cache if memories else {},
+            persistent=memories.memory_cache if memories else {},
+            names=self.map_manager.game_map.room_names if self.map_manager else {},
             ephemeral_turns=self._ephemeral_turns(),
         )
         characters = tokens.characters(share_at_end(budget) if is_at_end else budget)

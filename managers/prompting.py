@@ -21,18 +21,20 @@ from session.text import (
     counted,
     cut_at,
     cut_middle,
+    one_line,
     prologue_of,
     shared_room,
     with_numbers,
     without_padding,
 )
-from session.values import GameObject, TurnRecord
+from session.values import GameObject, Location, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"
 LONGEST_ACTION = 200  # characters
+LONGEST_PLACE = 60  # characters of a location's name
 SHORTEST = 160  # characters of a text that is cut and worth showing, with the number of those left out
 SHORTEST_REPEATED = 80
 """Characters. A line of at least this length is shortened in later turns, with a reference to the first turn."""
@@ -239,6 +241,13 @@ def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
             for line in lines
         ]
     )
+
+
+def place(location: Location | None) -> str:
+    """Return the name of a location with its id, because rooms may share a name."""
+    if location is None:
+        return "an unknown place"
+    return f"{cut_at(one_line(location.label), LONGEST_PLACE)} ({location.num})"
 
 
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:

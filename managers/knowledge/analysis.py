@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
 from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import Memory
@@ -22,7 +22,6 @@ from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
 
 FEWEST_TURNS = 5
-LONGEST_NAME = 60  # characters
 LONGEST_LINE = 400  # of a line in an answer
 LONGEST_SHOWN = 2000  # of a line of the file; a longer one loses its middle in prompts
 LONGEST_MARK = len("999. \n")
@@ -73,15 +72,17 @@ class Played:
     """What was played and remembered in this episode, for questions to a model.
 
     turns: those played since the knowledge was last updated, oldest first
-    ephemeral, persistent: the memories made in this episode, each with the label of its location
+    ephemeral, persistent: the memories of all episodes by location id
+    names: of locations, by id
     ephemeral_turns: the turns whose effects end with this episode
     """
 
     episode: int
     turns: Sequence[LearnedTurn]
-    ephemeral: Sequence[tuple[str, Memory]] = ()
-    persistent: Sequence[tuple[str, Memory]] = ()
-    ephemeral_turns: frozenset[int] = frozenset()
+    ephemeral: Mapping[int, Sequence[Memory]]
+    persistent: Mapping[int, Sequence[Memory]]
+    names: Mapping[int, str]
+    ephemeral_turns: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +110,6 @@ def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
     return len(turns) < FEWEST_TURNS or not any(turn.facts for turn in turns)
 
 
-def memories_of(
-    episode: int, memories: Mapping[int, Sequence[Memory]], names: Mapping[int, str]
-) -> list[tuple[str, Memory]]:
-    """Return the memories of an episode that were not superseded, each with the name and id of its location.
-
-    Arrival memories are left out, because they apply to their locations only.
-
-    names: of locations, by id
-    """
-    return [
-        (f"{cut_at(names.get(location_id, 'Location'), LONGEST_NAME)} ({location_id})", memory)
-        for location_id, at_location in sorted(memories.items())
-        for memory in at_location
-        if memory.episode == episode and not memory.is_given_up and not memory.is_arrival
-    ]
-
-
 def update_question(played: Played, entries: Sequence[KnowledgeEntry], characters: int) -> KnowledgePrompt:
     """Return the question what the turns taught, in at most ``characters`` characters if possible.
 
@@ -140,8 +124,8 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
     left_out = len(entries) - len(known)
     fields["knowledge"] = numbered_list(known, numbered, left_out)
     memories = [
-        _remembered("memories", played.persistent, MEMORIES_SHARE),
-        _remembered("ephemeral", played.ephemeral, EPHEMERAL_SHARE),
+        _remembered("memories", played, played.persistent, MEMORIES_SHARE),
+        _remembered("ephemeral", played, played.ephemeral, EPHEMERAL_SHARE),
     ]
     fields.update(fit(memories, room))
     room = room_beside(system, templates, fields, characters)
@@ -182,23 +166,28 @@ def told_in_brief(record: TurnRecord) -> str:
     if record.after.ending is not None:
         results.append(ENDINGS[record.after.ending])
     elif record.moved and not died:
-        results.append(f"leads to {_place(record.after.location)}")
+        results.append(f"leads to {place(record.after.location)}")
     response = cut_middle(one_line(record.after.text), BRIEF_RESPONSE)
     quote = f': "{response}"' if died or not record.moved else ""
     command = cut_at(one_line(record.action), BRIEF_ACTION)
-    return f"`{command}` at {_place(record.before.location)}: {', '.join(results)}{quote}"
+    return f"`{command}` at {place(record.before.location)}: {', '.join(results)}{quote}"
 
 
-def _place(location: Location | None) -> str:
-    return "an unknown place" if location is None else f"{cut_at(location.label, LONGEST_NAME)} ({location.num})"
+def _remembered(name: str, played: Played, memories: Mapping[int, Sequence[Memory]], share: float) -> Part:
+    """Return a line for each memory of the episode that was not given up, the latest first.
 
-
-def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float) -> Part:
-    """Return a line for each memory, the latest first."""
-    latest_first = sorted(memories, key=lambda each: each[1].last_turn, reverse=True)
+    Arrival memories are left out, because they apply to their locations only.
+    """
+    found = [
+        (Location(number, played.names.get(number, "Location")), memory)
+        for number, at_location in sorted(memories.items())
+        for memory in at_location
+        if memory.episode == played.episode and not memory.is_given_up and not memory.is_arrival
+    ]
+    found.sort(key=lambda each: each[1].last_turn, reverse=True)
     lines = [
-        Line("- ", f"T{memory.turns}, {one_line(place)}: {memory.headline()}: {one_line(memory.text)}")
-        for place, memory in latest_first
+        Line("- ", f"T{memory.turns}, {place(location)}: {memory.headline()}: {one_line(memory.text)}")
+        for location, memory in found
     ]
     return Part(name, [[line] for line in lines], keeps="best", share=share)
 
@@ -222,12 +211,12 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Li
     record, last = stretch[0].record, stretch[-1].record
     if len(stretch) > 1:
         way = record.proposals[-1]
-        name = f"route {way.follow}" if way.follow is not None else f"the way to {_place(last.after.location)}"
+        name = f"route {way.follow}" if way.follow is not None else f"the way to {place(last.after.location)}"
         return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
     told = [*stretch[0].facts, *(["the route stopped here"] if stretch[0].has_stopped else [])]
     facts = f" [{', '.join(told)}]" if told else ""
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
-    where = f" at {_place(record.before.location)}{mark}{facts}"
+    where = f" at {place(record.before.location)}{mark}{facts}"
     head = turn_text(record.turn, cut_at(one_line(record.told), LONGEST_ACTION), where=where)
     return [Line(head), Line("  ", one_line(record.response), matters=bool(facts))]
 

@@ -44,8 +44,10 @@ def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> P
             LearnedTurn(replace(record, turn=turn), ("score +5, now 5",) if record is won else ())
             for turn, record in enumerate(records, start=1)
         ],
-        ephemeral=[("Blue Vats (31)", memory)] * memories,
-        persistent=[("Blue Vats (31)", memory)] * memories,
+        ephemeral={VATS.num: [memory] * memories},
+        persistent={VATS.num: [memory] * memories},
+        names={VATS.num: VATS.name},
+        ephemeral_turns=frozenset(),
     )
 
 
