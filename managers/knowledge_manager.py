@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any, Literal
 
-from pydantic import create_model
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
 from managers.knowledge.analysis import (
-    BriefKnowledge,
     KnowledgeAnswer,
     KnowledgePrompt,
     LearnedTurn,
@@ -37,7 +34,7 @@ from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.plan import commands_in
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
-from managers.questions import Question, ask_each, share_at_end
+from managers.questions import ChosenTurn, Question, ask_each, choice_of, share_at_end
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.files.document_store import DocumentStore, PlainText
@@ -307,11 +304,9 @@ class KnowledgeManager(BaseManager):
             asked = brief_question(self._turns, tokens.characters(budget))
             take = partial(self._take, asked, is_at_end=is_at_end)
             if len(asked.turns) <= 1:
-                take(BriefKnowledge(turn=asked.turns[0]) if asked.turns else None)
+                take(ChosenTurn(turn=asked.turns[0]) if asked.turns else None)
                 return ()
-            turns: Any = Literal[asked.turns]
-            schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
-            return (Question(self.model, "analysis", asked.prompt, schema, take),)
+            return (Question(self.model, "analysis", asked.prompt, choice_of(asked.turns), take),)
         memories = self.memory_manager
         played = Played(
             self.game_state.episode,
@@ -329,7 +324,7 @@ class KnowledgeManager(BaseManager):
     def _take(
         self,
         asked: KnowledgePrompt,
-        answer: KnowledgeAnswer | BriefKnowledge | LanguageModelError | None,
+        answer: KnowledgeAnswer | ChosenTurn | LanguageModelError | None,
         *,
         is_at_end: bool,
     ) -> None:
@@ -341,8 +336,8 @@ class KnowledgeManager(BaseManager):
         if is_at_end:
             self._archive_ephemeral()
 
-    def _learn_from(self, asked: KnowledgePrompt, answer: KnowledgeAnswer | BriefKnowledge | None) -> None:
-        if isinstance(answer, BriefKnowledge):
+    def _learn_from(self, asked: KnowledgePrompt, answer: KnowledgeAnswer | ChosenTurn | None) -> None:
+        if isinstance(answer, ChosenTurn):
             record = next(each.record for each in self._turns if each.record.turn == answer.turn)
             answer = KnowledgeAnswer(lines=[line_in_brief(record)])
         self._turns = ()

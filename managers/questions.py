@@ -60,6 +60,18 @@ class Question:
             return error
 
 
+class ChosenTurn(BaseModel):
+    """The turn that is most worth keeping."""
+
+    turn: int
+
+
+def choice_of(turns: Iterable[int]) -> type[ChosenTurn]:
+    """Return the schema of an answer that names one of the turns."""
+    numbers: Any = Literal[tuple(turns)]
+    return create_model(ChosenTurn.__name__, __base__=ChosenTurn, __doc__=ChosenTurn.__doc__, turn=(numbers, ...))
+
+
 def share_at_end(budget: int) -> int:
     """Return the tokens for one of the questions at an episode's end, so that all of them fit into ``budget``."""
     return max(int(SHARE_AT_END * budget), min(budget, LEAST_AT_END))

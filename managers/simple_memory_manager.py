@@ -17,7 +17,6 @@ from managers.map_manager import MapManager
 from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
-    BriefMemory,
     arrival_memory,
     brief_question,
     location_text,
@@ -29,7 +28,7 @@ from managers.memory.prompt import (
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
 from managers.prompting import is_for_a_small_model
-from managers.questions import Question, ask_each
+from managers.questions import ChosenTurn, Question, ask_each
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
@@ -200,7 +199,7 @@ class SimpleMemoryManager(BaseManager):
         told = [
             (key, memory)
             for key, memory in zip(keys, (*persistent, *ephemeral), strict=True)
-            if not (memory.is_arrival and is_described)
+            if not memory.is_given_up and not (memory.is_arrival and is_described)
         ]
         text, shown = location_text(
             [memory for _, memory in told],
@@ -467,7 +466,7 @@ class SimpleMemoryManager(BaseManager):
         }
         rooms = {} if self._map is None else self._map.game_map.room_names
         is_new = not self._was_visited_before(here)
-        schema: type[VisitSynthesis | BriefMemory] = VisitSynthesis
+        schema: type[VisitSynthesis | ChosenTurn] = VisitSynthesis
         budget = self.config.prompt_budgets.memory
         is_small = is_for_a_small_model(budget, "memory", self.tokens)
         if not is_small:
@@ -500,11 +499,11 @@ class SimpleMemoryManager(BaseManager):
         episodes = 0 if self._map is None else self._map.visits(location_id)[1]
         return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
 
-    def _take(self, visit: VisitNews, answer: VisitSynthesis | BriefMemory | LanguageModelError) -> None:
+    def _take(self, visit: VisitNews, answer: VisitSynthesis | ChosenTurn | LanguageModelError) -> None:
         """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""
         if isinstance(answer, VisitSynthesis):
             self._keep(visit, answer.memories)
-        elif isinstance(answer, BriefMemory):
+        elif isinstance(answer, ChosenTurn):
             self._keep(visit, [memory_of(each) for each in worth_keeping(visit) if each.record.turn == answer.turn])
         else:
             self._counts["synthesis_failures"] += 1
@@ -545,8 +544,8 @@ class SimpleMemoryManager(BaseManager):
         new = main.new if main.new is not None and self._revise(main) else None
         self._counts["memories_learned"] += new is not None
         if new is None:
-            others = [*visit.revisions(answer.model_copy(update={"should_remember": False}), episode)]
-            others[0] = replace(others[0], superseded=())
+            refused = {"should_remember": False, "supersedes_memory_titles": set[str]()}
+            others = [*visit.revisions(answer.model_copy(update=refused), episode)]
         for revision in others:
             if revision.invalidated:
                 self._revise(revision)

@@ -14,7 +14,7 @@ from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
 from managers.questions import Topic
-from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, as_sources
+from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, as_sources
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, text_key
 from session.values import ENDINGS, Location, TurnRecord
@@ -31,21 +31,16 @@ BRIEF_TURNS = 8
 BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
 LONGEST_SPAN = 100  # turns
 
-_DANGERS, _PUZZLES, _PATTERNS, _DEATHS, _, _LESSONS, _ = SECTIONS
-_MOST_USEFUL_FIRST = (_DANGERS, _PUZZLES, *INSIGHTS, _PATTERNS, _DEATHS, _LESSONS, COMMAND_SYNTAX)
-_RANK = {title: rank for rank, title in enumerate(_MOST_USEFUL_FIRST)}
-
 FilledSection = Literal[
-    "DANGERS & THREATS",
-    "PUZZLE SOLUTIONS",
-    "STRATEGIC PATTERNS",
-    "DEATH & DANGER ANALYSIS",
-    "LESSONS LEARNED",
+    "DANGERS & THREATS", "PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "DEATH & DANGER ANALYSIS", "LESSONS LEARNED"
 ]
 """The sections that a model fills while it plays."""
 DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
 
-_SECTIONS = {text_key(title): title for title in get_args(FilledSection)}
+_FILLED: tuple[FilledSection, ...] = get_args(FilledSection)
+_SECTIONS = {text_key(title): title for title in _FILLED}
+_RANK = {title: rank for rank, title in enumerate((*_FILLED[:2], *INSIGHTS, *_FILLED[2:], COMMAND_SYNTAX))}
+"""Of each section, the most useful first."""
 WORDS_IN_COMMON = 3
 HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS")
 """The sections of what won points or killed."""
@@ -254,12 +249,6 @@ class KnowledgeAnswer(BaseModel):
     """All lines that are worth knowing."""
 
     lines: list[ProposedLine] = Field(default_factory=list)
-
-
-class BriefKnowledge(BaseModel):
-    """The turn that is most worth knowing."""
-
-    turn: int
 
 
 class MergedLine(BaseModel):

@@ -125,8 +125,7 @@ class ActionOutcome:
         came = [thing.name for thing in record.came_to_light if thing.num not in exchanged]
         self.revealed = sorted(names(text, came))
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
-        changed = record.moved or self.inventory_changed or record.did_something
-        self.had_effect = changed or record.is_decisive
+        self.had_effect = record.moved or self.inventory_changed or record.did_something or record.is_decisive
         self.was_understood = before.moves is None or before.moves != after.moves or record.did_something
 
     @property

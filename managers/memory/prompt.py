@@ -11,9 +11,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
-
-from pydantic import BaseModel, create_model
+from typing import NamedTuple
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
@@ -27,6 +25,7 @@ from managers.prompting import (
     room_beside,
     turn_text,
 )
+from managers.questions import ChosenTurn, choice_of
 from session.commands import plain_command
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
@@ -74,10 +73,11 @@ def location_text(
 ) -> tuple[str, tuple[int, ...]]:
     """Return the memories as text, and the indices of those in it.
 
-    Each has a line, in their order; tentative ones are below a heading of their own. Superseded memories are left out;
-    "" if nothing remains. Within ``options.max_tokens``, dangers get room first, then the newest memories, and arrival
-    memories last; of successes and failures as many are shown as the options allow. The number of the others is told.
+    Each has a line, in their order; tentative ones are below a heading of their own. Within ``options.max_tokens``,
+    dangers get room first, then the newest memories, and arrival memories last; of successes and failures as many are
+    shown as the options allow. The number of the others is told.
 
+    memories: without superseded ones
     done: for each memory the turns of this game in which was done what it is about
     is_cut: long memories lose their middle, so that a small model is shown several; otherwise only those do that are
         longer than the whole room
@@ -90,7 +90,7 @@ def location_text(
     )
     for number, memory in newest_first:
         left = room.get(memory.category, len(memories))
-        if not memory.is_given_up and left > 0:
+        if left > 0:
             room[memory.category] = left - 1
             marker = MARKERS.get(memory.persistence, "") if show_markers else ""
             head = f"[{memory.category}] {memory.title}: "  # the heading gives the status
@@ -101,14 +101,13 @@ def location_text(
                 head = cut_middle(head, longest)
                 text = cut_middle(text, longest - len(head))
             lines[number] = head + text + marker
-    number = sum(not memory.is_given_up for memory in memories)
 
     def listed(kept: Collection[int]) -> str:
         shown = [lines[each] for each in sorted(kept) if memories[each].status == MemoryStatus.ACTIVE]
         tentative = [f"  {lines[each]}" for each in sorted(kept) if memories[each].status == MemoryStatus.TENTATIVE]
         if tentative:
             shown += ["", TENTATIVE_HEADING, *tentative] if shown else [TENTATIVE_HEADING, *tentative]
-        others = 0 if is_cut else number - len(kept)
+        others = 0 if is_cut else len(memories) - len(kept)
         left_out = [f"({counted(others, 'more memory', 'more memories')} left out)"] if others else []
         return "\n".join([*shown, *left_out])
 
@@ -133,12 +132,6 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
     return circle[(circle.index(location_id) + 1) % len(circle)]
 
 
-class BriefMemory(BaseModel):
-    """The turn that is most worth remembering."""
-
-    turn: int
-
-
 def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
     """Return the outcomes worth remembering, each with a different title, without those already remembered.
 
@@ -161,7 +154,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
     return [outcome for title, outcome in by_title.items() if title not in known]
 
 
-def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[BriefMemory]]:
+def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[ChosenTurn]]:
     """Return the question which of the outcomes, all of one location, is most worth keeping.
 
     The answer may be any of their turns.
@@ -172,9 +165,7 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Brie
     prompt = Prompt(
         fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))
     )
-    turns: Any = Literal[tuple(outcome.record.turn for outcome in outcomes)]
-    schema = create_model(BriefMemory.__name__, __base__=BriefMemory, __doc__=BriefMemory.__doc__, turn=(turns, ...))
-    return prompt, schema
+    return prompt, choice_of(outcome.record.turn for outcome in outcomes)
 
 
 def arrival_memory(printed: str, location: Location, episode: int, turn: int) -> Memory | None:

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from managers.episodes import EpisodeAnswer
-from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, KnowledgeAnswer
-from managers.memory.prompt import BriefMemory
+from managers.knowledge.analysis import ConsolidationAnswer, KnowledgeAnswer
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives import ObjectivesAnswer
+from managers.questions import ChosenTurn
 from session.context import AgentContext
 from session.text import TokenCounter
 from session.values import Observation
@@ -61,9 +61,9 @@ ANSWERS: dict[str, type[BaseModel]] = {
     "critic": CriticAnswer,
     "extractor": ReadingAnswer,
     "memory": VisitSynthesis,
-    "memory_brief": BriefMemory,
+    "memory_brief": ChosenTurn,
     "knowledge": KnowledgeAnswer,
-    "knowledge_brief": BriefKnowledge,
+    "knowledge_brief": ChosenTurn,
     "knowledge_consolidation": ConsolidationAnswer,
     "objectives": ObjectivesAnswer,
     "episode": EpisodeAnswer,
