@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from typing_extensions import Unpack, override
@@ -217,7 +217,7 @@ class KnowledgeManager(BaseManager):
         gone = tuple(entry for entry in learned if is_ephemeral(entry.line, episode, ephemeral))
         if gone and self._revise(KnowledgeEdit(removed=gone)):
             self._counts["ephemeral"] += len(gone)
-            self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
+            self.log_info("lines of this episode alone go to the archive", texts=_texts(gone))
             self._shown = self._most_useful()
 
     def admits(self, line: KnowledgeLine, shown: Collection[int] | None = None) -> bool:
@@ -228,13 +228,8 @@ class KnowledgeManager(BaseManager):
         shown: the turns of this episode that it may cite; ``None`` for all that were played
         """
         episode = self.game_state.episode
-        citable = range(1, self.game_state.turn_count + 1) if shown is None else shown
-        cites_others = any(
-            turn not in citable
-            for source in line.sources
-            if source.episode == episode
-            for turn in range(source.first_turn, source.last_turn + 1)
-        )
+        citable = set(range(1, self.game_state.turn_count + 1) if shown is None else shown)
+        cites_others = any(each.episode == episode and not citable.issuperset(each.span) for each in line.sources)
         if not line.text or not line.sources or cites_others:
             reason = "refused"
         elif is_ephemeral(line, episode, self._ephemeral_turns()):
@@ -250,9 +245,8 @@ class KnowledgeManager(BaseManager):
 
         A line that is known in the same words only gets the new sources.
         """
-        taken = sum(
-            self._revise(KnowledgeEdit(added=(KnowledgeEntry(section, line),))) for line in lines if self.admits(line)
-        )
+        added = (KnowledgeEntry(section, line) for line in lines if self.admits(line))
+        taken = sum(self._revise(KnowledgeEdit(added=(entry,))) for entry in added)
         self._counts["taken"] += taken
         return taken
 
@@ -347,11 +341,7 @@ class KnowledgeManager(BaseManager):
             edit = edit_of(answer, asked.known, self.game_state.episode, partial(self.admits, shown=asked.turns))
             is_changed = self._revise(edit)
             self._counts.update(updates=1, taken=len(edit.added) if is_changed else 0)
-            self.log_info(
-                "knowledge updated",
-                taken=[entry.line.text for entry in edit.added],
-                replaced=[entry.line.text for entry in edit.removed],
-            )
+            self.log_info("knowledge updated", taken=_texts(edit.added), replaced=_texts(edit.removed))
         self._consolidate()
         self._shown = self._most_useful()
 
@@ -369,11 +359,7 @@ class KnowledgeManager(BaseManager):
             return
         self._revise(edit)
         self._counts["consolidations"] += 1
-        self.log_info(
-            "knowledge consolidated",
-            gone=[entry.line.text for entry in edit.removed],
-            merged=[entry.line.text for entry in edit.added],
-        )
+        self.log_info("knowledge consolidated", gone=_texts(edit.removed), merged=_texts(edit.added))
 
     def _report_failure(self, error: LanguageModelError) -> None:
         self._counts["failures"] += 1
@@ -416,3 +402,7 @@ class KnowledgeManager(BaseManager):
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._known())
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
+
+
+def _texts(entries: Iterable[KnowledgeEntry]) -> list[str]:
+    return [entry.line.text for entry in entries]

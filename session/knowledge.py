@@ -47,6 +47,11 @@ class Source(NamedTuple):
     last_turn: int
 
     @property
+    def span(self) -> range:
+        """The turns."""
+        return range(self.first_turn, self.last_turn + 1)
+
+    @property
     def turns(self) -> str:
         """The turns in words: "45", "12-14"."""
         return str(self.first_turn) if self.first_turn == self.last_turn else f"{self.first_turn}-{self.last_turn}"

@@ -14,7 +14,7 @@ from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
 from managers.questions import Topic
-from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, as_sources
+from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, text_key
 from session.values import ENDINGS, Location, TurnRecord
@@ -305,13 +305,9 @@ def ask_what_can_go(
     return KnowledgeEdit(tuple(gone), tuple(added))
 
 
-def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) -> bool:
+def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: frozenset[int]) -> bool:
     """Return whether all turns that the line cites are of this episode and among its ``ephemeral`` turns."""
-    return all(
-        source.episode == episode and turn in ephemeral
-        for source in line.sources
-        for turn in range(source.first_turn, source.last_turn + 1)
-    )
+    return all(source.episode == episode and ephemeral.issuperset(source.span) for source in line.sources)
 
 
 def edit_of(
@@ -376,11 +372,9 @@ def by_usefulness(entries: Iterable[KnowledgeEntry]) -> list[KnowledgeEntry]:
     sections: dict[str, list[KnowledgeEntry]] = defaultdict(list)
     for entry in entries:
         sections[entry.section].append(entry)
-    places = {
-        entry: place
-        for lines in sections.values()
-        for place, entry in enumerate(sorted(lines, key=_worth, reverse=True))
-    }
+    places: dict[KnowledgeEntry, int] = {}
+    for lines in sections.values():
+        places.update({entry: place for place, entry in enumerate(sorted(lines, key=_worth, reverse=True))})
     return sorted(places, key=lambda entry: (places[entry], _rank(entry)))
 
 
@@ -453,13 +447,8 @@ def _shown(entry: KnowledgeEntry) -> str:
 
 def _worth(entry: KnowledgeEntry) -> tuple[bool, int, int, int]:
     sources = entry.line.sources
-    newest = sources[-1] if sources else None
-    return (
-        not sources,
-        len({source.episode for source in sources}),
-        newest.episode if newest else 0,
-        newest.last_turn if newest else 0,
-    )
+    newest = sources[-1] if sources else Source(0, 0, 0)
+    return not sources, len({source.episode for source in sources}), newest.episode, newest.last_turn
 
 
 def _rank(entry: KnowledgeEntry) -> int:

@@ -340,14 +340,13 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
     worked: what speaks for a tentative memory, by its title
     told_below: the arrival memory, if the prompt contains its text anyway
     """
-    standing = [memory for memory in memories if not memory.is_given_up]
-    given_up = [memory for memory in memories if memory.is_given_up]
     told = {} if told_below is None else {told_below.memory: told_below.where}
-    heads = [_head(memory, *filter(None, [worked.get(memory.title)])) for memory in standing]
     lines = [
-        Line(f"{head}: ", told.get(memory, one_line(memory.text))) for head, memory in zip(heads, standing, strict=True)
+        Line(f"{_head(memory, *filter(None, [worked.get(memory.title)]))}: ", told.get(memory, one_line(memory.text)))
+        for memory in memories
+        if not memory.is_given_up
     ]
-    lines += [Line(_head(memory)) for memory in given_up]
+    lines += [Line(_head(memory)) for memory in memories if memory.is_given_up]
     return Part("memories", [[line] for line in lines], keeps="best")
 
 
