@@ -61,7 +61,7 @@ def permutation_p(stories: Sequence[Sequence[float]]) -> float:
 ALPHA = 0.05
 POWER = 0.8
 LEAST_PAIRS = 6  # with fewer no p is below ALPHA
-LEAST_FOR_INTERVAL = 5  # pairs or runs; a bootstrap of fewer draws too narrow an interval
+LEAST_FOR_INTERVAL = 5  # pairs that differ, or runs; a bootstrap of fewer draws too narrow an interval
 MOST_PAIRS = 100_000
 
 NO_PAIR = "in no pair is it known for both"
@@ -79,7 +79,7 @@ class Comparison:
     is_share: the difference is in percent of each story's maximum, not in points
     pairs: the pairs in which both values are known
     difference: the mean of ``first`` minus ``other`` over the pairs; for several stories the mean of their means
-    low, high: its bootstrap interval (percentiles, 95 %); ``None`` for fewer than five pairs
+    low, high: its bootstrap interval (percentiles, 95 %); ``None`` for fewer than five pairs that differ
     p: how often randomly drawn signs give a mean as far from zero, on either side
     least_p: the smallest possible ``p`` for this number of pairs that differ
     pairs_needed: pairs with which a true difference of the observed size is detected with 80 % power at 5 %; of one
@@ -192,11 +192,12 @@ def compare(
     if len(every) == 1:
         return replace(named, difference=every[0], why_not=ONE_PAIR)
     found, spread = mean(map(mean, groups)), stdev(every)
-    least_p = min(1.0, 2.0 ** (1 - sum(difference != 0 for difference in every)))
+    differing = sum(difference != 0 for difference in every)
+    least_p = min(1.0, 2.0 ** (1 - differing))
     tested = replace(named, difference=found, p=permutation_p(groups), least_p=least_p)
-    if not any(every):
+    if not differing:
         return replace(tested, why_not=NO_DIFFERENCE)
-    if len(every) >= LEAST_FOR_INTERVAL:
+    if differing >= LEAST_FOR_INTERVAL:
         low, high = bootstrap_interval(groups) if spread else (found, found)
         tested = replace(tested, low=low, high=high)
     if spread == 0:

@@ -128,7 +128,7 @@ def _verdict(found: Comparison) -> str:
     if found.pairs == 1:
         return f"{points} the one pair; one pair shows nothing"
     if found.why_not == NO_DIFFERENCE:
-        return f"no difference in any of {found.pairs} pairs"
+        return f"the same score in each of {found.pairs} pairs"
     verdict = (
         f"{points} {found.pairs} pairs ({'' if found.low is None else f'{interval(found)}, '}p {number(found.p)}): "
     )

@@ -133,7 +133,7 @@ def ablate(
         ablation = Ablation(plan, out)
         if not so_far:
             _play(ablation, _runner(plan, workers, scheduler))
-        words = (Path(word).name if Path(word).is_file() else word for word in sys.argv[1:])
+        words = (Path(word).name if Path(word).is_file() else word for word in sys.argv[1:] if word != "--so-far")
         typed = " ".join(["zorkgpt", *map(shlex.quote, words)])  # reports are read on other machines
         results = results_of(written, ablation.runs(most), command=typed, assistance=plan.assistance, detect=detect)
         write_results(results, out)
@@ -232,12 +232,12 @@ def print_results(results: Results, out: Path) -> None:
     print_table([heading, *score_rows(results.scores)], wraps=True)
     if results.comparisons:
         print_line(f"\nDifferences, first arm minus other (assistance: {results.assistance})")
-        figures = ("PAIRS", "DIFFERENCE", "95 % INTERVAL", "P", "PAIRS TO SEE IT", "TO SEE --DETECT")
-        rows = (
-            (*difference_row(each), number(each.pairs_needed), number(each.pairs_to_detect))
-            for each in results.comparisons
-        )
-        print_table([("STORY", "AGAINST", "MEASURE", *figures), *rows], wraps=True)
+        heading = ("STORY", "AGAINST", "MEASURE", "PAIRS", "DIFFERENCE", "95 % INTERVAL", "P", "PAIRS TO SEE IT")
+        table = [heading, *((*difference_row(each), number(each.pairs_needed)) for each in results.comparisons)]
+        if any(each.pairs_to_detect is not None for each in results.comparisons):
+            last = ["TO SEE --DETECT", *(number(each.pairs_to_detect) for each in results.comparisons)]
+            table = [(*row, cell) for row, cell in zip(table, last, strict=True)]
+        print_table(table, wraps=True)
     stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
     print_folded(
         *results.conclusions,

@@ -98,7 +98,7 @@ def test_no_fewer_pairs_are_recommended_than_can_show_anything() -> None:
     [
         ((), NO_PAIR, "nothing can be said"),
         ((3,), ONE_PAIR, "one pair shows nothing"),
-        ((0, 0, 0), NO_DIFFERENCE, "no difference in any of 3 pairs"),
+        ((0, 0, 0), NO_DIFFERENCE, "the same score in each of 3 pairs"),
     ],
 )
 def test_what_cannot_be_computed_is_none_with_the_reason(
@@ -182,13 +182,14 @@ def test_an_arm_alone_is_scored_with_the_interval_of_its_measured_pairs() -> Non
     assert 2 < score.low < 4 < score.high < 6
 
 
-def test_fewer_than_five_pairs_have_no_interval() -> None:
+def test_fewer_than_five_pairs_that_differ_have_no_interval() -> None:
     assert compared(1, 2, 3, 4).low is None
     assert compared(2, 2, 2, 2).low is None
     assert compared(1, 2, 3, 4, 5).low is not None
+    assert compared(0, 0, 0, 0, 5, 6, 5, 5).low is None, "as no p of four pairs that differ is below 0.125"
     four = [each for each in measured_pairs("dyeworks", [1, 2, 3, 4]) if each.arm == "full"]
     assert next(arm_scores(four)).low is None
-    assert "no difference in any" not in said(compared(1, -1, 2, -2))
+    assert "the same score" not in said(compared(1, -1, 2, -2))
 
 
 def test_the_last_three_of_two_episodes_are_unknown(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
 
 
-def results(assistance: str) -> Results:
+def results(assistance: str, *, detect: float | None = 5) -> Results:
     differences = {"shown": (9.0, 10.0, 11.0, 9.0, 12.0, 8.0), "one": (3.0,)}
     return Results(
         plan=WrittenPlan(arms={}, player="", pairs=6, episodes=1, stories={"dyeworks": ""}),
@@ -37,7 +37,7 @@ def results(assistance: str) -> Results:
         milestones=(),
         scores=(),
         comparisons=tuple(
-            compare({"dyeworks": each}, measure="score", first="full", other=other, detect=5)
+            compare({"dyeworks": each}, measure="score", first="full", other=other, detect=detect)
             for other, each in differences.items()
         ),
         conclusions=(),
@@ -52,6 +52,13 @@ def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_compute
     assert r"assistance: valid\x1b[2J" in title
     assert shown.split()[:5] == ["dyeworks", "shown", "score", "6", "+9.8"]
     assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
+
+
+def test_the_pairs_to_detect_are_a_column_only_if_they_were_requested(capsys: pytest.CaptureFixture[str]) -> None:
+    ablate.print_results(results("none"), Path("out"))
+    assert "--DETECT" in capsys.readouterr().out
+    ablate.print_results(results("none", detect=None), Path("out"))
+    assert "--DETECT" not in capsys.readouterr().out
 
 
 def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_under_the_curve(
@@ -162,6 +169,7 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
             so_far = ran(tmp_path, *arguments, "--so-far")
     assert so_far.status == 0
     assert b"full against no-memory: " in so_far.out
+    assert "--so-far" not in (tmp_path / "out" / "report.md").read_text()
     assert (other.status, len(other.lines)) == (2, 1)
     assert "contains another ablation" in other.lines[0]
 
