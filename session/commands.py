@@ -64,13 +64,16 @@ class Vocabulary:
 def read_script(path: Path) -> list[str]:
     """Return the commands of a file, one on each line. Lines that begin with ``#`` are comments.
 
-    Raises ``ConfigurationError`` if the file is not text.
+    Raises ``ConfigurationError`` if the file is not text, or contains no command.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not commands:
+        raise ConfigurationError(f"{path} contains no command; expected one on each line")
+    return commands
 
 
 COMMON_COMMANDS = (

@@ -88,3 +88,10 @@ def test_what_is_no_text_is_no_script(own_story: Path) -> None:
     ran = typed("replay", "--from-actions", str(own_story))
     assert ran.status == 2
     assert ran.err.startswith(f"zorkgpt: {own_story} is not a script of commands: ".encode())
+
+
+def test_a_script_without_a_command_tests_nothing_and_is_an_error(tmp_path: Path) -> None:
+    script = tmp_path / "way.txt"
+    for text in ("", "# Nothing yet.\n\n"):
+        script.write_text(text)
+        assert typed("replay", "--from-actions", str(script)).status == 2
