@@ -69,6 +69,9 @@ def make_plan(
 
     Raises ``ConfigurationError`` or ``StoryError``.
     """
+    for name, number in (("pairs", pairs), ("episodes", episodes)):
+        if number < 1:
+            raise ConfigurationError(f"{name} is {number}; expected at least 1")
     if player == "random":
         options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {

@@ -18,6 +18,7 @@ from session.options import options_of
 from session.values import derived_seed
 from tests.fixtures.command_line import environment, ran
 from tests.fixtures.memory_reader import open_reader
+from zorkgpt.ablation.ablation import make_plan
 from zorkgpt.ablation.plan import (
     NAMED,
     PLAN_FILE,
@@ -196,6 +197,12 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
 def test_what_is_no_comparison_is_said_in_one_line(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         parse_arms(text)
+
+
+@pytest.mark.parametrize(("pairs", "episodes"), [(0, 3), (-1, 3), (8, 0)])
+def test_no_pair_or_no_episode_is_an_error_and_not_an_empty_result(pairs: int, episodes: int) -> None:
+    with pytest.raises(ConfigurationError, match="expected at least 1"):
+        make_plan("full", {}, [], pairs=pairs, episodes=episodes, player="random")
 
 
 SERVED = {
