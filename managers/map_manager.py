@@ -15,7 +15,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import description_in, first_line, is_dark, out_of
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import Carry, Edge
+from zorkgpt.mapping.map_graph import LEADS_BACK, Carry, Edge
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -213,7 +213,7 @@ class MapManager(BaseManager):
             return False
         text, here = turn.after.text, turn.before.location
         if here and description_in(text, here.name):
-            graph.record_refusal(from_id, exit_, "leads back here")
+            graph.record_refusal(from_id, exit_, LEADS_BACK)
             return False
         graph.record_refusal(from_id, exit_, first_line(text))
         return graph.record_failure(from_id, exit_, prune_after=self.config.map.prune_after) in {

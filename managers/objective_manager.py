@@ -350,6 +350,10 @@ class ObjectiveManager(BaseManager):
                     heading = []
         if len(best) > len(doors):
             items.append([Line(f"({counted(len(best) - len(doors), 'more adjacent location')} with memories)")])
+        near = {location_id, *aims, *beside}
+        elsewhere = sum(len(self._memories(room)) for room in self.memory_manager.memory_cache if room not in near)
+        if elsewhere:
+            items.append([Line(f"({counted(elsewhere, 'memory', 'memories')} of other locations not shown)")])
         return Part("memories", items, keeps="best", empty=NO_MEMORIES)
 
     def _get_full_knowledge(self) -> str:

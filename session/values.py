@@ -389,13 +389,15 @@ class TurnRecord:
     def came_to_light(self) -> tuple[GameObject, ...]:
         """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 
-        Things that only changed their places in the room do not count, even if they were on something.
+        Things that only changed their places in the room do not count, even if they were on something, and neither does
+        what the player was in or on.
         """
         known, before = in_reach(self.before), self.before
         if self.moved or not known:
             return ()
         changed = {*places_changed(before, self.after), *self.after.carried}
         stirred = {num for num in changed if before.location and _is_within(num, before.location.num, before.parents)}
+        known = {**known, before.inside.num: before.inside} if before.inside else known
         return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
 
     @property

@@ -451,11 +451,13 @@ def _head(memory: Memory, *marks: str) -> str:
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:
     record = outcome.record
-    yield f"the player went to {outcome.destination.label}" if outcome.destination else "the player stayed"
+    went_to = outcome.destination.label if outcome.destination else ""
+    if record.after.died:
+        yield f"the player DIED{f' and was at {went_to} then' if went_to else ''}"
+    else:
+        yield f"the player went to {went_to}" if went_to else "the player stayed"
     if record.score_change:
         yield f"score {record.score_change:+d}"
-    if record.after.died:
-        yield "the player DIED"
     if record.after.ending is not None:
         yield ENDINGS[record.after.ending]
     exchanged = {name for pair in outcome.replaced for name in pair}

@@ -95,6 +95,8 @@ def _escape(text: str) -> str:
 
 FORMAT_VERSION = "1.0"
 INITIAL_CONFIDENCE = 0.8
+LEADS_BACK = "leads back here"
+"""What the map says, in the place of the story's answer, of an exit that led to the room itself."""
 WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
 SURE = 0.5

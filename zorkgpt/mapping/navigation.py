@@ -9,7 +9,7 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from zorkgpt.mapping.map_graph import SURE, Choice, Edge, MapGraph, by_destination, plain_line
+from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, MapGraph, by_destination, plain_line
 
 FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
@@ -136,7 +136,7 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         for edge in (Edge(room, command) for command in commands):
             first, refusal = graph.told(graph.first_refusals, edge), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
-            doubts += [f"blocked at first: {first}"] if first else []
+            doubts += [f"{'' if first == LEADS_BACK else 'blocked '}at first: {first}"] if first else []
             doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
             doubts += filter(None, [graph.told(graph.exit_deaths, edge)])
             told.append(_told(edge.exit, "; ".join(doubts)))

@@ -276,6 +276,7 @@ def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful
     doors = range(100, 107)
     known = {door: [memory(f"M{n}") for n in range(4)] for door in doors}
     known[106].append(memory("Fumes", category="DANGER"))
+    known[500] = [memory("Far away")]
     play = ObjectivePlay(tmp_path, memories=Memories(known))
     play.map.game_map.add_connection(GATE.num, "down", 99)
     for door in doors:
@@ -286,6 +287,7 @@ def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful
     )
     assert re.findall(r"\*\*Location (\d+)", text) == ["100", "101", "102", "103", "106"]
     assert text.count("[SUCCESS]") == 20
+    assert text.endswith("(2 more adjacent locations with memories)\n(1 memory of other locations not shown)")
 
 
 def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_useful_ones(tmp_path: Path) -> None:

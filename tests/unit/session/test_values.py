@@ -115,6 +115,12 @@ def test_nothing_where_the_player_moved_or_what_was_seen_before_is_not_known() -
         assert came_to_light(before, Observation("Taken.", ROOM, (PAPER,), (DESK,))) == ["yellow paper"]
 
 
+def test_a_vehicle_that_the_player_leaves_was_there_before() -> None:
+    car = GameObject(7, "rail car", ROOM.num)
+    before = Observation("Car", ROOM, (), (DESK,), inside=car)
+    assert came_to_light(before, Observation("You get out.", ROOM, (), (DESK, car))) == []
+
+
 def test_the_first_seed_is_that_of_the_user_and_the_others_stay_the_same_in_every_version() -> None:
     assert [derived_seed(7, number, "episode") for number in (1, 2, 3)] == [7, 1924475159, 1447365636]
     assert derived_seed(HIGHEST_SEED, 2, "pair") == 1526252054

@@ -142,6 +142,11 @@ class TestFirstVisits:
         play.manager.end("lost")
         assert VATS.num not in play.manager.memory_cache
 
+    def test_a_player_who_died_did_not_go_to_the_place_of_the_resurrection(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("jump", "You drown.\n\nLoft", location=LOFT, died=True)
+        assert f"jump (the player DIED and was at {LOFT.name} then" in asked(play, "WHAT IS NEW HERE:")
+
 
 class TestOtherLocations:
     def test_a_memory_elsewhere_is_shown_if_it_names_a_thing_of_the_visit(self, tmp_path: Path) -> None:

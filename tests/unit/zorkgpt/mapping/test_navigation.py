@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
-from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_graph import LEADS_BACK, MapGraph
 from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
@@ -37,6 +37,14 @@ def test_a_way_that_was_refused_before_it_worked_says_so_in_later_games_too() ->
     other.absorb(MapGraph.from_dict(before.to_dict()))
     for graph in (before, other):
         assert "north (blocked at first: The dog blocks your path.) -> L68" in local_view(graph, 51, 1)
+
+
+def test_a_way_that_led_back_at_first_was_not_blocked() -> None:
+    graph = MapGraph()
+    graph.add_room(51, "Desert")
+    graph.record_refusal(51, "north", LEADS_BACK)
+    graph.add_connection(51, "north", 68)
+    assert "north (at first: leads back here) -> L68" in local_view(graph, 51, 1)
 
 
 def walked(path: Path | None) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
