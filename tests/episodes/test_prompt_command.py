@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -139,12 +141,15 @@ def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> N
     assert (refused.status, "CSV cannot contain prompts" in refused.err.decode()) == (2, True)
 
 
+@dataclass(frozen=True, slots=True)
 class Decides:
-    """A server whose agent always jumps."""
+    """A server whose agent always answers with this decision."""
+
+    decision: Mapping[str, object] = field(default_factory=lambda: {"action": "jump"})
 
     def play(self, handler: Handler) -> None:
         answer = json.loads(answer_to(handler.server.asked[-1].body))
-        Streams((json.dumps({**answer, "action": "jump"} if "action" in answer else answer),)).play(handler)
+        Streams((json.dumps({**answer, **self.decision} if "action" in answer else answer),)).play(handler)
 
 
 def _files(work: Path) -> dict[Path, bytes]:
@@ -218,6 +223,13 @@ def test_a_series_of_turns_is_a_table(played: Path) -> None:
     calls = [json.loads(line) for line in as_json.out.splitlines()]
     assert [call["recorded"] for call in calls] == [call["recorded"] for call in recorded]
     assert {call["answers"][0]["answer"]["action"] for call in calls} == {"jump"}
+
+
+def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: Path) -> None:
+    chosen = ("--turns", "8..9", "--role", "agent", "--workdir", str(played))
+    with MisbehavingServer(Decides({"action": "wait", "go_to": 7})) as server:
+        shown = typed("prompt", *chosen, "--ask", "--base-url", server.base_url)
+    assert [line.split()[-2:] for line in shown.text.splitlines()[1:-1]] == [["go_to", "7"]] * 2
 
 
 @pytest.mark.parametrize(

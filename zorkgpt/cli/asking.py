@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -19,7 +20,7 @@ from session.events import ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changeable_options, rebuilt_with
 from session.text import counted, one_line
-from session.values import ROLES
+from session.values import ROLES, Proposal
 from zorkgpt.cli.terminal import NOTHING, print_line, print_table
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.run_model import RepeatedCall, answered, failed
@@ -117,12 +118,14 @@ def _kind(call: RepeatedCall) -> str:
 
 
 def _short(call: ModelCall) -> str:
-    """Return what an answer comes down to: the command of the agent, or else all of it but its reasons."""
+    """Return what an answer comes down to: the command or the way of the agent, or else all of it but its reasons."""
     if isinstance(call, ModelFailed):
         return f"no answer: {call.error}"
-    if "action" in call.answer:
-        return _text(call.answer["action"])
-    return _text({name: value for name, value in call.answer.items() if name not in ("reasoning", "reason") and value})
+    answer: dict[str, Any] = call.answer
+    if "action" in answer:
+        follow, go_to, until = (answer.get(name) for name in ("follow", "go_to", "until"))
+        return one_line(Proposal(answer["action"], follow=follow, go_to=go_to, until=until).wish)
+    return _text({name: value for name, value in answer.items() if name not in ("reasoning", "reason") and value})
 
 
 def _text(value: object) -> str:

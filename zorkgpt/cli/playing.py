@@ -277,11 +277,9 @@ class Keyboard:
 
         Raises ``WaitInterrupted`` at Ctrl-C and at the end of the input.
         """
-        proposed = "" if proposal.go_to is None else f"to walk to location {proposal.go_to}"
-        proposed = proposed if proposal.follow is None else f"to follow route {proposal.follow}"
         reason = f"\n  {one_line(proposal.reasoning)}" if proposal.reasoning else ""
         while self._reviews:
-            line = self.read_line(CHOICES, f"Proposed: {one_line(proposed or proposal.action)}{reason}")
+            line = self.read_line(CHOICES, f"Proposed: {one_line(proposal.wish)}{reason}")
             if line is None:
                 raise WaitInterrupted("no user is there to review the proposals")
             choice, _, more = line.strip().partition(" ")

@@ -190,7 +190,8 @@ def test_a_way_is_only_gone_if_the_person_accepts_it_and_not_if_the_command_besi
 ) -> None:
     class Person(Keyboard):
         def read_line(self, prompt: str, above: str = "", begun: str = "") -> str:
-            del prompt, above, begun
+            del prompt, begun
+            assert above == "Proposed: go_to 3"
             return typed
 
     turns = Turns(tmp_path, [{"action": beside, "go_to": 3}])
