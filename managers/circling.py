@@ -124,15 +124,9 @@ class CirclingDetector(BaseManager):
         if one.noticed != other.noticed:
             return False
         wandered = places_changed(one, other)
-        return (
-            one.world_hash == other.world_hash
-            or self._changes_by_itself
-            or (bool(wandered) and wandered <= self._wanderers)
-        )
-
-    @property
-    def _changes_by_itself(self) -> bool:
-        return self._changed_unseen * 2 > self._unchanged
+        changes_by_itself = self._changed_unseen * 2 > self._unchanged
+        is_wandering = bool(wandered) and wandered <= self._wanderers
+        return one.world_hash == other.world_hash or changes_by_itself or is_wandering
 
     @property
     def is_circling(self) -> bool:

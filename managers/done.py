@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from session.commands import plain_command
@@ -40,45 +40,31 @@ def done_in(text: str, turns: Iterable[TurnRecord], places: Collection[int] = ()
 def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRecord]:
     """Return the turns of this game in which was done what a memory is about, and what it has in code marks.
 
-    Of several commands in code marks those count that did something here, unless the memory is of points that did not
-    come, or of nothing that is done once.
+    It is done with the same result: the memory's points, if it has any, or that the command did something. Of several
+    commands in code marks those count that did something here; if one of them did not, no other command is what the
+    memory is about. Memories of failures, dangers and arrivals are about nothing that is done once, and those of this
+    game alone are about what was done in it anyway.
     """
-    about = memory_done(memory, location_id, state)
-    if about is None and (memory.score_change or _is_of_nothing_done(memory)):
+    if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return []
-    quoted = {plain_command(each) for each in QUOTED.findall(f"{memory.title} {memory.text}")}
-    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
-    named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
-    latest = {plain_command(turn.action): turn for turn in (*named, *filter(None, [about]))}
-    return sorted(latest.values(), key=lambda turn: turn.turn)
-
-
-def memory_done(memory: Memory, location_id: int, state: GameState) -> TurnRecord | None:
-    """Return the turn of this game in which was done what the memory is about, with the same result; ``None`` for none.
-
-    The result is the memory's points, if it has any, or that the command did something. Of several commands in code
-    marks each must have done something. Memories of failures, dangers and arrivals are about nothing that is done once,
-    and those of this game alone are about what was done in it anyway.
-    """
-    if _is_of_nothing_done(memory):
-        return None
     text = f"{memory.title} {memory.text}"
+    quoted = {plain_command(each) for each in QUOTED.findall(text)}
+    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
+    about: Sequence[TurnRecord] = ()
     if memory.score_change:
         same = [turn for turn in state.scored if turn.score_change == memory.score_change]
         same = [turn for turn in same if turn.before.location_id == location_id]
-        return next(reversed(done_in(text, same) or ([] if QUOTED.search(text) else same)), None)
-    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
-    quoted = {plain_command(each) for each in QUOTED.findall(text)}
-    if len(quoted) > 1 and quoted - {plain_command(turn.action) for turn in done}:
-        return None
-    span = memory.span if memory.episode == state.episode else range(0)
-    turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
-    own = [turn for turn in turns if turn.did_something and turn.before.location_id == location_id]
-    return next(reversed(own or done_in(text, done)), None)
-
-
-def _is_of_nothing_done(memory: Memory) -> bool:
-    return memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral"
+        about = done_in(text, same) or ([] if quoted else same)
+        if not about:
+            return []
+    elif len(quoted) <= 1 or quoted <= {plain_command(turn.action) for turn in done}:
+        span = memory.span if memory.episode == state.episode else range(0)
+        turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
+        own = [turn for turn in turns if turn.did_something and turn.before.location_id == location_id]
+        about = own or done_in(text, done)
+    named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
+    latest = {plain_command(turn.action): turn for turn in (*named, *about[-1:])}
+    return sorted(latest.values(), key=lambda turn: turn.turn)
 
 
 def numbers_named(text: str) -> list[int]:
@@ -93,20 +79,22 @@ def places_named(texts: Iterable[str], names: Mapping[int, str]) -> list[int]:
 
     names: of all known locations by id
     """
-    known = tuple(names.items())
-    return list(dict.fromkeys(room for text in texts for room in _places_named(text, known)))
+    return list(_places_named(tuple(texts), tuple(names.items())))
 
 
-@lru_cache(maxsize=256)  # the same lines are looked at each turn, and a map seldom grows
-def _places_named(text: str, names: tuple[tuple[int, str], ...]) -> tuple[int, ...]:
-    numbers = {room for room, _ in names}.intersection(numbers_named(text))
-    words = f" {text_key(text)} "
+@lru_cache(maxsize=64)  # the same lines are looked at each turn, and a map seldom grows
+def _places_named(texts: tuple[str, ...], names: tuple[tuple[int, str], ...]) -> Iterable[int]:
     rooms: dict[str, list[int]] = {}
     for room, name in names:
         if len(name) >= SHORTEST_NAME:
             rooms.setdefault(text_key(name), []).append(room)
-    named: set[int] = set()
-    for name, found in rooms.items():
-        if name in words and (match := re.findall(rf"\b{re.escape(name)}\b(?: (\d+)\b)?", words)):
-            named.update(found if len(found) == 1 else {int(each) for each in match if each}.intersection(found))
-    return (*sorted(numbers), *sorted(named - numbers))
+    places: dict[int, None] = {}
+    for text in texts:
+        numbers = {room for room, _ in names}.intersection(numbers_named(text))
+        words = f" {text_key(text)} "
+        named: set[int] = set()
+        for name, found in rooms.items():
+            if name in words and (match := re.findall(rf"\b{re.escape(name)}\b(?: (\d+)\b)?", words)):
+                named.update(found if len(found) == 1 else {int(each) for each in match if each}.intersection(found))
+        places |= dict.fromkeys([*sorted(numbers), *sorted(named - numbers)])
+    return places.keys()

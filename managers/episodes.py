@@ -99,18 +99,13 @@ class KnownEnd(NamedTuple):
     """A turn that killed the player or ended the story.
 
     how: in words
-    before: the latest commands before it, if they are known
+    after: the latest commands before it, in words, if they are known: the same command may be harmless without them
     """
 
     episode: int
     step: Step
     how: str
-    before: tuple[str, ...] = ()
-
-    @property
-    def after(self) -> str:
-        """The commands before it, in words: the same command may be harmless without them."""
-        return _after(self.before)
+    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +149,7 @@ class EpisodeSummary:
             points = f" with {self.points}" if self.points else ""
             ended = [f"the story ended, {self.end}{points}"] if step == self.ending else []
             how = "; ".join([*(["you died"] if step in deaths else []), *ended])
-            yield KnownEnd(self.episode, step, how, deaths[step].before if step in deaths else ())
+            yield KnownEnd(self.episode, step, how, _after(deaths[step].before) if step in deaths else "")
 
     @property
     def is_instructive(self) -> bool:

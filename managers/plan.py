@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from session.commands import plain_command
 from session.route import done_in_order
@@ -100,11 +99,6 @@ def commands_in(line: str) -> tuple[str, ...]:
     start = re.search(r"(?:^|[:\s])(?=1\. )", line)
     found = _COMMAND.findall(line[start.end() :]) if start else []
     return tuple(command for _, command in found)[:MOST_COMMANDS]
-
-
-def pairs_of(played: Iterable[Sequence[Played]]) -> set[tuple[Played, Played]]:
-    """Return the commands that were played one directly after the other in any of these games."""
-    return {pair for each in played for pair in pairwise(each)}
 
 
 def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:

@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
-from managers.plan import Played, Walked, pairs_of
+from managers.plan import Played, Walked
 from managers.routes.document import (
     Effect,
     RouteBook,
@@ -240,7 +240,7 @@ class RouteManager(BaseManager):
                 leads_to |= {played: to for played, to in led if to is not None}
         for place, exits in self._map.game_map.connections.items():
             leads_to |= {(place, exit_): to for exit_, to in exits.items()}
-        return Walked(leads_to, pairs_of(games), points)
+        return Walked(leads_to, {pair for game in games for pair in pairwise(game)}, points)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

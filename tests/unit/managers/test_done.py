@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from managers.done import all_done, memory_done, places_named
+from managers.done import all_done, places_named
 from session.memory import Memory
 from tests.fixtures.dye_works import BANNER, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
@@ -31,31 +31,29 @@ def play(tmp_path: Path) -> EpisodePlay:
 
 
 @pytest.mark.parametrize(
-    ("known", "place", "turn"),
+    ("known", "place", "turns"),
     [
-        (memory("To dye: (1) dip banner in the vat", points=5), 31, 2),
-        (memory("Dyeing scores", points=5), 31, 2),
-        (memory("Dyeing scores", points=10), 31, None),
-        (memory("Dyeing scores", "`wring banner`", points=5), 31, None),
-        (memory("To dye: dip banner", points=5), 11, None),
-        (memory("Take Banner along"), 31, 3),
-        (memory("examine banner: it is grey", category="NOTE"), 31, None),
-        (memory("dip banner runs off", category="FAILURE"), 31, None),
-        (memory("take banner and be killed", category="DANGER"), 31, None),
-        (memory("The loft is dry"), 31, None),
-        (memory("Go `east` to the vats"), 11, None),
-        (memory("Dye", "`dip banner`, then `take banner`"), 31, 3),
-        (memory("Dye", "`take banner`, then `wring banner`"), 31, None),
-        (memory("Dye", "`take banner`, then `wring banner`", episode=2), 31, None),
-        (replace(memory("take banner", episode=2), persistence="ephemeral"), 31, None),
-        (memory("The banner was dyed", episode=2), 31, 3),
+        (memory("To dye: (1) dip banner in the vat", points=5), 31, [2]),
+        (memory("Dyeing scores", points=5), 31, [2]),
+        (memory("Dyeing scores", points=10), 31, []),
+        (memory("Dyeing scores", "`wring banner`", points=5), 31, []),
+        (memory("To dye: dip banner", points=5), 11, []),
+        (memory("Take Banner along"), 31, [3]),
+        (memory("examine banner: it is grey", category="NOTE"), 31, []),
+        (memory("dip banner runs off", category="FAILURE"), 31, []),
+        (memory("take banner and be killed", category="DANGER"), 31, []),
+        (memory("The loft is dry"), 31, []),
+        (memory("Go `east` to the vats"), 11, []),
+        (memory("Dye", "`dip banner`, then `take banner`"), 31, [2, 3]),
+        (memory("Dye", "`take banner`, then `wring banner`", episode=2), 31, [3]),
+        (replace(memory("take banner", episode=2), persistence="ephemeral"), 31, []),
+        (memory("The banner was dyed", episode=2), 31, [3]),
     ],
 )
 def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
-    play: EpisodePlay, known: Memory, place: int, turn: int | None
+    play: EpisodePlay, known: Memory, place: int, turns: list[int]
 ) -> None:
-    done = memory_done(known, place, play.state)
-    assert (done and done.turn) == turn
+    assert [turn.turn for turn in all_done(known, place, play.state)] == turns
 
 
 @pytest.mark.parametrize(

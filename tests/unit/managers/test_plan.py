@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Walked, commands_in, commands_line, guesses_in, pairs_of
+from managers.plan import Walked, commands_in, commands_line, guesses_in
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
     {(1, "north"): 2, (2, "north"): 3, (3, "take lamp"): 3, (3, "south"): 2, (2, "ring bell"): 2},
-    pairs_of([WAY]),
+    {*pairwise(WAY)},
     {(2, "north"): 5, (3, "take lamp"): 10},
 )
 
