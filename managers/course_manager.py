@@ -168,7 +168,7 @@ class CourseManager(BaseManager):
         now = (commands, len(self._map.game_map.rooms), self._routes and self._routes.book)
         if self._places_at != now:
             places = [self.game_state.opening_id]
-            leads_to = self._routes.walked({}).leads_to if self._routes and commands else {}
+            leads_to = self._routes.walked().leads_to if self._routes and commands else {}
             for command in commands:
                 places.append(leads_to.get((places[-1], plain_command(command))))
             self._places_at, self._places = now, tuple(places)

@@ -275,14 +275,14 @@ class EpisodeSynthesizer(BaseManager):
         scored = [*self.known_points(), *(self.summary.scored if self.summary else ())]
         in_vain = self.in_vain()
         points = {each.played: each.change for each in scored if each.played not in in_vain}
-        walked = self._routes.walked(points) if self._routes else Walked(points=points)
-        return commands_line(commands, self.game_state.opening_id, walked)
+        walked = self._routes.walked() if self._routes else Walked()
+        return commands_line(commands, self.game_state.opening_id, walked, points)
 
     def _unseen_of_plan(self, commands: Sequence[str]) -> list[str]:
         """Return a line about the commands of the plan that no game has played at their place."""
         if self._routes is None or not self._routes.book.effects:
             return []
-        numbers = guesses_in(commands, self.game_state.opening_id, self._routes.walked({}))
+        numbers = guesses_in(commands, self.game_state.opening_id, self._routes.walked())
         return [f"Never played where the plan has them: {numbered_commands(numbers)}"] if numbers else []
 
     @override

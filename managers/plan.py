@@ -28,20 +28,19 @@ class Walked:
 
     leads_to: the location id after a command
     pairs: commands that were played one directly after the other
-    points: what a command won
     """
 
     leads_to: Mapping[Played, int] = field(default_factory=dict)
     pairs: Collection[tuple[Played, Played]] = frozenset()
-    points: Mapping[Played, int] = field(default_factory=dict)
 
 
-def commands_line(commands: Sequence[str], start: int | None, walked: Walked) -> str:
+def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
 
     Points from the first of those on are expected, not seen.
 
     start: the location id at the opening
+    points: what commands won
     """
     before, total, expected = None, 0, 0
     numbered: list[str] = []
@@ -50,7 +49,7 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked) ->
     for number, (command, played) in enumerate(
         zip(commands, _at_places(commands, start, walked), strict=True), start=1
     ):
-        gain = 0 if played in won else walked.points.get(played, 0)
+        gain = 0 if played in won else points.get(played, 0)
         total += gain
         won.add(played)
         if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):

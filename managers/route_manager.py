@@ -224,8 +224,8 @@ class RouteManager(BaseManager):
         for route in proven.routes:
             self._store.apply(partial(RouteBook.with_forms, key=route.key, forms=route.forms))
 
-    def walked(self, points: Mapping[Played, int]) -> Walked:
-        """Return what was played in this game and on the known routes. ``points``: what commands won."""
+    def walked(self) -> Walked:
+        """Return what was played in this game and on the known routes."""
         games: list[list[Played]] = [self._done]
         leads_to: dict[Played, int] = {
             (place, plain_command(command)): effect.to_id
@@ -240,7 +240,7 @@ class RouteManager(BaseManager):
                 leads_to |= {played: to for played, to in led if to is not None}
         for place, exits in self._map.game_map.connections.items():
             leads_to |= {(place, exit_): to for exit_, to in exits.items()}
-        return Walked(leads_to, {pair for game in games for pair in pairwise(game)}, points)
+        return Walked(leads_to, {pair for game in games for pair in pairwise(game)})
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Walked, commands_in, commands_line, guesses_in
+from managers.plan import Played, Walked, commands_in, commands_line, guesses_in
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
     {(1, "north"): 2, (2, "north"): 3, (3, "take lamp"): 3, (3, "south"): 2, (2, "ring bell"): 2},
     {*pairwise(WAY)},
-    {(2, "north"): 5, (3, "take lamp"): 10},
 )
+POINTS: dict[Played, int] = {(2, "north"): 5, (3, "take lamp"): 10}
 
 
 def test_the_line_has_running_numbers_and_points() -> None:
-    line = commands_line(["north", "north", "take lamp", "south", "north"], 1, WALKED)
+    line = commands_line(["north", "north", "take lamp", "south", "north"], 1, WALKED, POINTS)
     assert line == (
         "Commands: 5 commands, 15 points; command 5 not walked in this order before: "
         "1. north, 2. north (+5, 5 so far), 3. take lamp (+10, 15 so far), 4. south, 5. north"
@@ -53,11 +53,11 @@ def test_the_line_has_running_numbers_and_points() -> None:
 def test_a_command_counts_as_walked_if_it_followed_the_one_before_it_at_this_place(
     commands: list[str], told: str
 ) -> None:
-    assert told in commands_line(commands, 1, WALKED)
+    assert told in commands_line(commands, 1, WALKED, POINTS)
 
 
 def test_points_from_the_first_command_that_was_not_walked_so_are_expected_and_not_seen() -> None:
-    line = commands_line(["north", "north", "south", "north", "north", "take lamp"], 1, WALKED)
+    line = commands_line(["north", "north", "south", "north", "north", "take lamp"], 1, WALKED, POINTS)
     assert "2. north (+5, 5 so far)" in line
     assert "6. take lamp (+10 expected, 15 so far)" in line
     assert commands_in(line)[4:] == ("north", "take lamp")
@@ -65,7 +65,9 @@ def test_points_from_the_first_command_that_was_not_walked_so_are_expected_and_n
 
 @given(st.lists(st.from_regex(r"[a-z][a-z ,.'-]{0,20}[a-z]", fullmatch=True), min_size=1, max_size=60))
 def test_commands_are_read_as_they_were_written(commands: list[str]) -> None:
-    assert list(commands_in(commands_line(commands, 1, WALKED))) == [" ".join(each.split()) for each in commands]
+    assert list(commands_in(commands_line(commands, 1, WALKED, POINTS))) == [
+        " ".join(each.split()) for each in commands
+    ]
 
 
 @pytest.mark.parametrize("line", ["Follow route 3, then look.", "Commands: none", ""])
