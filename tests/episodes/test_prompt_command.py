@@ -252,8 +252,21 @@ def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
     with MisbehavingServer(says_error(400, "too long")) as server:
         options = ("--base-url", server.base_url, "--workdir", str(played))
         shown = typed("prompt", "7", "--role", "agent", "--ask", *options)
+    assert shown.status == 1
     assert "no answer" in shown.text
-    assert "Nothing was written to the run." in shown.text
+    last = shown.text.splitlines()[-1]
+    assert last == "0 answers, 1 without an answer, tokens unknown, price unknown. Nothing was written to the run."
+
+
+def test_tokens_that_the_server_does_not_count_are_unknown(played: Path) -> None:
+    answer = Streams((json.dumps({"reasoning": "", "action": "jump", "then": []}),), usage=None)
+    with MisbehavingServer(answer, says_error(400, "too long")) as server:
+        options = ("--base-url", server.base_url, "--workdir", str(played))
+        shown = typed("prompt", "7", "--role", "agent", "--ask", "--times", "2", *options)
+    assert shown.status == 0
+    lines = shown.text.splitlines()
+    assert next(line for line in lines if line.startswith("tokens")).count("unknown") == 2
+    assert lines[-1].startswith("1 answer of served, 1 without an answer, tokens unknown, ")
 
 
 def test_a_run_of_a_version_that_asked_differently_is_asked_this_versions_prompts(

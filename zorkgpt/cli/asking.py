@@ -25,7 +25,7 @@ from zorkgpt.cli.terminal import NOTHING, print_line, print_table
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.run_model import RepeatedCall, answered, failed
 from zorkgpt.report.pages import repeat
-from zorkgpt.report.played_run import ModelCall
+from zorkgpt.report.played_run import ModelCall, has_counts, tokens_of
 
 
 def ask_again(
@@ -72,21 +72,37 @@ def ask_again(
                     )
                 except LanguageModelError as error:
                     found.append(failed(call.role, call.prompt, error, seconds=0.0))
+    every, asked = [each for found in answers for each in found], list(zip(wanted, answers, strict=True))
     if as_json:
-        for call, found in zip(wanted, answers, strict=True):
-            place = {"episode": call.episode, "turn": call.turn, "role": call.role}
-            typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
+        _print_json(asked)
     else:
-        _print_answers(list(zip(wanted, answers, strict=True)))
-        _print_price([each for found in answers for each in found], configuration)
+        _print_answers(asked)
+        _print_price(every, configuration)
+    if not any(isinstance(each, ModelAnswered) for each in every):
+        raise typer.Exit(1)
+
+
+def _print_json(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> None:
+    for call, found in asked:
+        place = {"episode": call.episode, "turn": call.turn, "role": call.role}
+        typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
 
 
 def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration) -> None:
     prices = [cost_of(each, configuration) for each in every]
     price = "price unknown" if None in prices else f"${sum(filter(None, prices)):.4f}"
-    models = ", ".join(dict.fromkeys(each.model or "no model" for each in every))
+    answers = [each for each in every if isinstance(each, ModelAnswered)]
+    models = ", ".join(dict.fromkeys(each.model for each in answers if each.model))
     tokens = f"{sum(each.prompt_tokens for each in every):,} + {sum(each.completion_tokens for each in every):,} tokens"
-    print_line(f"{counted(len(every), 'answer')} of {models}, {tokens}, {price}. Nothing was written to the run.")
+    uncounted = sum(not has_counts(each) for each in every)
+    parts = [
+        f"{counted(len(answers), 'answer')}{f' of {models}' if models else ''}",
+        *([f"{len(every) - len(answers)} without an answer"] if len(every) > len(answers) else []),
+        "tokens unknown" if uncounted == len(every) else tokens,
+        *([f"unknown for {uncounted} of {len(every)}"] if 0 < uncounted < len(every) else []),
+        price,
+    ]
+    print_line(f"{', '.join(parts)}. Nothing was written to the run.")
 
 
 def _print_answers(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> None:
@@ -109,7 +125,7 @@ def _print_answers(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) ->
         for name in dict.fromkeys(chain.from_iterable(parts))
     ]
     table.append(("model", *(each.model for each in every)))
-    table.append(("tokens", *(f"{each.prompt_tokens:,} + {each.completion_tokens:,}" for each in every)))
+    table.append(("tokens", *map(tokens_of, every)))
     print_table(table, wraps=True)
 
 

@@ -15,7 +15,7 @@ from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlaye
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, has_counts, tokens_of
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
@@ -61,8 +61,7 @@ def call_lines(call: RepeatedCall) -> Iterator[str]:
         if recorded.reasoning:
             yield "--- thoughts"
             yield recorded.reasoning
-        tokens = f"{recorded.prompt_tokens:,} + {recorded.completion_tokens:,} tokens"
-        yield f"--- answer, {recorded.seconds:.1f} s, {tokens}"
+        yield f"--- answer, {recorded.seconds:.1f} s, {tokens_of(recorded)} tokens"
         yield json.dumps(recorded.answer, indent=2, ensure_ascii=False)
     yield ""
 
@@ -180,7 +179,8 @@ def as_atif(run: PlayedRun) -> str:
     """Return the run as one trajectory of ATIF 1.7 (docs/runs.md, Trajectories).
 
     A turn is a step with the calls that chose its command, none for a command of a route; each call that learned from
-    a turn is a step of its own.
+    a turn, or that chose a command that was not played, is a step of its own. Counts of tokens that are not known are
+    left out.
     """
     steps: list[dict[str, object]] = []
     calls: list[tuple[ModelCall, float | None]] = []
@@ -197,29 +197,33 @@ def as_atif(run: PlayedRun) -> str:
             if event.role in PLAYING_ROLES:
                 calls.append(call)
             else:
-                answer = json.dumps(event.answer) if isinstance(event, ModelAnswered) else event.error
-                steps.append({"source": "agent", "message": answer, **_spent([call]), "extra": {"role": event.role}})
+                steps.append(_call_step(call))
         elif isinstance(event, TurnPlayed):
             record, name = event.record, f"episode {event.record.episode}, turn {event.record.turn}"
             play = {"tool_call_id": name, "function_name": "play", "arguments": {"command": record.action}}
             result = {"source_call_id": name, "content": record.after.text}
-            seen = {"episode": record.episode, "turn": record.turn, "score": record.after.score}
+            not_played = [proposal.action for proposal in record.proposals[:-1]]
+            seen: dict[str, object] = {"episode": record.episode, "turn": record.turn, "score": record.after.score}
+            seen |= {"not_played": not_played} if not_played else {}
             acted = {"tool_calls": [play], "observation": {"results": [result]}, "extra": seen}
             steps.append({"source": "agent", "message": record.reasoning, **_spent(calls), **acted})
             calls.clear()
+    steps += map(_call_step, calls)  # of a command that was not played
     figures, manifest = figures_of(run), run.manifest
     unpriced = any(usage.unpriced for usage in figures.usage)
     agent = {"name": "zorkgpt", "version": manifest.versions.get("zorkgpt", "unknown")}
     agent |= {"model_name": manifest.model} if manifest.model else {}
+    totals = {
+        f"total_{name}_tokens": sum(getattr(usage, f"{name}_tokens") for usage in figures.usage)
+        for name in ("prompt", "completion", "cached")
+    }
     trajectory = {
         "schema_version": "ATIF-v1.7",
         "session_id": figures.run.run_id,
         "agent": {**agent, "extra": {"player": manifest.player, "assistance": manifest.assistance}},
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps or [_NOTHING], start=1)],
         "final_metrics": {
-            "total_prompt_tokens": sum(usage.prompt_tokens for usage in figures.usage),
-            "total_completion_tokens": sum(usage.completion_tokens for usage in figures.usage),
-            "total_cached_tokens": sum(usage.cached_tokens for usage in figures.usage),
+            **(totals if all(has_counts(e) for e in run.events if isinstance(e, ModelAnswered | ModelFailed)) else {}),
             **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not unpriced else {}),
             "total_steps": len(steps or [_NOTHING]),
         },
@@ -233,6 +237,12 @@ def as_atif(run: PlayedRun) -> str:
     return json.dumps(trajectory, indent=2) + "\n"
 
 
+def _call_step(call: tuple[ModelCall, float | None]) -> dict[str, object]:
+    made, _ = call
+    answer = json.dumps(made.answer) if isinstance(made, ModelAnswered) else made.error
+    return {"source": "agent", "message": answer, **_spent([call]), "extra": {"role": made.role}}
+
+
 def _spent(calls: Sequence[tuple[ModelCall, float | None]]) -> dict[str, object]:
     """Return the fields of a step about its model calls; without any there is only their number, 0."""
     step: dict[str, object] = {"llm_call_count": len(calls)}
@@ -241,7 +251,8 @@ def _spent(calls: Sequence[tuple[ModelCall, float | None]]) -> dict[str, object]
         thoughts = "\n\n".join(filter(None, (getattr(call, "reasoning", "") for call, _ in calls)))
         step |= {"reasoning_content": thoughts} if thoughts else {}
         names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-        metrics = {name: sum(getattr(call, name) for call, _ in calls) for name in names}
+        is_counted = all(has_counts(call) for call, _ in calls)
+        metrics = {name: sum(getattr(call, name) for call, _ in calls) for name in names} if is_counted else {}
         prices = [price for _, price in calls if price is not None]
         step["metrics"] = metrics | ({"cost_usd": sum(prices)} if len(prices) == len(calls) else {})
     return step

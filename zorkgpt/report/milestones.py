@@ -35,7 +35,7 @@ class Milestone(BaseModel):
     location, thing: by number or name; story: the name of the file, for several in one folder
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str = Field(min_length=1, max_length=200)
     text: str = ""
@@ -49,7 +49,7 @@ class Milestone(BaseModel):
         here = [(seen.location.num, seen.location.name)] if seen.location else []
         places = [(self.location, here), (self.thing, [(each.num, each.name) for each in seen.inventory or ()])]
         has_all = all(wanted is None or _is_among(wanted, found) for wanted, found in places)
-        is_given = bool(self.text) or self.location is not None or self.thing is not None
+        is_given = bool(text_key(self.text)) or self.location is not None or self.thing is not None
         return is_given and has_all and text_key(self.text) in text_key(seen.text)
 
 
@@ -71,9 +71,9 @@ def read_milestones(story: Path) -> tuple[tuple[Milestone, ...], str]:
         require_no_link(path)
         if path.stat().st_size > _LARGEST:
             return (), f"unknown: {path} has more than {_LARGEST:,} bytes"
-        listed = _FILE.validate_python(tomllib.loads(path.read_text(encoding="utf-8"))).get("milestone", [])
-    except (OSError, ValueError, StoreError) as error:
-        reason = first_problem(error) if isinstance(error, ValidationError) else type(error).__name__
+        listed = _FILE.validate_python(tomllib.loads(path.read_text(encoding="utf-8-sig"))).get("milestone", [])
+    except (OSError, ValueError, RecursionError, StoreError) as error:
+        reason = first_problem(error) if isinstance(error, ValidationError) else str(error)
         return (), f"unknown: {path} is not a list of milestones ({reason})"
     found = tuple(each for each in listed if each.story in ("", story.name))
     return found, f"{counted(len(found), 'milestone')} of {path}, which the player does not see"

@@ -23,6 +23,16 @@ from zorkgpt.report.run_summary import RunSummary, summarise
 ModelCall = ModelAnswered | ModelFailed
 
 
+def has_counts(call: ModelCall) -> bool:
+    """Return whether the tokens of a call are known: the server counted them, or no request was sent."""
+    return bool(call.prompt_tokens or call.completion_tokens or not call.requests)
+
+
+def tokens_of(call: ModelCall) -> str:
+    """Return the tokens of the prompt and of the answer, "unknown" if the server did not count them."""
+    return f"{call.prompt_tokens:,} + {call.completion_tokens:,}" if has_counts(call) else "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class PlayedTurn:
     """A turn with the model calls since the turn before it.
@@ -120,9 +130,9 @@ def read_run(folder: Path, *, for_player: bool = False) -> PlayedRun:
         milestones, points = read_milestones(Path(manifest.story_path))
         if milestones:
             events = list(with_points(events, milestones))
-            scores = [event.record.after.score or 0 for event in events if isinstance(event, TurnPlayed)]
+            scores = [seen.score for seen in map(observation_in, events) if seen and seen.score is not None]
             most = sum(each.points for each in milestones)
-            summary = replace(summary, best_score=max(scores, default=0), max_score=most)
+            summary = replace(summary, best_score=max(scores, default=None), max_score=most)
     return PlayedRun(summary, manifest, tuple(events), _memories(folder, manifest), points)
 
 

@@ -169,12 +169,33 @@ def test_a_followed_command_has_no_model_call_even_if_what_it_taught_had_one(tmp
     assert [step.metrics is None for step in steps] == [True, True, False, True]
 
 
+def test_calls_for_a_command_that_was_not_played_are_steps_and_refused_proposals_are_named(tmp_path: Path) -> None:
+    refused = replace(CLIMB, proposals=(Proposal("fly"), *CLIMB.proposals))
+    story: list[Event] = [played(refused), answered(prompt=10), RunPaused("stopped", episode=1, turns=1)]
+    _, climb, unplayed = Trajectory.model_validate_json(as_atif(run_of(tmp_path, *story))).steps
+    assert climb.extra["not_played"] == ["fly"]
+    assert (unplayed.extra, unplayed.tool_calls) == ({"role": "agent"}, [])
+    assert unplayed.metrics is not None
+    assert unplayed.metrics.prompt_tokens == 10
+
+
+def test_tokens_that_the_server_did_not_count_are_left_out_of_a_trajectory(tmp_path: Path) -> None:
+    story: list[Event] = [answered(prompt=0, completion=0), played(CLIMB), answered(role="memory", prompt=200)]
+    trajectory = Trajectory.model_validate_json(as_atif(run_of(tmp_path, *story)))
+    _, climb, memory = trajectory.steps
+    assert climb.metrics is not None
+    assert climb.metrics.prompt_tokens is None
+    assert memory.metrics is not None
+    assert memory.metrics.prompt_tokens == 200
+    assert trajectory.final_metrics.total_prompt_tokens is None
+
+
 def test_the_trajectories_of_a_recorded_run_and_of_one_that_has_not_begun_follow_the_schema(tmp_path: Path) -> None:
     (recorded,) = (RECORDED / "runs").iterdir()
     run = read_run(recorded)
     trajectory = Trajectory.model_validate_json(as_atif(run))
     commands = [step.tool_calls[0].arguments["command"] for step in trajectory.steps if step.tool_calls]
     assert commands == [turn.played.record.action for episode in run.episodes for turn in episode.turns]
-    tokens = sum(step.metrics.prompt_tokens for step in trajectory.steps if step.metrics)
+    tokens = sum(step.metrics.prompt_tokens or 0 for step in trajectory.steps if step.metrics)
     assert tokens == trajectory.final_metrics.total_prompt_tokens
     assert len(Trajectory.model_validate_json(as_atif(read_run(write_run(tmp_path, [])))).steps) == 1

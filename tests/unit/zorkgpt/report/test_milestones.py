@@ -39,6 +39,7 @@ story = "other.z5"
 FRUITLESS = (
     "[[milestone]]\nname = 'Nothing else'",
     "[[milestone]]\nname = 'Regular'\ntext = '(a+)+$'\n",
+    "[[milestone]]\nname = 'Blank'\ntext = '  '\n",
 )
 OPENING = replace(SEEN, score=None, max_score=None)
 DYED = replace(OPENING, text="So it goes. It is dyed.", inventory=(GameObject(9, "banner"),))
@@ -98,6 +99,8 @@ def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
         "[[milestone]]\nname = 'Huge'\nlocation = 44\npoints = 1000000",
         "[[milestone]]\nname = 'File'\nfile = '/etc/passwd'",
         "milestone = 5",
+        "[[milestone]]\nname = 'True'\nlocation = true",
+        f"milestone = {'[' * 30_000}",
         b"\xff\xfe",
         b"#" * 1_000_000,
     ],
@@ -107,6 +110,16 @@ def test_a_file_that_came_with_a_folder_only_leaves_scores_unknown(tmp_path: Pat
     assert {episode.score for episode in figures_of(run).episodes} <= {None, 0}
     assert "/etc/passwd" not in run.points
     assert run.points.startswith("unknown: ") or text in FRUITLESS
+
+
+def test_a_byte_order_mark_does_not_count(tmp_path: Path) -> None:
+    assert run_in(tmp_path, FILE.encode("utf-8-sig")).points.startswith("2 milestones of ")
+
+
+def test_a_run_that_has_not_begun_has_no_points_of_milestones(tmp_path: Path) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    run = read_run(write_run(tmp_path, [], story_path=str(tmp_path / "dyeworks.z5")))
+    assert run.summary.best_score is None
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
