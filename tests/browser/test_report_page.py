@@ -117,8 +117,9 @@ def test_what_a_search_finds_in_several_episodes_names_the_episode(open_report: 
     expect(page.get_by_role("listbox", name="Turns").get_by_role("option")).to_contain_text(["e1 t12", "e2 t12"])
 
 
-def test_filters_leave_the_turns_that_pass(open_report: OpenReport) -> None:
-    page = open_report(report_of(run_of(40)))
+@pytest.mark.parametrize("kept", ["m", "e"], ids=["of every episode", "of this episode"])
+def test_filters_leave_the_turns_that_pass(open_report: OpenReport, kept: str) -> None:
+    page = open_report(report_of(json.loads(json.dumps(run_of(40)).replace('"m:', f'"{kept}:'))))
     page.get_by_text("Filter", exact=True).click()
     found = page.get_by_role("status").first
     for label, turns in (("Score changed", 2), ("Memory used", 7)):

@@ -31,7 +31,7 @@ export function found(journey: Journey, filter: Filter): Step[] {
     if (filter.happened && !step.marks.some((mark) => mark.kind === filter.happened)) return false;
     if (filter.place && String(step.place) !== filter.place) return false;
     if (filter.scored && !step.scoreChange) return false;
-    if (filter.remembered && !step.read.some((key) => key.startsWith("m:"))) return false;
+    if (filter.remembered && !step.read.some((key) => journey.memories.has(key))) return false;
     if (filter.role && !step.calls.some((call) => call.event.role === filter.role)) return false;
     return !sought || journey.wordsOf(step).includes(sought) || step.calls.some((call) => linesIn(call.prompt?.user ?? [], lines).includes(true));
   });

@@ -77,9 +77,14 @@ export class Journey {
   readonly episodes = new Map<number, Step[]>();
   /** The step at which a room (by its id) or a way (as of `wayBetween`) was first met. */
   readonly firsts = new Map<number | string, number>();
+  /** The keys of all memories that the run ever had. */
+  readonly memories: Set<string>;
   private readonly words: string[] = [];
 
   constructor(readonly run: PageRun, readonly number: number) {
+    const learned = run.turns.flatMap(({ changes }) => changes.flatMap(({ after }) => after ?? []));
+    const items = [...run.start, ...run.end, ...learned];
+    this.memories = new Set(items.filter(({ kind }) => kind === "memory").map(({ key }) => key));
     let rooms = new Set<number>();
     let best: number | null = null;
     for (const { episode, turn, events, read, changes } of run.turns) {
