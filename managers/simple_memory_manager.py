@@ -211,7 +211,6 @@ class SimpleMemoryManager(BaseManager):
         )
         if not text:
             return section
-        section = replace(section, shows=tuple(told[number][0] for number in shown))
         in_file = self._store.document.visits().get(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
@@ -222,7 +221,7 @@ class SimpleMemoryManager(BaseManager):
         count, episode_count = figures
         if count > 1:
             text = f"You've been here {count} times across {counted(episode_count, 'episode')}.\n{text}"
-        return replace(section, text=text)
+        return replace(section, text=text, shows=tuple(told[number][0] for number in shown))
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.

@@ -372,7 +372,9 @@ class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
         if not line:
             return self.take_space()
         if line.startswith("**["):
-            return self._take_memory()
+            end = self._end_of_memory()
+            memory, problem = read_memory(self.bare[self.at : end]) if self.heading else (None, _NOWHERE)
+            return self.take(end, memory, problem)
         if line.startswith(COMMENT):
             return self.take_comment(_UNCLOSED)
         if line.lower().startswith("**visits:"):
@@ -383,13 +385,6 @@ class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
             return self.take(end, VisitCount(int(visits[1]), episodes))
         is_stray = self.heading is not None and not ends_text(line)
         return self.take(end if ends_text(line) else self._end_of_text(end), problem=_STRAY if is_stray else "")
-
-    def _take_memory(self) -> MemoriesBlock:
-        end = self._end_of_memory()
-        if self.heading is None:
-            return self.take(end, problem=_NOWHERE)
-        memory, problem = read_memory(self.bare[self.at : end])
-        return self.take(end, memory, problem)
 
     def _end_of_memory(self) -> int:
         """Return the index of the line after a header, its reference and its paragraph of text."""

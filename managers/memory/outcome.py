@@ -343,20 +343,20 @@ class NewsLedger(SharedStore):
             new.update(dict.fromkeys(outcome.arrival_keys, cores[-1]))
             new.update(dict.fromkeys(outcome.aside_keys, ""))
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))
-        new = {key: title for key, title in new.items() if self._made.get(key) != title}
-        self._unwritten += tuple(f"{key}:{title}" if title else key for key, title in sorted(new.items()))
-        self.is_due = bool(self._unwritten)
-        self._made |= new
+        self._add({key: title for key, title in new.items() if self._made.get(key) != title})
 
     def has_kept_arrival(self, location_id: int) -> bool:
         """Return whether the text on arrival at the location was kept before; a person may have deleted it since."""
-        return digest("arrival", str(location_id)) in self._made
+        return digest("arrival", location_id) in self._made
 
     def note_arrival(self, location_id: int) -> None:
         """Record that the text on arrival at the location is kept. The next :meth:`write` adds it to the file."""
-        key = digest("arrival", str(location_id))
-        self._unwritten += (key,)
-        self._made[key], self.is_due = "", True
+        self._add({digest("arrival", location_id): ""})
+
+    def _add(self, new: Mapping[str, str]) -> None:
+        self._unwritten += tuple(f"{key}:{title}" if title else key for key, title in sorted(new.items()))
+        self.is_due = bool(self._unwritten)
+        self._made |= new
 
     @override
     def _return_to(self, base: bytes | None) -> None:

@@ -188,18 +188,17 @@ class GameText:
         """
         waiting: list[PlayedTurn] = []
         for turn in turns:
-            if turn.to_id is not None and not turn.died and not arrivals:
+            news: list[str] = []
+            if arrivals or turn.to_id is None or turn.died:
+                news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
+                self._remember(turn)
+            if news:
+                yield from _command_lines(waiting)
+                waiting = []
+                told = cut_middle("\n".join(news), self._longest)
+                yield f"{turn.turns}: {turn.command}\n{told}"
+            else:
                 waiting.append(turn)
-                continue
-            news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
-            self._remember(turn)
-            if not news:
-                waiting.append(turn)
-                continue
-            yield from _command_lines(waiting)
-            waiting = []
-            told = cut_middle("\n".join(news), self._longest)
-            yield f"{turn.turns}: {turn.command}\n{told}"
         yield from _command_lines(waiting)
 
     def _remember(self, turn: PlayedTurn) -> None:
