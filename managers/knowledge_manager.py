@@ -48,7 +48,6 @@ from session.text import text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
-KNOWLEDGE_TITLE = "What is known of this game"
 LONGEST_NOTE = 30  # characters, of how many lines are left out
 SHARE_OF_KNOWLEDGE, MOST_TOKENS = 5, 800
 """It takes at most one in so many tokens of the agent's prompt, and at most so many of them."""
@@ -107,7 +106,7 @@ class KnowledgeManager(BaseManager):
         """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
         entries, others = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
         shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
-        return PromptSection(KNOWLEDGE_TITLE, laid_out(entries, others), 7, Place.KNOWLEDGE, shows)
+        return PromptSection("What is known of this game", laid_out(entries, others), 7, Place.KNOWLEDGE, shows)
 
     @override
     def known(self) -> Known:

@@ -278,7 +278,9 @@ class SimpleMemoryManager(BaseManager):
             if self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
                 visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
-        if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
+        has_died = record.after.died and self.config.simple_memory.flush_on_death
+        has_ended = record.moved or record.after.location is None or record.after.ending is not None or has_died
+        if visit.news and has_ended:
             if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
                 visit.news.clear()  # they stay news for a later visit
             self.consider()

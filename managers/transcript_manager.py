@@ -17,7 +17,6 @@ from session.game_state import GameState
 from session.values import Observation
 
 TRANSCRIPTS_FILE = "transcripts.md"
-EARLIER_GAMES = "Earlier games"
 SHARE_AT_END = 0.25  # of the budget of all questions at an episode's end
 
 
@@ -52,7 +51,7 @@ class TranscriptManager(BaseManager):
             budgets = self.config.prompt_budgets
             opening = story_start(self.game_state) if budgets.game_so_far else ""
             self._text = self.text(budgets.games_before, opening)
-        return PromptSection(EARLIER_GAMES, self._text, 8, Place.GAMES)
+        return PromptSection("Earlier games", self._text, 8, Place.GAMES)
 
     def text(self, tokens: int, opening: str = "") -> str:
         """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0.

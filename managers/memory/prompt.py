@@ -266,18 +266,16 @@ def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: in
 
     window: how many turns up to the first news are shown, in addition to all later ones
     """
-    outcomes = (
-        turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each))})")
-        for each in visit.outcomes
-    )
+    is_first = visit.first and visit.is_new_place
     fields = {
         "location": _short(visit.here.label),
         "location_id": str(visit.here.num),
-        "outcomes": "\n".join(outcomes),
+        "outcomes": "\n".join(
+            turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each))})")
+            for each in visit.outcomes
+        ),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": "FIRST VISIT"
-        if visit.first and visit.is_new_place
-        else "RETURN VISIT, or the same one going on (no CORE)",
+        "visit": "FIRST VISIT" if is_first else "RETURN VISIT, or the same one going on (no CORE)",
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
@@ -360,7 +358,6 @@ class Told(NamedTuple):
 
 def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | None:
     """Return the arrival memory if it says what the story printed on this arrival, or at one of the turns shown."""
-    here = visit.here
     memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
     if memory is None:
         return None
@@ -368,16 +365,12 @@ def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | Non
     printed += [
         (record.after.text, f"(as it stands below, in turn {record.turn})")
         for record in reversed(_played(visit, state, window))
-        if record.after.location == here
+        if record.after.location == visit.here
     ]
-    return next(
-        (
-            Told(memory, description_in(without_padding(text), here.name) or "", where)
-            for text, where in printed
-            if _arrival_text(text, here) == one_line(memory.text)
-        ),
-        None,
-    )
+    for text, where in printed:
+        if _arrival_text(text, visit.here) == one_line(memory.text):
+            return Told(memory, description_in(without_padding(text), visit.here.name) or "", where)
+    return None
 
 
 def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRecord]:

@@ -96,15 +96,6 @@ class VisitTracker:
         self.location_id = location_id
         return is_first
 
-    def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
-        """Return whether the visit is over, so that its news are asked about once: the player left or died, or the
-        story ended.
-        """
-        if not self.news:
-            return False
-        after = record.after
-        return record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
-
 
 @dataclass(frozen=True, slots=True)
 class VisitNews:
