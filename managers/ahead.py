@@ -123,9 +123,13 @@ class Ahead(BaseManager):
             (near if path is None or path.moves < left else far).append(self._told(points, path, on_routes))
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
-        won = [f"+{turn.score_change} {plain_command(turn.action)} (turn {turn.turn})" for turn in done.values()]
-        lines += [f"done{' of these' if is_whole else ''}: {'; '.join(won)}"] if won else []
-        lines += _first([self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before: ")
+        lost = [turn for turn in state.scored if (turn.score_change or 0) < 0] if done else []
+        for title, turns in ((f"done{' of these' if is_whole else ''}", done.values()), ("lost in this game", lost)):
+            told = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
+            lines += [f"{title}: {'; '.join(told)}"] if turns else []
+        lines += _first(
+            [self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before, during: "
+        )
         lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
         return PromptSection(KNOWN_POINTS, "\n".join(lines), 4, Place.MAP)

@@ -421,6 +421,8 @@ class CourseManager(BaseManager):
                 perceives(command) and next(self._new_sentences(record), None)
             ):
                 problem = "it changed nothing at all"
+            elif not only_informs(command):
+                problem = self._same_answer(record)
         if problem and not self._was_so(record, course, goes_on=course.kind != "plan"):
             return problem
         came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
@@ -438,6 +440,15 @@ class CourseManager(BaseManager):
         }
         told = [f"{change}: {', '.join(each.label for each in things)}" for change, things in changes.items() if things]
         return "; ".join(filter(None, [came, *told])) if told else ""
+
+    def _same_answer(self, record: TurnRecord) -> str:
+        """Return which other command, which did nothing here, had this answer in this game, too; "" for none."""
+        here, command = record.before.location_id, plain_command(record.action)
+        for turn in reversed(self.game_state.turns):
+            is_other = turn.before.location_id == here and plain_command(turn.action) != command
+            if is_other and turn.after.text == record.after.text and not turn.did_something:
+                return f"it got the same answer as `{turn.action}` in turn {turn.turn}"
+        return ""
 
     def _undescribed(self, place: Location, record: TurnRecord, *, is_move: bool) -> str:
         """Return that the story describes the place no more, or not when the player comes there; "" if it does."""

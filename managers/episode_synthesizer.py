@@ -160,7 +160,7 @@ class EpisodeSynthesizer(BaseManager):
     @override
     def finish(self, end: EpisodeEnd) -> None:
         """Sum the episode up, and show other programs how it ended. Raises ``StoreError``."""
-        self.summary = summary = summary_of(self.game_state, end, self.known_points())
+        self.summary = summary = summary_of(self.game_state, end, self.known_points(), self.vocabulary)
         self._store.apply(lambda summaries: summaries.with_summary(summary))
         self.state_manager.export_current_state()
 

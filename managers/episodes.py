@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from managers.knowledge.analysis import LONGEST_LINE
 from managers.plan import MOST_COMMANDS, Played
 from managers.prompting import Line, Part, fitted_prompt, place, turn_text
-from session.commands import plain_command
+from session.commands import Vocabulary, plain_command
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import GameState, Tries
@@ -163,7 +163,9 @@ class EpisodeSummary:
         )
 
 
-def summary_of(state: GameState, end: EpisodeEnd, known_points: Iterable[Scored] = ()) -> EpisodeSummary:
+def summary_of(
+    state: GameState, end: EpisodeEnd, known_points: Iterable[Scored], vocabulary: Vocabulary
+) -> EpisodeSummary:
     """Return the summary of an episode that ended in this way.
 
     known_points: the turns of earlier episodes in which points were won
@@ -196,7 +198,7 @@ def summary_of(state: GameState, end: EpisodeEnd, known_points: Iterable[Scored]
         max_score=turns[-1].after.max_score if turns else None,
         rooms=len(state.seen_locations),
         scored=tuple(scored),
-        in_vain=tuple(_in_vain(known_points, scored, state.tries)),
+        in_vain=tuple(_in_vain(known_points, scored, state.tries, vocabulary)),
         deaths=tuple(deaths),
         critic_score=sum(opinions) / len(opinions) if opinions else None,
         ending=ending,
@@ -206,15 +208,18 @@ def summary_of(state: GameState, end: EpisodeEnd, known_points: Iterable[Scored]
 _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 
 
-def _in_vain(known_points: Iterable[Scored], scored: Collection[Scored], tries: Tries) -> Iterator[Scored]:
+def _in_vain(
+    known_points: Iterable[Scored], scored: Collection[Scored], tries: Tries, vocabulary: Vocabulary
+) -> Iterator[Scored]:
     """Yield the latest turn of each command that had won points at its location in an earlier episode, but not now.
 
-    Points that were won there by another command, or by coming to a room, are not won again by this one.
+    Points that were won there by other words for the same things, or by coming to a room, are not won again.
     """
-    won = {(each.played[0], each.change) for each in scored}
     for known in {each.played: each for each in known_points}.values():
-        turns = tries.of(*known.played)
-        if turns and not turns[-1].moved and (known.played[0], known.change) not in won:
+        place, command = known.played
+        turns = tries.of(place, command)
+        won = (each.played[1] for each in scored if each.played[0] == place and each.change > 0)
+        if turns and not turns[-1].moved and not any(vocabulary.means_same(each, command) for each in won):
             yield Scored(turns[-1].turn, known.location, known.action, 0)
 
 

@@ -12,7 +12,7 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
-from managers.done import done_in, places_named
+from managers.done import done_in, numbers_named, places_named
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
 from managers.map_manager import MapManager
@@ -266,12 +266,12 @@ class ObjectiveManager(BaseManager):
         return ""
 
     def _change(self, changed: ChangedObjective) -> str:
-        """Let an objective be what is left to do of it, and return why that is refused, or ""."""
+        """Let an objective be what is left to do of it, perhaps elsewhere, and return why that is refused, or ""."""
         objective = next((each for each in self.active if each.id == changed.id), None)
         rest = one_line(changed.rest)
         if objective is None or not rest:
             return f"rest of {changed.id}: no such objective is open, or nothing is left"
-        new = replace(objective, text=_with_place(rest, objective.location_id))
+        new = replace(objective, text=rest, location_id=next(iter(numbers_named(rest)), None))
         self.objectives = tuple(new if each is objective else each for each in self.objectives)
         return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
@@ -157,7 +158,8 @@ class GameText:
             self._parts += _command_lines(self._turns[left_out:bare])
         if placeless > bare:
             self._parts.append(
-                f"{_turns(bare + 1, placeless)}, without the texts of arrivals and what the story had printed before:"
+                f"{_turns(bare + 1, placeless)}, without the texts of arrivals that changed no points "
+                "and what the story had printed before:"
             )
             self._parts += self._news(self._turns[bare:placeless], arrivals=False)
         if condensed > placeless:
@@ -168,10 +170,9 @@ class GameText:
 
     def _show_whole(self, turn: PlayedTurn) -> None:
         lines, (number, screen) = turn.response.splitlines(), self._screen
-        changed = [line for line in lines if line not in screen]
-        is_same = len(lines) == len(screen) and (changed or lines == screen)
-        if is_same and len(lines) >= SHORTEST_SCREEN and len(changed) <= MOST_CHANGED:
-            shown = "\n".join([*changed, f"[{'the other lines ' if changed else ''}as in turn {number}]"])
+        is_same = [line == before for line, before in zip_longest(lines, screen)]
+        if len(lines) == len(screen) >= SHORTEST_SCREEN and is_same.count(False) <= MOST_CHANGED:
+            shown = f"[as in turn {number}]" if all(is_same) else _changed_lines(lines, is_same, number)
         else:
             shown = told_once(lines, self._told_in)
             self._screen = turn.number, lines
@@ -184,12 +185,12 @@ class GameText:
     def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
         """Yield the turns with the lines that were not printed before; turns without them share a line.
 
-        arrivals: whether those that led to another location are shown with a text
+        arrivals: whether those that only led to another location are shown with a text
         """
         waiting: list[PlayedTurn] = []
         for turn in turns:
             news: list[str] = []
-            if arrivals or turn.to_id is None or turn.died:
+            if arrivals or turn.to_id is None or turn.died or turn.change:
                 news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
                 self._remember(turn)
             if news:
@@ -230,6 +231,16 @@ class GameText:
         self._cuts = cuts
         self._begin()
         return self._length <= room
+
+
+def _changed_lines(lines: Sequence[str], is_same: Sequence[bool], number: int) -> str:
+    """Return the lines that differ from those of an earlier turn, and in place of the others their numbers."""
+    shown: list[str] = []
+    for same, run in groupby(enumerate(lines, start=1), key=lambda each: is_same[each[0] - 1]):
+        numbers, texts = zip(*run, strict=True)
+        span = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]}-{numbers[-1]}"
+        shown += [f"[{span} as in turn {number}]"] if same and any(texts) else texts
+    return "\n".join(shown)
 
 
 def story_start(state: GameState) -> str:

@@ -418,6 +418,17 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     )
 
 
+def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
+    refused = replace(TAKEN, text="The miller would not like that.", moves=4, state_hash="e")
+    script = {**ROUTINE, "pull rope": refused, "dip rope": replace(refused, moves=5, state_hash="f")}
+    again = {**routine("wait"), "action": "dip rope"}
+    model = answering(routine("take rope", "pull rope", "dip rope"), again)
+    play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
+    assert "may be a refusal" in course_in(model.calls[1].prompt.user)
+    told = course_in(model.calls[2].prompt.user)
+    assert "it got the same answer as `pull rope` in turn 3. Not played: 2. wait." in told
+
+
 def test_what_changes_its_place_where_the_player_is_shows_that_a_new_answer_is_no_refusal(tmp_path: Path) -> None:
     here = YARD.location.num if YARD.location else 0
     asleep = (*(0 for _ in range(90)), here, 90, 0)

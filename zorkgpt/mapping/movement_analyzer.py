@@ -76,7 +76,9 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
-_PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner|walls?|windows?)\b")
+_PLACING = re.compile(
+    r"\b[a-z]+ (?:of(?! (?:here|you|this)\b)|side|end|edge|face|half|part|bank|shore|corner|walls?|windows?)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +229,14 @@ class MovementAnalyzer:
         """Return ``up``, ``down``, ``in`` and ``out`` as far as a text seems to name them as exits.
 
         In prose these words are rarely exits, so a way must be named with them, as in "a stair goes up". If a point of
-        the compass follows in the same clause, that is the exit. A point of the compass is returned only if it is part
-        of a description, as in "northern archway" or "a door in the south wall".
+        the compass follows in the same clause, that is the exit, except after "and to". A point of the compass is
+        returned only if it is part of a description, as in "northern archway" or "a door in the south wall".
         """
         found: list[str] = []
         for clause in _CLAUSE_END.split(" ".join(_plain(text).split())):
             for match in (*_UP_OR_DOWN.finditer(clause), *_IN_OR_OUT.finditer(clause)):
-                if not any(word in _COMPASS for word in _WORD.findall(clause[match.end() :])):
+                rest = clause[match.end() :]
+                if rest.startswith(" and to ") or not any(word in _COMPASS for word in _WORD.findall(rest)):
                     found += [word for word in match.groups() if word and self.is_direction(word)]
         plain = " ".join(_plain(text).split())
         matches = (*_SOUTHERN_DOOR.finditer(plain), *_DOOR_IN_THE_SOUTHERN_WALL.finditer(plain))

@@ -85,6 +85,11 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     assert "done of these: +5 fill lamp (turn 1)" in games.told
+    games.turn("drop lamp", score=2)
+    assert games.told.splitlines()[1:] == [
+        "done of these: +5 fill lamp (turn 1)",
+        "lost in this game: -3 drop lamp (turn 3)",
+    ]
 
 
 def ended_before(games: Games) -> list[str]:
@@ -220,8 +225,8 @@ def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ende
     games.turn("push keeper", score=3)
     games.turn("drink dye", score=0, died=True)
     games.end(1)
-    lost = [line for line in games.told.splitlines() if line.startswith("Lost before: ")]
-    assert lost == [f"Lost before: -2 push keeper, L{VATS.num}, 1 move"]
+    lost = [line for line in games.told.splitlines() if line.startswith("Lost before, during: ")]
+    assert lost == [f"Lost before, during: -2 push keeper, L{VATS.num}, 1 move"]
 
 
 def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_won_in_another_way(
@@ -234,6 +239,7 @@ def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_w
     games.turn("east", location=VATS)
     games.turn("dip banner in vat", score=0)
     games.turn("dip banner in tub", score=15)
+    games.turn("dip gate", score=20)
     games.end(2)
     told = "+5 fill lamp, L11, here"
     assert games.ahead_of[0] == f"{told} (no point in episode 2, turn 1)"

@@ -118,6 +118,17 @@ def test_the_text_is_kept_whole_and_names_the_location_id_once(tmp_path: Path, t
     assert play.manager.objectives == (Objective(1, shown, 20, "e" * 900, 11),)
 
 
+@pytest.mark.parametrize(("rest", "place"), [("Sell the banner", None), ("Sell it at the loft (44)", 44)])
+def test_the_rest_of_an_objective_has_the_place_that_it_names(tmp_path: Path, rest: str, place: int | None) -> None:
+    """What was left to do at another place was said to be at that of the part that was done."""
+    answer = {"objectives": [{"text": "Dip and sell the banner", "location_id": 11, "evidence": "a sign"}]}
+    play = ObjectivePlay(tmp_path, [answer])
+    play.wait_until(20)
+    play.turn("dip banner", objective=ObjectiveNote(1, rest=rest))
+    (left,) = play.manager.objectives
+    assert (left.text, left.location_id) == (rest, place)
+
+
 def test_several_objectives_are_taken_at_once_and_of_one_only_the_rest_stays(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [found("Find the key and read the log", "Fill the lamp", "Dye the banner")])
     play.wait_until(20)

@@ -99,13 +99,18 @@ def test_the_texts_of_arrivals_are_left_out_before_others() -> None:
     game = GameText("", 9000)
     for number in range(1, 150):
         if number % 3:
-            game.add(PlayedTurn(number, "north", f"Cave {number}\nThis is cave {number} of the many.", to_id=number))
+            game.add(
+                PlayedTurn(
+                    number, "north", f"Cave {number}\nThis is cave {number} of the many.", 5 * (number == 7), number
+                )
+            )
         else:
             game.add(PlayedTurn(number, "read", f"Sign {number} says something that no other sign says."))
     text = game.text()
-    assert "without the texts of arrivals and what the story had printed before:" in text
+    assert "without the texts of arrivals that changed no points and what the story had printed before:" in text
     assert [number for number in range(3, 150, 3) if f"Sign {number} says" not in text] == []
     assert "This is cave 4 of" not in text
+    assert "This is cave 7 of" in text
     assert "Turns 1-2: north -> L1; north -> L2\n\nTurn 3: read\nSign 3" in text
 
 
@@ -163,12 +168,20 @@ def test_the_texts_of_a_whole_course_are_shown_after_it_even_if_older_turns_are_
         assert all(turn.response in shown for turn in game.turns[-13:])
 
 
+def test_what_differs_from_the_text_before_stands_in_its_place_and_nothing_else_is_said_to_be_the_same() -> None:
+    """The last line of a text had gone, and the abbreviation said that it was still there."""
+    rain = "Rain patters down softly, over the hazy black and white of the dark alley."
+    texts = [f"Open.\n\n{rain}\n\nThe spy sits alone.", f"Best not.\n\n{rain}\n\nThe chef wanders in."]
+    game = text_of(("open panel", texts[0]), ("drop coin", texts[1]))
+    assert game.text().endswith("\n\nTurn 2: drop coin\nBest not.\n[lines 2-4 as in turn 1]\nThe chef wanders in.")
+
+
 def test_a_screen_is_shown_by_what_differs_from_the_one_before_it() -> None:
     fruit = ["Apples", "Pears", "Plums", "Cherries", "Figs"]
     screens = ["\n".join(("> " if each == at else "  ") + each for each in fruit).strip() for at in ("Pears", "Plums")]
     game = text_of(("help", screens[0]), ("n", screens[1]), ("z", screens[1]), ("p", screens[0]), ("look", HALL))
     whole = f"Turn 1: help\n{screens[0]}"
-    moved = "  Pears\n> Plums\n[the other lines as in turn 1]"
+    moved = "[line 1 as in turn 1]\n  Pears\n> Plums\n[lines 4-5 as in turn 1]"
     assert game.text().split("\n\n", 1)[1] == (
         f"{whole}\n\nTurn 2: n\n{moved}\n\nTurn 3: z\n{moved}\n\nTurn 4: p\n[as in turn 1]\n\nTurn 5: look\n{HALL}"
     )

@@ -78,6 +78,7 @@ def test_words_such_as_northward_name_their_direction_in_prose() -> None:
         ("A ladder leads downwards; the only way out\nis shut, and a tunnel climbs upward.", ("down", "out", "up")),
         ("The hatch is the way in. A door leads out to the yard.", ("in", "out")),
         ("A path leads up to the north-east. The way out is west.", ()),
+        ("Stairs lead down and to the south.", ("down",)),
         ("You look up. The lamp hangs in a niche, and you make out a table.", ()),
         ("A chill goes up your spine. Every step comes up with a kiss. You are in a hall.", ()),
     ],
@@ -116,6 +117,8 @@ def test_a_wall_that_has_a_point_of_the_compass_is_no_way() -> None:
         "A desk runs along the south wall, and the north window shows the east and west walls; the street is southeast."
     )
     assert MovementAnalyzer().bearings_named(text) == ("east", "southeast")
+    here = "The door is to the northwest of here, the drive lies south of you. A wood is west of the house."
+    assert MovementAnalyzer().bearings_named(here) == ("northwest", "south")
 
 
 def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
