@@ -15,7 +15,7 @@ from managers.prompting import Line, Part, fitted_prompt, place, turn_text
 from session.commands import Vocabulary, plain_command
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
-from session.game_state import GameState, Tries
+from session.game_state import EpisodeProgress, GameState, Tries
 from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
 from session.values import Location
@@ -113,7 +113,7 @@ class EpisodeSummary:
     """The results of an episode.
 
     turns: how many were played
-    score, best_score, max_score: points; ``None`` if the story keeps no score
+    score, best_score, max_score: points; ``None`` if they were never known
     rooms: how many were seen
     scored, deaths: oldest first
     in_vain: the latest turns in which commands that had won points at their location earlier won none, nor did others;
@@ -137,7 +137,7 @@ class EpisodeSummary:
 
     @property
     def points(self) -> str:
-        """The score in words, "" if the story keeps none."""
+        """The score in words, "" if it was never known."""
         of = "" if self.max_score is None else f" out of {self.max_score}"
         return "" if self.score is None else f"{counted(self.score, 'point')}{of}"
 
@@ -170,13 +170,14 @@ def summary_of(
 
     known_points: the turns of earlier episodes in which points were won
     """
-    score, turns = state.previous_zork_score, state.turns
-    scores = [each for each in (score, *(turn.before.score for turn in turns)) if each is not None]
+    turns = state.turns
+    progress = EpisodeProgress(turns[0].before if turns else state.latest)
     scored: list[Scored] = []
     deaths: list[Death] = []
     recent: list[Step] = []
     ending = None
     for turn in turns:
+        progress.count(turn)
         where, action = turn.before.location, one_line(turn.action)
         recent.append(Step(turn.turn, where, action, cut_middle(one_line(turn.response), LONGEST_RESPONSE)))
         ending = recent[-1] if end in STORY_ENDS and turn.after.ending is not None else None
@@ -192,11 +193,11 @@ def summary_of(
     return EpisodeSummary(
         episode=state.episode,
         end=end,
-        turns=len(turns),
-        score=score,
-        best_score=max(scores, default=None),
-        max_score=turns[-1].after.max_score if turns else None,
-        rooms=len(state.seen_locations),
+        turns=progress.turns,
+        score=progress.score,
+        best_score=progress.best_score,
+        max_score=progress.max_score,
+        rooms=len(progress.rooms),
         scored=tuple(scored),
         in_vain=tuple(_in_vain(known_points, scored, state.tries, vocabulary)),
         deaths=tuple(deaths),

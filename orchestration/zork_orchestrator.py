@@ -116,9 +116,9 @@ class ZorkOrchestrator:
             episode=state.episode,
             end=end,
             turns=state.turn_count,
-            score=progress.latest.score,
+            score=progress.score,
             best_score=progress.best_score,
-            max_score=progress.latest.max_score,
+            max_score=progress.max_score,
             rooms=len(progress.rooms),
             seconds=round(progress.seconds, 1),
         )

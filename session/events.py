@@ -136,7 +136,7 @@ class TurnPlayed:
 class EpisodeEnded:
     """An episode ended.
 
-    score, best_score, max_score: final, highest and maximum score; ``None`` if the story has no score
+    score, best_score, max_score: last known, highest and maximum score; ``None`` if it was never known
     rooms: number of locations that were seen
     """
 

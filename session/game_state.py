@@ -89,7 +89,7 @@ class NewBest:
 class EpisodeProgress:
     """The figures of an episode.
 
-    best_score: points; ``None`` if the story has no score
+    score, best_score, max_score: the last known one, the highest, the maximum; ``None`` if it was never known
     new_bests: every new maximum of the score, in order; the score of the opening does not count
     rooms: ids of the locations that were seen
     seconds: of its turns, from each observation to the next
@@ -97,13 +97,15 @@ class EpisodeProgress:
 
     def __init__(self, opening: Observation) -> None:
         self.turns = 0
+        self.score: int | None = None
+        self.max_score: int | None = None
         self.best_score = opening.score
         self.new_bests: list[NewBest] = []
         self.rooms: set[int] = set()
         self.seconds = 0.0
         self._see(opening)
 
-    def count(self, record: TurnRecord, seconds: float) -> None:
+    def count(self, record: TurnRecord, seconds: float = 0) -> None:
         """Add a turn. ``seconds``: its duration."""
         self.turns += 1
         self.seconds += seconds
@@ -115,7 +117,8 @@ class EpisodeProgress:
         self._see(record.after)
 
     def _see(self, observation: Observation) -> None:
-        self.latest = observation
+        self.score = self.score if observation.score is None else observation.score
+        self.max_score = self.max_score if observation.max_score is None else observation.max_score
         if observation.location is not None:
             self.rooms.add(observation.location.num)
 

@@ -37,7 +37,7 @@ def gains_of(episodes: Iterable[PlayedEpisode], configuration: GameConfiguration
             progress.count(turn.played.record, turn.played.seconds)
         for event in episode.events:
             spending.count(event)
-        score, unpriced = progress.latest.score, spending.unpriced.total()
+        score, unpriced = progress.score, spending.unpriced.total()
         points = "points unknown" if score is None else counted(score, "point")
         if score is not None and progress.new_bests:
             best = progress.new_bests[-1]

@@ -161,7 +161,7 @@ class EpisodeFigures:
     """What came of an episode.
 
     end: how it ended; ``unfinished`` if it has not
-    score, best_score, max_score: points; ``None`` if the story keeps none
+    score, best_score, max_score: points; ``None`` if they were never known
     rooms: how many were seen
     seconds: of its turns, from each observation to the next
     milestones: every new best score, first to last
@@ -325,9 +325,9 @@ def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_mem
         seed=episode.started.seed,
         end=episode.ended.end if episode.ended else "unfinished",
         turns=progress.turns,
-        score=progress.latest.score,
+        score=progress.score,
         best_score=progress.best_score,
-        max_score=progress.latest.max_score,
+        max_score=progress.max_score,
         rooms=len(progress.rooms),
         seconds=round(progress.seconds, 3),
         milestones=tuple(progress.new_bests),

@@ -85,6 +85,13 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "current_state.json").read_text())["episode"] == 1
 
 
+def test_a_score_that_is_not_known_at_the_end_is_the_last_known_one_in_the_summary(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path)
+    play.turn("dip banner", score=15)
+    play.turn(score=None, max_score=None)
+    assert "after 2 turns, with 15 points out of 50 and 1 room seen" in next_told(play)
+
+
 def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     play.now = play.now.__class__("Fog.")
