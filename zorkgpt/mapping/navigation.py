@@ -13,6 +13,7 @@ from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, MapGraph, 
 
 FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
+SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
 REFUSED, TRIED = "led nowhere", "tried"
 _OPENING = ("open ", "unlock ")  # of commands that are no exits, but are meant to make one
@@ -114,16 +115,18 @@ def _label(graph: MapGraph, room: int) -> str:
 
 
 def _first_of(title: str, items: Iterable[str], number: int, characters: int | None) -> Iterable[str]:
-    """Return a line of as many of the items as it has room for, and the number of the others; no line for no items.
+    """Return a line of the items that it has room for, and the number of the others; no line for no items.
 
     number: of the items; those that there is no room for are not made
     characters: ``None`` for all of them
     """
     shown: list[str] = []
     for item in items:
-        if characters is not None and sum(len(each) + 2 for each in (*shown, item)) > characters:
+        left = inf if characters is None else characters - sum(len(each) + 2 for each in shown)
+        if left < SHORTEST_ITEM:
             break
-        shown.append(item)
+        if len(item) + 2 <= left:
+            shown.append(item)
     more = [f"{number - len(shown)} more"] if len(shown) < number else []
     return [f"{title}: {'; '.join([*shown, *more])}"] if number else []
 

@@ -206,6 +206,14 @@ def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
     assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1)"
 
 
+def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None:
+    graph = graph_of((1, "north", 2), (2, "north", 3), (3, "north", 4))
+    graph.add_exits(3, ["east"])
+    graph.record_failure(3, "east", prune_after=3)
+    graph.record_refusal(3, "east", "You pause at the curtain. " * 20)
+    assert local_view(graph, 1, 1).splitlines()[-1] == "Other rooms (moves): L4 Location #4 (3); 1 more"
+
+
 def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
     graph = MapGraph()
     for room in range(1, 101):
