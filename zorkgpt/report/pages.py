@@ -43,7 +43,7 @@ class RunPage:
     """Makes the page of a run, again and again while the run is played.
 
     now: the configuration of the command
-    for_player: as in ``read_run``
+    for_player: as in ``read_run``; the page has neither the configuration nor the command
     """
 
     def __init__(self, folder: Path, now: GameConfiguration, *, for_player: bool = False) -> None:
@@ -75,10 +75,13 @@ class RunPage:
         elif is_played:
             text = "The run is being played: the prompts of its latest turns and what these taught come a little later."
             notes.insert(0, Note(text))
-        if self._repetition.is_whole:
-            return page_of_run(run, self._repetition, notes=notes)
-        known, graph = read_end(self.folder, run, lambda text: notes.append(Note(text)))
-        return page_of_run(run, self._repetition, known, graph, notes)
+        known, graph = None, None
+        if not self._repetition.is_whole:
+            known, graph = read_end(self.folder, run, lambda text: notes.append(Note(text)))
+        page = page_of_run(run, self._repetition, known, graph, notes)
+        hidden = {"configuration": {}, "command": (), "story_path": ""} if self._for_player else {}
+        manifest = page.figures.manifest.model_copy(update=hidden)
+        return replace(page, figures=replace(page.figures, manifest=manifest))
 
     def _is_due(self, size: int) -> bool:
         return size != self._repeated_size and time.monotonic() >= self._due

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from managers.known import Item
 from session.events import Event, FileEdited, GameFailed, RunPaused
+from session.game_configuration import GameConfiguration
 from session.knowledge import Source
 from session.values import GameObject, Observation
 from tests.fixtures.run_events import answered
@@ -14,6 +15,7 @@ from tests.unit.zorkgpt.mapping.graphs import graph_of
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, ended, played, started, turn, write_run
 from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.pages import RunPage
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment
 from zorkgpt.report.run_page import PageRun, page_of_run
@@ -103,3 +105,13 @@ def test_the_map_has_cells_ways_exits_that_lead_nowhere_known_and_names_that_dif
         (44, 99, ("north",), (), "solid"),
         (31, 99, ("climb",), (), "named"),
     }
+
+
+def test_a_player_reads_no_configuration_in_the_page_of_its_run(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [started(), played(UP), ended()], configuration={"knowledge_file": "secret.md"})
+    for_player, whole = (
+        RunPage(run, GameConfiguration(), for_player=each).read().figures.manifest for each in (True, False)
+    )
+    assert "secret.md" in whole.model_dump_json()
+    assert for_player.configuration == {}
+    assert for_player.story == whole.story
