@@ -104,7 +104,7 @@ class Turn:
         failures: commands of this turn that crashed the interpreter
         """
         for proposal, verdict in zip(recorded.proposals, recorded.verdicts, strict=True):
-            if self.routes is not None and proposal.wants_way and verdict.source != "person":
+            if proposal.wants_way and verdict.source != "person":
                 self.learning.courses.set_out(proposal, self.game.observation)
         failure = next((each for each in failures if each.command == recorded.action), None)
         if failure is not None and recorded.after.refusal is not None:
@@ -232,7 +232,7 @@ class Turn:
         """
         if review is not None and not review.played:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
-        if self.routes is not None and proposal.wants_way:
+        if proposal.wants_way:
             problem = self.learning.courses.set_out(proposal, before)
             first = self.learning.courses.next_proposal
             if problem or first is None:

@@ -201,6 +201,19 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
     assert replay().difference is None
 
 
+@pytest.mark.parametrize(
+    "options", [{"routes.enabled": False}, {"assist": "valid-actions"}], ids=["without routes", "with a list"]
+)
+def test_a_session_walks_whatever_else_it_may_do(options: dict[str, object]) -> None:
+    with zorkgpt.api.session(max_turns=8, options=options) as session:
+        for command in ("north", "north", "south", "south", "north", "north"):
+            session.act(command)
+        session.go_to(32)
+    (episode,) = session.run.episodes
+    last = [turn.played.record for turn in episode.turns[6:]]
+    assert [(record.action, record.after.location_id) for record in last] == [("south", 35), ("south", 32)]
+
+
 def test_an_empty_command_of_a_session_gets_its_own_words() -> None:
     with zorkgpt.api.session(max_turns=1) as session:
         for empty in ("", "  "):

@@ -276,9 +276,9 @@ class Session:
         require_text("the command", action.command, _LONGEST_COMMAND)
         require_text("the reasoning", action.reasoning, _LONGEST_REASONING)
         require_text("the note", action.note, LONGEST_NOTE)
-        if not action.command.strip() and action.follow is None and action.go_to is None:
+        if not action.command.strip():
             raise ValueError("An empty command does nothing.")
-        if not action.command.strip() or (now.choices and action.command not in now.choices):
+        if now.choices and action.command not in now.choices and not action.wants_way:
             raise ValueError(f"{action.command!r} is not one of the commands to choose from")
         self._actions.put(action)
         self._is_waiting = True

@@ -147,6 +147,11 @@ class Action:
     go_to: int | None = None
     note: str = ""
 
+    @property
+    def wants_way(self) -> bool:
+        """Whether it is a route or a walk, so that the command does not count."""
+        return self.follow is not None or self.go_to is not None
+
 
 class FunctionPlayer:
     """Plays what a function returns.
@@ -173,12 +178,11 @@ class FunctionPlayer:
             raise TypeError(f"{self.name} returned {chosen!r}; expected a string or an Action")
         action = chosen if isinstance(chosen, Action) else Action(chosen)
         command = action.command.strip()
-        wants_way = action.follow is not None or action.go_to is not None
         if SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
             raise ValueError(f"{self.name} returned {command!r}, which contains half a surrogate pair")
-        if not command or not (wants_way or not context.valid_actions or command in context.valid_actions):
+        if not command or not (action.wants_way or not context.valid_actions or command in context.valid_actions):
             raise ValueError(f"{self.name} returned {command!r}, which is not one of the commands to choose from")
-        if wants_way and not context.offers_ways:
+        if action.wants_way and not context.offers_ways:
             raise ValueError(f"{self.name} chose a route or a location, which is not possible now")
         return Proposal(
             action=command,
