@@ -18,6 +18,8 @@ from session.text import counted, text_key
 
 Kind = Literal["memory", "knowledge", "route", "objective"]
 ROUTES_SHOWN = 6  # on screens
+SOURCES_NAMED: Final = 12
+"""Of a line of knowledge, the first and the last ones; the file has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,6 @@ class Item:
     status: str = ""
     is_lasting: bool = True
 
-
-SOURCES_NAMED: Final = 12
-"""Of a line of knowledge, the first and the last ones; the file has all of them."""
 
 Items = dict[str, Item]
 """Items by their keys."""

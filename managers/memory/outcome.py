@@ -23,6 +23,7 @@ from session.values import ENDINGS, GameObject, Location, Observation, Proposal,
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 SUBSTANTIAL = 100  # characters of a response
+MOST_REMEMBERED = 50_000  # outcomes in the ledger, of 17 or 34 bytes each
 ARRIVAL = "Long description at a first visit"
 """A signal about the turn before that of its outcome, or about the opening."""
 
@@ -31,6 +32,7 @@ _FAILING = re.compile(
 )
 _SPEECH = re.compile(r"\"[^\"]{20,}\"|(?<!\w)['\u2018].{20,}?['\u2019](?!\w)", re.DOTALL)
 _WORD = re.compile(r"\w+")
+_FIGURE = re.compile(r"[+-]\d+")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
 _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
@@ -249,10 +251,6 @@ def _sentence_keys(text: str, *parts: object) -> dict[str, int]:
 
 def _words(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
-
-
-_FIGURE = re.compile(r"[+-]\d+")
-MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 
 class NewsLedger(SharedStore):
