@@ -30,7 +30,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, guesses_in, numbered_commands
 from managers.prompting import is_for_a_small_model, place, turn_text
-from managers.questions import Question, Topic, ask_each, share_at_end
+from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
 from session.commands import AGAIN, commands_of, plain_command
@@ -44,7 +44,6 @@ from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import one_line, text_key
 from session.values import Observation
-from zorkgpt.llm.language_model import Prompt
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
@@ -202,8 +201,8 @@ class EpisodeSynthesizer(BaseManager):
         )
         alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
         take = partial(self._take, summary, ours)
-        beside: dict[Topic, Prompt] = {"knowledge": prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)}
-        return (Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, "episode", beside),)
+        beside = prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)
+        return (Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, beside, is_about_episode=True),)
 
     def _take(
         self, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry], answer: EpisodeAnswer | LanguageModelError

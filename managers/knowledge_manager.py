@@ -312,7 +312,7 @@ class KnowledgeManager(BaseManager):
         characters = tokens.characters(share_at_end(budget) if is_at_end else budget)
         asked = update_question(played, self._known(), characters)
         take = partial(self._take, asked, is_at_end=is_at_end)
-        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, "knowledge", asked.beside),)
+        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, asked.beside),)
 
     def _take(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, create_model
@@ -23,8 +23,6 @@ _LESSONS: Final[Mapping[str, str]] = {
 }
 """What belongs into each field of the common answer for lessons; into the first of them that fits."""
 
-Topic = Literal["knowledge", "episode"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -33,8 +31,8 @@ class Question:
     model: the model that answers if the question is asked alone
     schema: of the answer. Questions with a field of the same name are not asked together, except ``reasoning``
     answered: is called with the answer, or with the error if there is none; may return questions that follow from it
-    topic: what it is about, if the prompts of other questions depend on that
-    beside: the prompt in a call with the question about another topic, without what its prompt contains
+    beside: the prompt in a call with another question that has such a prompt, without what that one contains
+    is_about_episode: it gets the texts on which a question about the episode is to be answered
     """
 
     model: LanguageModel
@@ -42,15 +40,15 @@ class Question:
     prompt: Prompt
     schema: type[BaseModel]
     answered: Callable[[Any], Sequence[Question] | None]
-    topic: Topic | None = None
-    beside: Mapping[Topic, Prompt] = field(default_factory=dict)
+    beside: Prompt | None = None
+    is_about_episode: bool = False
 
     def with_material(self, material: str) -> Question:
         """Return the question with this text at the end of its prompts if it is about the episode."""
-        if self.topic != "episode" or not material:
+        if not self.is_about_episode or not material:
             return self
-        prompts = {topic: Prompt(each.system, each.user + material) for topic, each in self.beside.items()}
-        return replace(self, prompt=Prompt(self.prompt.system, self.prompt.user + material), beside=prompts)
+        beside = self.beside and Prompt(self.beside.system, self.beside.user + material)
+        return replace(self, prompt=Prompt(self.prompt.system, self.prompt.user + material), beside=beside)
 
     def ask(self) -> BaseModel | LanguageModelError:
         """Return the model's answer, or why there is none."""
@@ -111,8 +109,8 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     }
     fields["tasks"] = (ClassVar[Sequence[Task]], [Task(each.role, each.prompt, each.schema) for each in questions])
     schema = create_model("LastLessons", __base__=JointAnswer, __doc__=JointAnswer.__doc__, **fields)
-    topics = [each.topic for each in questions if each.topic]
-    prompts = [next((q.beside[topic] for topic in topics if topic in q.beside), q.prompt) for q in questions]
+    are_beside = sum(each.beside is not None for each in questions) > 1
+    prompts = [each.beside if each.beside and are_beside else each.prompt for each in questions]
     numbered = list(enumerate(prompts, start=1))
     head = _common_instructions(fields)
     tasks = (f"=== TASK {n} ===\n{_without(each.system, head)}" for n, each in numbered)

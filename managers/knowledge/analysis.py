@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -13,7 +13,6 @@ from pydantic import BaseModel, BeforeValidator, Field
 from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
-from managers.questions import Topic
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, text_key
@@ -92,7 +91,7 @@ class KnowledgePrompt:
     prompt: Prompt
     known: tuple[KnowledgeEntry, ...] = ()
     turns: tuple[int, ...] = ()
-    beside: Mapping[Topic, Prompt] = field(default_factory=dict)
+    beside: Prompt | None = None
 
 
 def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
@@ -132,7 +131,7 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
         Prompt(instructions, fill_prompt("knowledge_play", **{**fields, "knowledge": text}, play=play))
         for instructions, text in ((system, fields["knowledge"]), (fill_prompt("knowledge", deaths=""), others))
     )
-    return KnowledgePrompt(alone, numbered, shown, {"episode": beside})
+    return KnowledgePrompt(alone, numbered, shown, beside)
 
 
 def brief_question(turns: Sequence[LearnedTurn], characters: int) -> KnowledgePrompt:

@@ -26,13 +26,13 @@ def instructions(name: str) -> str:
 def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_other_has_it() -> None:
     prompts = Prompt("Learn.", "Played."), Prompt("Learn.", "Played, as above.")
     question = Question(
-        ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), "episode", {"knowledge": prompts[1]}
+        ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), prompts[1], is_about_episode=True
     )
     asked = question.with_material("\n\nGames.")
-    told = [asked.prompt, *asked.beside.values()]
+    told = [asked.prompt, *filter(None, [asked.beside])]
     assert [each.user for each in told] == ["Played.\n\nGames.", "Played, as above.\n\nGames."]
     assert {each.system for each in told} == {"Learn."}
-    other = Question(ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), "knowledge")
+    other = Question(ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), prompts[1])
     assert (other.with_material("\n\nGames."), question.with_material("")) == (other, question)
 
 
