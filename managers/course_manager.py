@@ -162,6 +162,14 @@ class CourseManager(BaseManager):
             return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
         return Course("plan", "The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
+    def _doubt_of_plan(self, number: int, command: str, now: Observation) -> str:
+        """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
+        before, after = self.places_of_plan()[number - 1 : number + 1]
+        if before is None or now.location is None:
+            return " (place unknown)"
+        is_played = after is not None or self.game_state.tries.of(before, command)
+        return "" if is_played else " (never played here)"
+
     def places_of_plan(self) -> tuple[int | None, ...]:
         """Return where the player is after each of the plan's commands, from the opening on; ``None`` if unknown."""
         commands = self._planned()
@@ -523,10 +531,9 @@ class CourseManager(BaseManager):
         if self._routes is not None and is_of_player and self.game_state.turn_count:
             rest = self._rest_of_plan() if self._planned() else ""
             if isinstance(rest, Course) and rest.skipped:
-                is_placed = observation.location is not None and self.places_of_plan()[rest.skipped] is not None
-                place = "" if is_placed else " (place unknown)"
-                command = f"its command {rest.skipped + 1}, `{rest.steps[0].command}`{place}"
-                sentences.append(f"`follow` 0 goes on with the plan: {command}.")
+                number, command = rest.skipped + 1, rest.steps[0].command
+                doubt = self._doubt_of_plan(number, command, observation)
+                sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
         return PromptSection("COURSE", "\n".join(filter(None, sentences)))
 
     @override

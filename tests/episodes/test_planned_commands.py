@@ -114,7 +114,7 @@ def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Pat
 
 def test_its_rest_is_offered_with_a_remark_if_its_place_is_unknown(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
-        is_next = role == "agent" and "its command 4, `dance`." in prompt.user
+        is_next = role == "agent" and "its command 4, `dance` (never played here)." in prompt.user
         return {"action": "dance"} if is_next else Planner((*WALKTHROUGH[:3], "dance", "spin"))(role, prompt, schema)
 
     _, prompts = play(own_story, tmp_path, reply)
