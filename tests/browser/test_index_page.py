@@ -102,6 +102,12 @@ def test_points_episodes_cost_and_state_are_in_sight_and_nothing_scrolls_sideway
     expect(row).not_to_contain_text("no server or key")
 
 
+def test_each_model_of_a_run_has_its_short_name(open_report: OpenReport) -> None:
+    index = index_of(1)
+    index["index"][0]["run"] |= {"model": "dye-works/indigo-7b, vats/mordant, alum", "player": ""}
+    expect(open_report(index).get_by_role("row").nth(1)).to_contain_text("indigo-7b, mordant, alum")
+
+
 def test_a_person_or_a_random_player_is_named_in_place_of_the_model(open_report: OpenReport) -> None:
     index = index_of(1)
     index["index"][0]["run"] |= {"player": "the random player", "model": ""}

@@ -20,8 +20,9 @@ export function costInWords({ dollars: known, unpriced }: { dollars: number | nu
   return known === null ? "no price known" : `${dollars(known)} and ${plural(unpriced, "call")} of unknown price`;
 }
 
-/** The name of a model without the folder or organisation before it and the remark in brackets behind it. */
-export const shortName = (model: string) => model.replace(/ \(.*\)$/, "").replace(/^.*\/(?=[^/]+$)/, "");
+/** The names of models without the folder or organisation before each and the remark in brackets behind them. */
+export const shortName = (models: string) =>
+  models.replace(/ \(.*\)$/, "").split(", ").map((model) => model.replace(/^.*\/(?=[^/]+$)/, "")).join(", ");
 
 export const share = (value: number | null) => (value === null ? "–" : `${Math.round(1000 * value) / 10} %`);
 
