@@ -179,11 +179,11 @@ def _remembered(name: str, played: Played, memories: Mapping[int, Sequence[Memor
         if memory.episode == played.episode and not memory.is_given_up and not memory.is_arrival
     ]
     found.sort(key=lambda each: each[1].last_turn, reverse=True)
-    lines = [
-        Line("- ", f"T{memory.turns}, {place(location)}: {memory.headline()}: {one_line(memory.text)}")
-        for location, memory in found
-    ]
-    return Part(name, [[line] for line in lines], keeps="best", share=share)
+    items = []
+    for location, memory in found:
+        when = f"T{memory.turns}, " if memory.turns else ""
+        items.append([Line("- ", f"{when}{place(location)}: {memory.headline()}: {one_line(memory.text)}")])
+    return Part(name, items, keeps="best", share=share)
 
 
 def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:

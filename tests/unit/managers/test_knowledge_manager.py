@@ -283,6 +283,7 @@ class TestNothingOfThisEpisodeAlone:
         play = KnowledgePlay(tmp_path, [NOTHING])
         play.remember("4-7")
         play.remember("6", "permanent", "Gate sticks")
+        play.remember("", "permanent", "Of a turn unknown")
         play.play(10)
         user = play.llm.calls[0].prompt.user
         assert "EPHEMERAL, GONE WHEN THE NEXT EPISODE BEGINS:\n- T4-7, Dye Works Gate (11): Banner was dropped" in user
@@ -290,6 +291,7 @@ class TestNothingOfThisEpisodeAlone:
         assert "Turn 5 at Dye Works Gate (11) [score +1, now 1]: wait" in user
         assert "Turn 6 at Dye Works Gate (11): wait" in user
         assert "IN THIS EPISODE:\n- T6, Dye Works Gate (11): Gate sticks: It lies here." in user
+        assert "\n- Dye Works Gate (11): Of a turn unknown: It lies here." in user
 
     def test_lines_of_other_managers_are_judged_alike(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path)
