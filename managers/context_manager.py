@@ -366,7 +366,8 @@ class ContextManager(BaseManager):
         if scenery and self._shows_whole_room:
             facts.append(f"Also here: {_listed(scenery)}")
         if observation.inventory is not None:
-            labels = carried_labels(observation.inventory, self.attribute_names)
+            held = self.game_state.held if self._shows_whole_room else None
+            labels = carried_labels(observation, self.attribute_names, held)
             facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
         if observation.score is not None:
             facts.append(f"Score: {out_of(observation.score, observation.max_score)}")

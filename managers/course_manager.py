@@ -248,7 +248,8 @@ class CourseManager(BaseManager):
         step, number = course.steps[course.done], course.done + 1
         is_known, is_last = number <= course.known, number == len(course.steps)
         known_gains = {num for each in self._known_effects(record) for num in each.gained} if record.gained else set()
-        held = self.game_state.held | course.in_sight | known_gains.intersection(thing.num for thing in record.gained)
+        held = {*self.game_state.held, *course.in_sight}
+        held |= known_gains.intersection(thing.num for thing in record.gained)
         held |= {num for num in in_reach(record.after) if record.before.carried & things_around(num, record.before)}
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (course.kind != "route" or not is_known):  # a route was played through its questions

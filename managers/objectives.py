@@ -267,7 +267,7 @@ def present_texts(
         f"- {told.get(each.status, each.status)} in turn {each.ended_turn}: {each.text}"
         for each in ended[-MAX_ENDED_SHOWN:]
     ]
-    labels = carried_labels(state.latest.inventory or (), attribute_names)
+    labels = carried_labels(state.latest, attribute_names, state.held)
     score, here = state.previous_zork_score, state.current_room_id
     return {
         "objectives": "\n".join(lines),

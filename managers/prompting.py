@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ from session.text import (
     with_numbers,
     without_padding,
 )
-from session.values import GameObject, Location, TurnRecord
+from session.values import GameObject, Location, Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -179,12 +179,24 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
     return share * tokens.estimate(instructions) > budget
 
 
-def carried_labels(things: Iterable[GameObject], attribute_names: Mapping[str, int]) -> list[str]:
-    """Return the names of carried things with their state: ``lamp (lit)``, ``2 x vial``."""
+def carried_labels(
+    now: Observation, attribute_names: Mapping[str, int], held: Mapping[int, GameObject] | None = None
+) -> list[str]:
+    """Return the names of carried things with their state: ``lamp (lit)``, ``2 x vial``, ``bag (with coin)``.
+
+    held: things that the player has had, by number; those that are in a carried thing are named with it
+    """
     marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
-    labels = (
-        "".join((thing.label, *(f" ({marks[each]})" for each in marks if each in thing.attributes))) for thing in things
-    )
+    inside: defaultdict[int, list[str]] = defaultdict(list)
+    for number, thing in (held or {}).items():
+        if number < len(now.parents) and number not in now.carried:
+            inside[now.parents[number]].append(thing.label)
+    labels = []
+    for thing in now.inventory or ():
+        contents = ", ".join(with_numbers(Counter(inside[thing.num])))
+        states = [marks[each] for each in marks if each in thing.attributes]
+        states += [f"with {contents}"] if contents else []
+        labels.append("".join([thing.label, *(f" ({each})" for each in states)]))
     return with_numbers(Counter(labels))
 
 

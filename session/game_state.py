@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from session.commands import typed
 from session.text import RoomDescription, description_in, one_line
-from session.values import Location, Observation, Seed, TurnRecord
+from session.values import GameObject, Location, Observation, Seed, TurnRecord
 
 
 class Tries:
@@ -151,7 +151,7 @@ class GameState:
     scored: the turns in which the score changed, oldest first
     visited_locations: the ids of the locations in which at least one turn began
     tries: its turns by location and command
-    held: the numbers of the things that the player carried when a turn began
+    held: the things that the player carried when a turn began, by number
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     room_descriptions: the last full description of each room, by its id
     last_room_description_location_id: the room that was described last
@@ -170,7 +170,7 @@ class GameState:
     scored: list[TurnRecord] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
-    held: set[int] = field(default_factory=set)
+    held: dict[int, GameObject] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
     last_room_description_location_id: int | None = None
@@ -262,7 +262,7 @@ class GameState:
         self.turns.append(turn)
         self.recorded_at.append(datetime.now(timezone.utc).isoformat(timespec="seconds"))
         self.tries.add(turn)
-        self.held |= turn.before.carried
+        self.held |= {thing.num: thing for thing in turn.before.inventory or ()}
         if turn.score_change:
             self.scored.append(turn)
         if turn.before.location is not None:

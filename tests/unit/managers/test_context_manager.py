@@ -243,6 +243,18 @@ def test_things_of_one_name_are_counted_here_in_a_holder_and_carried() -> None:
     assert "\nHere: shelf (with 4 x vial), vial, 2 x coin\nInventory: lamp, 2 x lamp (lit)\n" in shown
 
 
+def test_what_the_player_has_put_into_a_carried_thing_is_listed_with_that_one() -> None:
+    bag, coins = GameObject(3, "bag", 1), (GameObject(4, "coin", 1), GameObject(5, "coin", 1))
+    before = replace(MILL, inventory=(bag, *coins))
+    full = replace(MILL, text="Done.", inventory=(bag,), parents=(0, 12, 0, 1, 3, 3, 3))
+    state = GameState(latest=before)
+    state.record(replace(a_turn(1, "put coins in bag", "Done.", "", before), after=full))
+    for history, shown in ((6000, "bag (with 2 x coin)"), (0, "bag")):
+        config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
+        context = ContextManager(logging.getLogger("test"), config, state)
+        assert f"\nInventory: {shown}\n" in context.get_agent_context(full).render()
+
+
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. Leverage is secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
