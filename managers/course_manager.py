@@ -121,10 +121,12 @@ class CourseManager(BaseManager):
         further, left = self._further(proposal), course.left
         if left and further:
             left += f" Nor was played: {', '.join(step.command for step in further)}."
-        steps, most = course.steps + (() if left else further), len(course.steps) + MOST_THEN
-        added = len(steps) - len(course.steps)
-        course = replace(course, steps=steps, most=most, left=left, stop_at=proposal.stop_at, further=added)
-        self._course, self._news = course, ""
+            further = ()
+        steps, most = course.steps + further, len(course.steps) + MOST_THEN
+        self._course = replace(
+            course, steps=steps, most=most, left=left, stop_at=proposal.stop_at, further=len(further)
+        )
+        self._news = ""
         return ""
 
     def stop(self, reason: str) -> None:
@@ -202,27 +204,20 @@ class CourseManager(BaseManager):
         found = shortest_path(self._map.game_map, here.num, to_id)
         if found is None:
             return f"no way from here to location {to_id} is known"
-        names, steps, left = self._map.game_map.room_names, [], ""
-        walked = self._map.game_map.connections
-        legs = [(command, *ends) for command, ends in zip(found.commands, pairwise(found.location_ids), strict=True)]
-        for number, (command, before, room) in enumerate(legs):
-            if command not in walked.get(before, {}) and number > 0:
-                further = ", ".join(each for each, _, _ in legs[number:])
+        names, walked = self._map.game_map.room_names, self._map.game_map.connections
+        steps, left = list[RouteStep](), ""
+        for command, (before, room) in zip(found.commands, pairwise(found.location_ids), strict=True):
+            if steps and command not in walked.get(before, {}):
                 left = (
                     f"`{command}` from L{before} to L{room} was never walked, only its opposite was. Not played: "
-                    f"{further}. To try it, ask for go_to {to_id} again."
+                    f"{', '.join(found.commands[len(steps) :])}. To try it, ask for go_to {to_id} again."
                 )
                 break
             name, known = names.get(room, ""), self.game_state.room_description(room)
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
-        return Course(
-            "way",
-            f"The way to {self._name_of(Location(to_id, names.get(to_id, '')))}",
-            tuple(steps),
-            known=len(steps),
-            left=left,
-        )
+        name = f"The way to {self._name_of(Location(to_id, names.get(to_id, '')))}"
+        return Course("way", name, tuple(steps), known=len(steps), left=left)
 
     @override
     def learn(self, record: TurnRecord) -> None:
