@@ -380,7 +380,7 @@ class ContextManager(BaseManager):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
         yield PromptSection("Present", "\n".join(facts), place=Place.PRESENT)
-        described = observation.location and self.game_state.room_description(observation.location.num)
+        described = observation.location and self.game_state.room_descriptions.get(observation.location.num)
         if not described:
             return
         age = self.game_state.turn_count - described.turn
@@ -407,7 +407,7 @@ class ContextManager(BaseManager):
             self._arrival, self._printed, self._named = state.arrival_turn, [], set()
         played = state.turns[max(state.arrival_turn - 1, 0) + len(self._printed) :]
         self._printed += [_words("" if turn.after.awaits_key else turn.after.text) for turn in played]
-        described = state.room_description(here.num) if here else None
+        described = state.room_descriptions.get(here.num) if here else None
         before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
         known_as, countable = dict[int, str](), set[int]()
         names = Counter[str](), Counter[str]()

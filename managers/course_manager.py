@@ -213,7 +213,7 @@ class CourseManager(BaseManager):
                     f"{', '.join(found.commands[len(steps) :])}. To try it, ask for go_to {to_id} again."
                 )
                 break
-            name, known = names.get(room, ""), self.game_state.room_description(room)
+            name, known = names.get(room, ""), self.game_state.room_descriptions.get(room)
             is_described = known is not None and description_in(known.text, name) is not None
             steps.append(RouteStep(command, Waypoint(room, name, is_described=is_described)))
         name = f"The way to {self._name_of(Location(to_id, names.get(to_id, '')))}"
@@ -456,7 +456,7 @@ class CourseManager(BaseManager):
 
     def _undescribed(self, place: Location, record: TurnRecord, *, is_move: bool) -> str:
         """Return that the story describes the place no more, or not when the player comes there; "" if it does."""
-        text, known = record.after.text, self.game_state.room_description(place.num)
+        text, known = record.after.text, self.game_state.room_descriptions.get(place.num)
         has_heading = known is not None and description_in(known.text, place.name) is not None
         is_seen = not is_dark(text, of_elsewhere=record.moved) and not (record.moved and has_heading)
         if is_seen or description_in(text, place.name) is not None:

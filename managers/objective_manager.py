@@ -400,7 +400,7 @@ class ObjectiveManager(BaseManager):
         if manager is None or shown is None:
             return []
         found = [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
-        is_described = self.game_state.room_description(location_id) is not None
+        is_described = location_id in self.game_state.room_descriptions
         return [memory for memory in found if not (memory.is_arrival and is_described)]
 
     def _map_part(self) -> Part:

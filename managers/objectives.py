@@ -241,8 +241,9 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
         told = without_padding(record.response).splitlines()
-        place = state.current_room_name_for_map if turn == last else state.turn_location(turn + 1)
-        described = without_padding(description_in(record.after.text, place) or "").splitlines()[:DESCRIPTION_LINES]
+        described = without_padding(description_in(record.after.text, record.after.location_label) or "").splitlines()[
+            :DESCRIPTION_LINES
+        ]
         besides = told
         if described and turn != last:
             besides = [line for line in told if line not in said and line not in described]

@@ -192,7 +192,7 @@ class SimpleMemoryManager(BaseManager):
         section = PromptSection("Location Memory", "", 2, Place.MEMORY)
         if location_id is None:
             return section
-        is_described = here is not None and self.game_state.room_description(here) is not None
+        is_described = here in self.game_state.room_descriptions
         self._refresh()
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))

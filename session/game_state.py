@@ -153,7 +153,7 @@ class GameState:
     tries: its turns by location and command
     held: the things that the player carried when a turn began, by number
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
-    room_descriptions: the last full description of each room, by its id
+    room_descriptions: the last full description of each room that the story has printed in this episode, by its id
     last_room_description_location_id: the room that was described last
     arrival_turn: the turn in which the player came to the present room, 0 for the opening
     """
@@ -216,7 +216,7 @@ class GameState:
     @property
     def current_room_name_for_map(self) -> str:
         """The label of the player's location, "" if it is unknown."""
-        return self.latest.location.label if self.latest.location else ""
+        return self.latest.location_label
 
     @property
     def current_inventory(self) -> list[str]:
@@ -276,15 +276,6 @@ class GameState:
             self.arrival_turn = turn.turn
         self._find_description(turn.after, turn.turn)
 
-    def room_description(self, location_id: int) -> RoomDescription | None:
-        """Return the last full description of a room, ``None`` if the story has not printed one in this episode."""
-        return self.room_descriptions.get(location_id)
-
-    def turn_location(self, turn: int) -> str:
-        """Return the name of the location in which a turn began, "" if it is unknown."""
-        began = self.turns[turn - 1].before.location if 0 < turn <= len(self.turns) else None
-        return began.label if began else ""
-
     def _find_description(self, seen: Observation, turn: int) -> None:
         """Store the description of the room if the text certainly contains it.
 
@@ -294,7 +285,7 @@ class GameState:
         here = seen.location
         if here is None or seen.refusal is not None:
             return
-        known, told = self.room_description(here.num), description_in(seen.text, here.name)
+        known, told = self.room_descriptions.get(here.num), description_in(seen.text, here.name)
         has_come = turn == self.arrival_turn
         if known is None:
             is_full = told is not None or (has_come and turn > 0)
@@ -312,7 +303,7 @@ class GameState:
         here, text = turn.before.location, turn.before.text
         if here is None or not (turn.reading and turn.reading.is_room_description):
             return
-        known = self.room_description(here.num)
+        known = self.room_descriptions.get(here.num)
         if known is None or description_in(known.text, here.name) is None:
             self._keep_description(here.num, description_in(text, here.name) or text, turn.turn - 1)
 

@@ -45,7 +45,7 @@ class Waypoint:
         location = observation.location
         return cls(
             observation.location_id,
-            location.label if location else "",
+            observation.location_label,
             observation.score,
             _numbers(observation.inventory),
             _numbers(observation.visible),

@@ -131,6 +131,11 @@ class Observation:
         return self.location.num if self.location else None
 
     @property
+    def location_label(self) -> str:
+        """The label of the location, "" if it is unknown."""
+        return self.location.label if self.location else ""
+
+    @property
     def carried(self) -> frozenset[int]:
         """The numbers of the objects that the player is known to carry."""
         return frozenset(thing.num for thing in self.inventory or ())

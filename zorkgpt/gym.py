@@ -103,7 +103,7 @@ class TextAdventureEnv(Env[Facts, str]):
         return deepcopy(self)  # a shallow copy would play the same story
 
     def _seen(self, now: api.Observation) -> tuple[Facts, Facts]:
-        texts = {"text": now.text, "location": now.location.label if now.location else ""}
+        texts = {"text": now.text, "location": now.location_label}
         things = {"inventory": now.inventory or (), "visible": now.visible or ()}
         numbers = {"location_id": now.location_id, "score": now.score, "moves": now.moves}
         observation: Facts = {name: _plain(text) for name, text in texts.items()}

@@ -401,7 +401,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
             text = _as_before(record, state) or text
         elif record.moved and text != TOLD_BELOW and latest[record.after.text] > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
-        place = name if turn == visit.outcomes[-1].record.turn else state.turn_location(turn)
+        place = name if turn == visit.outcomes[-1].record.turn else record.before.location_label
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(record.action), where=where)), Line("Response: ", text)])
     reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)

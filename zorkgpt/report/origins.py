@@ -402,7 +402,7 @@ def _result_lines(origins: Origins, turns: Iterable[SeenTurn]) -> Iterator[str]:
         later = (each.record for each in origins.turns[origins.turns.index(turn) + 1 :])
         results = Counter((each.after.text.strip(), each.score_change) for each in later if _deed(each) == deed)
         before, after = turn.record.before, turn.record.after
-        place = before.location.label if before.location else ""
+        place = before.location_label
         yield f"  {turn.record.action} at {place}: {counted(sum(results.values()), 'time')}"
         for (text, points), count in results.most_common():
             is_same = (text, points) == (after.text.strip(), turn.record.score_change)

@@ -180,7 +180,7 @@ class Play:
 
     def known(self, location: Location = STUDY) -> tuple[str, int] | None:
         """What is known of the room, and since when."""
-        found = self.state.room_description(location.num)
+        found = self.state.room_descriptions.get(location.num)
         return (found.text, found.turn) if found else None
 
 

@@ -333,8 +333,8 @@ class TestPrompt:
         context: ZMachineContext = {"location_changed": True}
         play.manager.record_action_outcome(31, "Blue Vats", "enter hatch", "You climb in.", context)
         assert (
-            "Turn 48: open hatch\nResponse: It opens.\n\nTurn 49 [Blue Vats]: enter hatch\nResponse: You climb in."
-            in play.prompts[0]
+            "Turn 48 [Dye Works Gate]: open hatch\nResponse: It opens.\n\n"
+            "Turn 49 [Blue Vats]: enter hatch\nResponse: You climb in." in play.prompts[0]
         )
 
     @pytest.mark.parametrize(
