@@ -31,6 +31,7 @@ from session.events import (
     ModelAnswered,
     ModelFailed,
     OptionsChanged,
+    ProposalReviewed,
     Proposed,
     RunEnded,
     RunPaused,
@@ -253,9 +254,9 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
             f"the run has no turn {branch.turn} in episode {branch.episode}; "
             f"it has {counted(len(turns), 'turn')} in all"
         )
-    next_turn = TurnPlayed | RunPaused | RunEnded | GameFailed
+    next_turn = TurnPlayed | Proposed | ProposalReviewed | RunPaused | RunEnded | GameFailed
     while end < len(lines) and not isinstance(event := lines[end].event, next_turn):
-        if isinstance(event, Proposed) or (isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"):
+        if isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent":
             break
         end += 1
     if end < len(lines) and isinstance(lines[end].event, RunEnded):

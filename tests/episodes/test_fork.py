@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from session.events import EpisodeStarted, Event, MemoryRemoved, RunEnded, TurnPlayed
+from session.events import EpisodeStarted, Event, MemoryRemoved, ProposalReviewed, RunEnded, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import FORKS, find_run
+from session.values import Proposal
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of, files_of, journal_of
 from tests.fixtures.scripted_llm import Reply, ScriptedLLM
-from tests.fixtures.whole_run import verify_run
+from tests.fixtures.whole_run import play_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 
 pytestmark = pytest.mark.slow  # each case plays two runs
@@ -178,3 +180,17 @@ def test_a_fork_that_was_paused_is_resumed_like_any_run(original: Path) -> None:
     assert resume_with(STORY, paused.folder, prompted(waits)).end == "done"
     assert journal_of(paused.folder)[1:] == journal_of(whole.folder)[1:]
     assert verify_run(STORY, paused.folder).difference is None
+
+
+def test_what_a_person_decided_about_a_later_command_of_a_course_is_not_in_a_fork(tmp_path: Path) -> None:
+    def replies(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> Reply:
+        return {"action": "look", "then": ["look", "look"], "stop_at": "place"} if role == "agent" else {"memories": []}
+
+    def review(proposal: Proposal) -> ProposalReviewed:
+        return ProposalReviewed(proposal.wish, next(decisions, proposal.wish))
+
+    decisions = iter(["look", "wait"])
+    options: dict[str, Any] = {"max_turns_per_episode": 2, "critic": {"mode": "object_tree"}}
+    run = play_run(STORY, ScriptedLLM(replies), tmp_path, review=review, knowledge={"enabled": False}, **options)
+    fork = fork_of(STORY, tmp_path, Branch(1, 1), ScriptedLLM(replies)).played
+    assert [[turn.action for turn in each.turns] for each in (run, fork)] == [["look", "wait"], ["look", "look"]]
