@@ -202,7 +202,7 @@ def as_atif(run: PlayedRun) -> str:
             record, name = event.record, f"episode {event.record.episode}, turn {event.record.turn}"
             play = {"tool_call_id": name, "function_name": "play", "arguments": {"command": record.action}}
             result = {"source_call_id": name, "content": record.after.text}
-            not_played = [proposal.action for proposal in record.proposals[:-1]]
+            not_played = [each.wish for each in record.rejections]
             seen: dict[str, object] = {"episode": record.episode, "turn": record.turn, "score": record.after.score}
             seen |= {"not_played": not_played} if not_played else {}
             acted = {"tool_calls": [play], "observation": {"results": [result]}, "extra": seen}

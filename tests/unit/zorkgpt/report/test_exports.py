@@ -122,6 +122,7 @@ def test_a_transcript_tells_what_was_sent_back_and_why_a_run_stands_still(tmp_pa
     run = run_of(tmp_path / "far", played(far))
     assert "Not played: go\\_to 99 (no wings)" in as_markdown(run)
     assert json.loads(as_json(run))["transcript"][0]["turns"][0]["not_played"] == ["go_to 99"]
+    assert json.loads(as_atif(run))["steps"][-1]["extra"]["not_played"] == ["go_to 99"]
     assert "- State: paused: the server is down\n" in text
 
 
