@@ -122,7 +122,7 @@ class RunSpans:
             call = {"operation.name": "chat", "provider.name": "openai", "output.type": "json", "request.model": model}
             if answered:
                 usage = {"input_tokens": answered.prompt_tokens, "output_tokens": answered.completion_tokens}
-                usage |= {"cache_read.input_tokens": answered.cached_tokens}
+                usage = usage | {"cache_read.input_tokens": answered.cached_tokens} if any(usage.values()) else {}
                 call |= {"response.model": answered.model, **_named("usage", usage)}
             ours = {"role": event.role, "requests": answered.requests if answered else None}
             start = end - round(event.seconds * _NANOSECONDS)

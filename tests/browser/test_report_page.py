@@ -170,6 +170,31 @@ def test_the_story_of_a_memory_names_the_turns_that_taught_showed_confirmed_and_
         expect(row.locator("dd")).to_have_text(turns)
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_story_leaves_out_what_is_not_recorded(open_report: OpenReport, *, is_known: bool) -> None:
+    run = run_of(40)
+    run["figures"]["run"]["player"] = "a client over MCP"
+    run |= {"learned_known": is_known, "end": [run["turns"][5]["changes"][0]["after"]]}
+    page = open_report(report_of(run), "#e1t25/learned")
+    story = page.get_by_role("listitem").filter(has_text="What turn 5 taught")
+    story.get_by_text("Its story").click()
+    expect(story.locator("dl dt").filter(has_text="taught by")).to_have_count(1)
+    expect(story.locator("dl dt").filter(has_text="born")).to_have_count(int(is_known))
+    expect(story.locator("dl dt").filter(has_text="shown")).to_have_count(0)
+
+
+def test_tokens_that_a_server_did_not_count_are_unknown(open_report: OpenReport) -> None:
+    run = run_of(4)
+    for turn in run["turns"]:
+        for call in turn["events"]:
+            if call["event"]["kind"] == "model_answered":
+                call["event"] |= {"prompt_tokens": 0, "completion_tokens": 0, "requests": 1}
+    page = open_report(report_of(run), "#e1t2")
+    expect(page.locator("dt", has_text="Answers").locator("xpath=following-sibling::dd[1]")).to_have_text("unknown")
+    tokens = page.get_by_role("banner").get_by_text("Tokens", exact=True).locator("xpath=following-sibling::dd[1]")
+    expect(tokens).not_to_contain_text("0")
+
+
 def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_at_once(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)), "#e2t47")
     expect_turn(page, "Episode 2, turn 47")

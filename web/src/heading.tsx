@@ -76,7 +76,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
         <Fact name="Best score">{summary.best_score === null ? "unknown" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
         <Fact name="Turns">{count(summary.turns)}</Fact>
-        <Fact name="Tokens">{short(spent?.tokens ?? 0)}</Fact>
+        <Fact name="Tokens">{short(spent ? spent.tokens : 0)}</Fact>
         <Fact name="Cost">{spent ? costInWords(spent) : "–"}</Fact>
         <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds.slice(0, 2).join(", ")} and ${seeds.length - 2} more` : seeds.join(", ") || "–"}</Fact>
         <Fact name="State"><Written text={summary.state} /></Fact>

@@ -10,7 +10,7 @@ export interface PageCall extends PageEvent {
 }
 
 interface Spent {
-  tokens: number;
+  tokens: number | null;
   dollars: number | null; // of the calls with a known price; null if there are none
   unpriced: number; // calls without one
 }
@@ -59,12 +59,16 @@ export function linesIn<Entry>(ranges: number[], entries: Entry[]): Entry[] {
   return ranges.flatMap((first, at) => (at % 2 ? [] : entries.slice(first, first + ranges[at + 1]!)));
 }
 
-/** Tokens and dollars of model calls; dollars are those of the calls with a known price. */
+export const isCounted = ({ event }: PageCall) => event.prompt_tokens + event.completion_tokens > 0 || !event.requests;
+
+/** Tokens and dollars of model calls: of those that the server counted, and of those with a known price; `null` if there are none. */
 function costOf(calls: PageCall[]) {
+  const counted = calls.filter(isCounted);
+  const tokens = (of: (call: PageCall) => number) => (calls.length && !counted.length ? null : sum(counted, of));
   return {
-    prompt: sum(calls, ({ event }) => event.prompt_tokens),
-    cached: sum(calls, ({ event }) => event.cached_tokens),
-    completion: sum(calls, ({ event }) => event.completion_tokens),
+    prompt: tokens(({ event }) => event.prompt_tokens),
+    cached: tokens(({ event }) => event.cached_tokens),
+    completion: tokens(({ event }) => event.completion_tokens),
     dollars: calls.some((call) => call.dollars !== null) ? sum(calls, (call) => call.dollars) : null,
     unpriced: calls.filter(({ event, dollars }) => dollars === null && (event.kind === "model_answered" || event.prompt_tokens + event.completion_tokens > 0)).length,
   };
@@ -117,7 +121,7 @@ export class Journey {
       const calls = events.filter((each): each is PageCall => each.event.kind === "model_answered" || each.event.kind === "model_failed");
       const cost = costOf(calls);
       const add = ({ tokens, dollars, unpriced }: Spent = { tokens: 0, dollars: null, unpriced: 0 }): Spent => ({
-        tokens: tokens + cost.prompt + cost.completion,
+        tokens: cost.prompt === null ? tokens || null : (tokens ?? 0) + cost.prompt + (cost.completion ?? 0),
         dollars: cost.dollars === null ? dollars : (dollars ?? 0) + cost.dollars,
         unpriced: unpriced + cost.unpriced,
       });

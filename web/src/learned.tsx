@@ -79,19 +79,23 @@ function storyOf(item: Item, { steps, run }: Journey): Record<string, Step[]> {
   const isGone = (item: Item | null) => !item || item.tags.includes("superseded");
   const changed = (fits: (change: ItemChange) => boolean) => steps.filter((step) => step.changes.some((each) => each.key === key && fits(each)));
   const cited = steps.filter(({ episode, turn }) => sources.some(([cited, first, last]) => cited === episode && first <= turn && turn <= last));
+  const { learned_known: isKnown, figures } = run;
   const placeBefore = (step: Step) => steps[step.index - 1]?.place ?? null;
   const again = cited.flatMap((first) => steps.slice(first.index + 1)
-    .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(step) === placeBefore(first))
+    .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(first) !== null && placeBefore(step) === placeBefore(first))
     .map((step) => ({ step, isSame: step.seen.text === first.seen.text && step.scoreChange === first.scoreChange })));
   const repeated = (wanted: boolean) => [...new Set(again.filter(({ isSame }) => isSame === wanted).map(({ step }) => step))];
   return {
     "taught by": cited,
-    [older ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
-    "edited by hand or by others": changed(({ by_others }) => by_others),
-    shown: steps.filter(({ read }) => read.includes(key)),
+    ...(isKnown && {
+      [older ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
+      "edited by hand or by others": changed(({ by_others }) => by_others),
+    }),
+    // what a player without a model was shown is not recorded
+    ...(isKnown && !figures.run.player && { shown: steps.filter(({ read }) => read.includes(key)) }),
     "same command, same result": repeated(true),
     "same command, another result": repeated(false),
-    "superseded or gone": changed(({ before, after }) => !isGone(before) && isGone(after)),
+    ...(isKnown && { "superseded or gone": changed(({ before, after }) => !isGone(before) && isGone(after)) }),
   };
 }
 

@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { GameObject, Observation, Reading } from "../../build/report_types";
 import { costInWords, count, dollars, download, plural, seconds, short } from "./figures";
 import { Fact } from "./heading";
-import { addressOf, namesOf, type Journey, type PageCall, type Step } from "./journey";
+import { addressOf, isCounted, namesOf, type Journey, type PageCall, type Step } from "./journey";
 import { ChangedItem, Items } from "./learned";
 import { Plan } from "./map_view";
 import { Changed, Gain, Machine, Written } from "./written";
@@ -88,8 +88,8 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
           <h3>This turn took</h3>
           <dl class="plain">
             <Fact name="Time">{seconds(played?.seconds)}</Fact>
-            <Fact name="Prompt">{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</Fact>
-            <Fact name="Answers">{plural(cost.completion, "token")}</Fact>
+            <Fact name="Prompt">{cost.prompt === null ? "unknown" : plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</Fact>
+            <Fact name="Answers">{cost.completion === null ? "unknown" : plural(cost.completion, "token")}</Fact>
             <Fact name="Cost">{costInWords(cost)}</Fact>
             {seen.moves !== null && <Fact name="The story counts">{plural(seen.moves, "move")}</Fact>}
             <Fact name="Run so far">{short(step.spent.tokens)} tokens, {costInWords(step.spent)}</Fact>
@@ -183,7 +183,7 @@ function ModelCall({ journey, step, call, sought }: Call) {
         <strong>{event.role}</strong>
         <span class="label">
           {event.kind === "model_failed" && <strong class="loss">failed </strong>}
-          {count(event.prompt_tokens)} → {plural(event.completion_tokens, "token")}, {seconds(event.seconds)}
+          {isCounted(call) ? `${count(event.prompt_tokens)} → ${plural(event.completion_tokens, "token")}` : "unknown tokens"}, {seconds(event.seconds)}
           {call.dollars !== null && `, ${dollars(call.dollars)}`}
           {event.requests > 1 && `, ${event.requests} requests`}
         </span>

@@ -55,7 +55,7 @@ class RunMeasures:
     turns_to_best: int | None
     repeated_actions: float | None
     calls: int
-    tokens: int
+    tokens: int | None
     seconds: float
     memory_tokens: float | None
     memory_coverage: float | None
@@ -112,6 +112,7 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
     figures = figures_of(run)
     episodes, metrics, usage = figures.episodes, figures.metrics, figures.usage
     learning = [each.seconds for each in usage if each.role in LEARNING_ROLES]
+    tokens = [each for role in usage for each in (role.prompt_tokens, role.completion_tokens)]
     best = max((each.best_score for each in episodes if each.best_score is not None), default=None)
     return RunMeasures(
         story=story,
@@ -130,7 +131,7 @@ def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None
         turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,
         calls=sum(role.calls for role in usage),
-        tokens=sum(role.prompt_tokens + role.completion_tokens for role in usage),
+        tokens=None if None in tokens else sum(filter(None, tokens)),
         seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,

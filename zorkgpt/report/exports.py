@@ -15,7 +15,7 @@ from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlaye
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, has_counts, tokens_of
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, has_counts, tokens_in, tokens_of
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
@@ -125,9 +125,9 @@ class TurnRow:
     refused: bool
     seconds: float
     calls: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
     memory_tokens: int
 
 
@@ -213,17 +213,14 @@ def as_atif(run: PlayedRun) -> str:
     unpriced = any(usage.unpriced for usage in figures.usage)
     agent = {"name": "zorkgpt", "version": manifest.versions.get("zorkgpt", "unknown")}
     agent |= {"model_name": manifest.model} if manifest.model else {}
-    totals = {
-        f"total_{name}_tokens": sum(getattr(usage, f"{name}_tokens") for usage in figures.usage)
-        for name in ("prompt", "completion", "cached")
-    }
+    totals = _tokens([each for each in run.events if isinstance(each, ModelAnswered | ModelFailed)])
     trajectory = {
         "schema_version": "ATIF-v1.7",
         "session_id": figures.run.run_id,
         "agent": {**agent, "extra": {"player": manifest.player, "assistance": manifest.assistance}},
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps or [_NOTHING], start=1)],
         "final_metrics": {
-            **(totals if all(has_counts(e) for e in run.events if isinstance(e, ModelAnswered | ModelFailed)) else {}),
+            **{f"total_{name}": total for name, total in totals.items()},
             **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not unpriced else {}),
             "total_steps": len(steps or [_NOTHING]),
         },
@@ -250,12 +247,16 @@ def _spent(calls: Sequence[tuple[ModelCall, float | None]]) -> dict[str, object]
         step["model_name"] = calls[-1][0].model
         thoughts = "\n\n".join(filter(None, (getattr(call, "reasoning", "") for call, _ in calls)))
         step |= {"reasoning_content": thoughts} if thoughts else {}
-        names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-        is_counted = all(has_counts(call) for call, _ in calls)
-        metrics = {name: sum(getattr(call, name) for call, _ in calls) for name in names} if is_counted else {}
+        metrics: dict[str, object] = {**_tokens([call for call, _ in calls])}
         prices = [price for _, price in calls if price is not None]
         step["metrics"] = metrics | ({"cost_usd": sum(prices)} if len(prices) == len(calls) else {})
     return step
+
+
+def _tokens(calls: Sequence[ModelCall]) -> dict[str, int]:
+    """Return the sums of tokens by their names in ATIF; nothing if the server did not count all of them."""
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    return {name: sum(getattr(call, name) for call in calls) for name in names} if all(map(has_counts, calls)) else {}
 
 
 def call_as_object(call: RepeatedCall) -> dict[str, object]:
@@ -291,8 +292,8 @@ def _row(turn: PlayedTurn) -> TurnRow:
         refused=record.after.refusal is not None,
         seconds=turn.played.seconds,
         calls=len(turn.calls),
-        prompt_tokens=sum(answer.prompt_tokens for answer in answers),
-        cached_tokens=sum(answer.cached_tokens for answer in answers),
-        completion_tokens=sum(answer.completion_tokens for answer in answers),
+        prompt_tokens=tokens_in(answers, "prompt"),
+        cached_tokens=tokens_in(answers, "cached"),
+        completion_tokens=tokens_in(answers, "completion"),
         memory_tokens=turn.played.memory_tokens,
     )

@@ -32,7 +32,7 @@ from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of, tokens_in
 from zorkgpt.report.repetition import read_known
 from zorkgpt.report.run_summary import RunSummary
 
@@ -69,7 +69,7 @@ class RoleUsage:
     """The calls of one role.
 
     calls, failed: of all calls, and of those that gave no answer
-    prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
+    prompt_tokens, cached_tokens, completion_tokens: of all calls that the server counted; ``None`` if it counted none
     seconds: wall time of all calls
     retries: requests beyond the first of each call
     median_seconds, longest_seconds: of a call
@@ -80,9 +80,9 @@ class RoleUsage:
     role: str
     calls: int
     failed: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
     seconds: float
     retries: int
     median_seconds: float
@@ -106,9 +106,9 @@ def _usage(role: str, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleU
         role=role,
         calls=len(calls),
         failed=sum(isinstance(call, ModelFailed) for call in calls),
-        prompt_tokens=sum(call.prompt_tokens for call in calls),
-        cached_tokens=sum(call.cached_tokens for call in calls),
-        completion_tokens=sum(call.completion_tokens for call in calls),
+        prompt_tokens=tokens_in(calls, "prompt"),
+        cached_tokens=tokens_in(calls, "cached"),
+        completion_tokens=tokens_in(calls, "completion"),
         seconds=round(sum(call.seconds for call in calls), 3),
         retries=sum(max(0, call.requests - 1) for call in calls),
         median_seconds=round(median(call.seconds for call in calls), 3),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -26,6 +28,12 @@ ModelCall = ModelAnswered | ModelFailed
 def has_counts(call: ModelCall) -> bool:
     """Return whether the tokens of a call are known: the server counted them, or no request was sent."""
     return bool(call.prompt_tokens or call.completion_tokens or not call.requests)
+
+
+def tokens_in(calls: Sequence[ModelCall], kind: Literal["prompt", "cached", "completion"]) -> int | None:
+    """Return the tokens of the calls that the server counted, ``None`` if it counted none of them."""
+    found = [cast("int", getattr(call, f"{kind}_tokens")) for call in calls if has_counts(call)]
+    return sum(found) if found or not calls else None
 
 
 def tokens_of(call: ModelCall) -> str:

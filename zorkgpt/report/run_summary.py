@@ -49,7 +49,7 @@ class RunSummary:
     episodes, planned: those that were played to their end, and those that the run was to play
     turns: of all episodes
     best_score, max_score: points; ``None`` if the story keeps none
-    tokens: of all answers, prompts included; ``None`` if no model has answered
+    tokens: of all answers, prompts included; ``None`` if no server counted any
     reason: why it is not done
     forked_from: the id of the run that it is a fork of, "" for none
     changes: of options since it began, oldest first; ``model`` and ``server`` are those of the last one
@@ -94,7 +94,6 @@ def summarise(folder: Path) -> RunSummary:
     changes = tuple(_changes(heads))
     scored = [head for head in heads if head.score is not None and head.kind in ("episode_started", "turn_played")]
     tokens = [head.prompt_tokens + head.completion_tokens for head in heads]
-    was_answered = any(tokens) or any(head.kind == "model_answered" for head in heads)
     return RunSummary(
         run_id=folder.name,
         folder=folder,
@@ -109,7 +108,7 @@ def summarise(folder: Path) -> RunSummary:
         turns=sum(head.kind == "turn_played" for head in heads),
         best_score=max((head.score for head in scored if head.score is not None), default=None),
         max_score=next((head.max_score for head in reversed(scored) if head.max_score is not None), None),
-        tokens=sum(tokens) if was_answered else None,
+        tokens=sum(tokens) or None,
         state=state,
         reason=reason,
         forked_from=manifest.forked_from if manifest else "",

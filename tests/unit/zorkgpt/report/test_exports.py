@@ -200,3 +200,15 @@ def test_the_trajectories_of_a_recorded_run_and_of_one_that_has_not_begun_follow
     tokens = sum(step.metrics.prompt_tokens or 0 for step in trajectory.steps if step.metrics)
     assert tokens == trajectory.final_metrics.total_prompt_tokens
     assert len(Trajectory.model_validate_json(as_atif(read_run(write_run(tmp_path, [])))).steps) == 1
+
+
+def test_tokens_that_a_server_does_not_count_are_unknown_in_rows_and_figures(tmp_path: Path) -> None:
+    uncounted = answered(prompt=0, completion=0)
+    run = run_of(tmp_path, uncounted, played(CLIMB))
+    (row,) = turn_rows(run)
+    assert (row.calls, row.prompt_tokens, row.completion_tokens) == (1, None, None)
+    assert ",1,,,,0" in as_csv(run)
+    assert figures_of(run).usage[0].prompt_tokens is None
+    assert run.summary.tokens is None
+    one_counted = run_of(tmp_path / "other", uncounted, answered(prompt=7), played(CLIMB))
+    assert figures_of(one_counted).usage[0].prompt_tokens == 7
