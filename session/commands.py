@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -96,6 +96,7 @@ _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
 """A stop that may also join the things of one command."""
 AGAIN = frozenset({"again", "g"})
 """Words that repeat the command before, by the convention of the parsers of Infocom and Inform."""
+PRONOUNS = frozenset({"it", "them", "him", "her"})
 _GOING = frozenset({"go", "walk", "run", "head", "proceed", "travel", "climb", "crawl", "swim"})
 _ORDER = re.compile(r"\s*(?:ask|command|order|tell)\b.*\bto\b", re.IGNORECASE)
 
@@ -165,6 +166,18 @@ def perceives(command: str) -> bool:
 def is_speech(command: str) -> bool:
     """Return whether a plain command is speech: by its verb, or as in "guard, open the gate"."""
     return "," in command or command.split(" ", 1)[0] in _SPEECH
+
+
+def referred_to(commands: Sequence[str], number: int) -> int | None:
+    """Return the index of the command before that the one at index ``number`` depends on for its meaning, if any.
+
+    "again" depends on the command before it, a pronoun on the last one of several words.
+    """
+    command = plain_command(commands[number])
+    is_again = command in AGAIN
+    if not is_again and PRONOUNS.isdisjoint(command.split()[1:]):
+        return None
+    return next((at for at in range(number - 1, -1, -1) if is_again or " " in plain_command(commands[at])), None)
 
 
 def steps_of(line: str) -> list[str]:

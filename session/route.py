@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import pairwise, takewhile
@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, NonNegativeInt, PositiveInt
 from typing_extensions import Self
 
-from session.commands import plain_command
+from session.commands import plain_command, referred_to
 from session.text import description_in
 from session.values import GameObject, Observation, StopAt, in_reach, things_around
 
@@ -253,11 +253,20 @@ class Route:
         points = list(enumerate(self.points[:-1]))
         found = [at for at, point in points if mark and point.mark == mark]
         found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
+        played = list(played)
+        found = [at for at in found if self._means_the_same(at, [command for _, command in played])]
         if len(found) > 1:
             steps = zip(self.points, self.steps, strict=False)
             done = done_in_order(((point.location_id, plain_command(step.command)) for point, step in steps), played)
             found = [at for at in found if at <= done][-1:] or found
         return found[0] if found else None
+
+    def _means_the_same(self, at: int, played: Sequence[str]) -> bool:
+        """Return whether no command from number ``at`` on depends for its meaning on one that was not played here."""
+        depends = ((number, referred_to(self.commands, number)) for number in range(at, len(self.commands)))
+        first = next((referred for _, referred in depends if referred is not None and referred < at), at)
+        before = [plain_command(command) for command in self.commands[first:at]]
+        return not before or before == list(played[-len(before) :])
 
     def _fits(self, at: int, point: Waypoint, observation: Observation, names: Mapping[int, str]) -> bool:
         """Return whether the things that the commands after a point take, leave or name are as they were there."""

@@ -9,7 +9,7 @@ from hashlib import md5
 from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
-from session.commands import is_waiting, plain_command
+from session.commands import is_waiting, plain_command, referred_to
 from session.route import Goal, Route, RouteStep, Waypoint, mark_of, touched_in
 from session.text import one_line, sentences_of
 from session.values import Observation, TurnRecord
@@ -174,10 +174,15 @@ class _PlayedStep(NamedTuple):
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> list[int]:
     """Return the indexes of the steps that reached the story and may have changed it.
 
-    Steps are not needed if the story printed nothing new for any of them, and its whole state is then as before.
+    Steps are not needed if the story printed nothing new for any of them, its whole state is then as before, and no
+    later command depends on them for its meaning, such as "again" or "take it".
 
     moments: the opening, and the state after each step
     """
+    sent = [number for number, step in enumerate(played) if not step.was_refused]
+    commands = [played[number].command for number in sent]
+    meant = (referred_to(commands, at) for at in range(len(commands)))
+    referred = {sent[at] for at in meant if at is not None}
     needed: list[int] = []
     states = [moments[0].state_hash]
     for number, (step, after) in enumerate(zip(played, moments[1:], strict=True)):
@@ -186,7 +191,7 @@ def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> li
         needed.append(number)
         states.append(after.state_hash)
         for at in range(len(needed) - 1, -1, -1):
-            if not played[needed[at]].may_be_idle:
+            if not played[needed[at]].may_be_idle or needed[at] in referred:
                 break
             if states[at] == states[-1] != "":
                 del needed[at:], states[at + 1 :]

@@ -93,6 +93,22 @@ def test_what_brought_a_thing_to_light_is_kept() -> None:
     assert commands_of(("dig", dug), ("take lamp", taken)) == ("dig", "take lamp")
 
 
+@pytest.mark.parametrize(("last", "is_kept"), [("again", True), ("rub it", True), ("g", True), ("rub box", False)])
+def test_a_step_is_kept_if_a_later_command_depends_on_it_for_its_meaning(last: str, *, is_kept: bool) -> None:
+    rubbed = replace(START, text="It opens.", state_hash="d")
+    again = ("feel coin",) * is_kept
+    assert shortened(("feel coin", FELT), ("feel coin", FELT), (last, rubbed)) == ("feel coin", *again, last, "east")
+
+
+@pytest.mark.parametrize("last", ["again", "open it", "open box"])
+def test_a_route_is_joined_only_where_its_commands_mean_what_they_meant(last: str) -> None:
+    route = route_of(("push box", replace(YARD, text="It moves.")), (last, ON_THE_WAY), *WAY[1:])
+    here, now = [(11, "push box")], replace(YARD, inventory=())
+    assert route.point_like(now, here) == 1
+    assert route.point_like(now, [*here, (11, "feel coin")]) == (1 if last == "open box" else 0)
+    assert route.point_like(ON_THE_WAY, [(11, "feel coin")]) == 2
+
+
 WAY = (
     ("open box", replace(YARD, visible=(replace(BOX, attributes=OPEN),))),
     ("up", HALL),
