@@ -318,11 +318,9 @@ class RoutePromises:
     def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
         commands = self._commands[route.number]  # the route itself may end earlier
-        beginnings = {commands[:length] for length in self._lengths if length > done}
-        others = (
-            each for commands in beginnings for each in self._routes.get(commands, ()) if each.number != route.number
-        )
-        safe = max((other.promise(done) for other in others), default=0.0)
+        beginnings = (commands[:length] for length in self._lengths if done < length <= len(commands))
+        routes = (each for beginning in beginnings for each in self._routes.get(beginning, ()))
+        safe = max((each.promise(done) for each in routes if each.number != route.number), default=0.0)
         return route.promise(done) + (1 - route.trust(done)) * max(safe, 0.0)
 
 
