@@ -37,11 +37,15 @@ MOST_NAMED = 20  # memories that are left out
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """Points that a command brought or lost at a place, whose number is ``None`` if it is unknown."""
+    """Points that a command brought or lost at a place, whose number is ``None`` if it is unknown.
+
+    after: the command to which it refers, as in "take it"
+    """
 
     place: int | None
     command: str
     change: int
+    after: str = ""
 
 
 class Ahead(BaseManager):
@@ -84,7 +88,7 @@ class Ahead(BaseManager):
             (self._lost, self._episodes.known_losses()),
         ):
             for scored in turns:
-                points = _Points(*scored.played, scored.change)
+                points = _Points(*scored.played, scored.change, scored.after)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
         self._in_vain = self._episodes.in_vain()
@@ -168,7 +172,8 @@ class Ahead(BaseManager):
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         route = on_routes.get((points.place, points.command), "")
-        return f"{points.change:+d} {points.command}, {place}{distance}{route}{in_vain}"
+        after = f" after {points.after}" if points.after else ""
+        return f"{points.change:+d} {points.command}{after}, {place}{distance}{route}{in_vain}"
 
     def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
         """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""

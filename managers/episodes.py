@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import not_
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -12,7 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from managers.knowledge.analysis import LONGEST_LINE
 from managers.plan import MOST_COMMANDS, Played
 from managers.prompting import Line, Part, fitted_prompt, place, turn_text
-from session.commands import Vocabulary, plain_command
+from session.commands import Vocabulary, plain_command, referred_to
 from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import EpisodeProgress, GameState, Tries
@@ -65,12 +66,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A turn in which the score changed, by ``change`` points."""
+    """A turn in which the score changed, by ``change`` points.
+
+    after: the command to which ``action`` refers, as in "take it"; "" if it refers to none
+    """
 
     turn: int
     location: Location | None
     action: str
     change: int
+    after: Annotated[str, Field(exclude_if=not_)] = ""
 
     @property
     def played(self) -> Played:
@@ -176,13 +181,16 @@ def summary_of(
     deaths: list[Death] = []
     recent: list[Step] = []
     ending = None
-    for turn in turns:
+    commands = [turn.action for turn in turns]
+    for number, turn in enumerate(turns):
         progress.count(turn)
         where, action = turn.before.location, one_line(turn.action)
         recent.append(Step(turn.turn, where, action, cut_middle(one_line(turn.response), LONGEST_RESPONSE)))
         ending = recent[-1] if end in STORY_ENDS and turn.after.ending is not None else None
         if turn.score_change:
-            scored.append(Scored(turn.turn, where, action, turn.score_change))
+            at = referred_to(commands, number)
+            after = "" if at is None else one_line(commands[at])
+            scored.append(Scored(turn.turn, where, action, turn.score_change, after))
         if turn.after.died:
             deaths.append(Death(tuple(recent[-STEPS_KEPT:])))
             recent.clear()
@@ -298,7 +306,8 @@ def outcome_line(summary: EpisodeSummary) -> str:
 
 def points_text(scored: Scored) -> str:
     """Return the location, turn and command of each change of the score."""
-    return f"`{_short(scored.action)}` at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
+    after = f" after `{_short(scored.after)}`" if scored.after else ""
+    return f"`{_short(scored.action)}`{after} at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
 
 
 def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:

@@ -92,6 +92,14 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     ]
 
 
+def test_a_scoring_command_with_a_pronoun_is_shown_with_the_command_that_names_the_thing(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("examine lamp")
+    games.turn("take it", score=5)
+    games.end(1)
+    assert games.ahead_of == ["+5 take it after examine lamp, L11, here"]
+
+
 def ended_before(games: Games) -> list[str]:
     lines = [line for line in games.told.splitlines() if line.startswith("Ended before: ")]
     return [end for line in lines for end in line.removeprefix("Ended before: ").split("; ")]
