@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from session.commands import AGAIN, Vocabulary, commands_of, is_joined, passes_time, steps_of
+from session.commands import AGAIN, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
 from session.text import asks, description_in, first_line
 from session.values import Repetition, TurnRecord
 
@@ -282,6 +282,8 @@ def repeated(command: str, previous_command: str) -> str:
 def carries_along(exit_: str) -> bool:
     """Return whether ``exit_``, a command as the map spells it, is not an exit, though the player may move during it.
 
-    Such commands wait, answer a question, or look at, read or take a thing. ``get in`` and ``take off`` are exits.
+    Such commands wait, answer a question, look at, read or take a thing, or have a pronoun, which may mean another
+    thing the next time. ``get in`` and ``take off`` are exits.
     """
-    return passes_time(exit_) or exit_ in _ANSWERS or bool(_HANDLING.match(exit_))
+    is_unclear = not PRONOUNS.isdisjoint(exit_.split()[1:])
+    return is_unclear or passes_time(exit_) or exit_ in _ANSWERS or bool(_HANDLING.match(exit_))

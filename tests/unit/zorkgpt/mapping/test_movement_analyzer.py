@@ -156,6 +156,7 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
         pytest.param(walk(1, "get can", 2), id="what was taken is held then"),
         pytest.param(walk(1, "take the get well card", 2), id="taken, by its whole name"),
         pytest.param(walk(1, "read brochure", 2), id="a page that was read"),
+        pytest.param(walk(1, "blow it", 2), id="a pronoun, which need not mean the same thing the next time"),
         pytest.param(walk(1, "click on more", 2), id="a page on a screen"),
         pytest.param(walk(1, "look through telescope", 2), id="a vision"),
         pytest.param(walk(1, "Yes.", 2), id="a question that was answered"),
@@ -177,6 +178,12 @@ def test_a_word_said_to_a_thing_is_one_command_and_a_way_if_the_dictionary_begin
 )
 def test_other_commands_that_moved_the_player_are_exits(command: str) -> None:
     assert MovementAnalyzer().attempt(walk(1, command, 2)) == Attempt(1, command, 2, 0.4)
+
+
+def test_a_command_with_a_pronoun_is_shown_on_the_map_but_not_walked() -> None:
+    movements = MovementAnalyzer()
+    assert movements.carrying(walk(1, "blow it", 2)) == "blow it"
+    assert movements.attempt(walk(1, "blow whistle", 2)) is not None
 
 
 def test_again_repeats_the_last_step_of_the_command_before() -> None:
