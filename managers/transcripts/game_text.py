@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
 from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
 from session.game_state import GameState
 from session.text import cut_at, cut_middle, one_line, without_padding
 
-CONDENSED, FULL = 0.5, 0.75
+CONDENSED, FULL = 0.5, 0.8
 """Shares of the room: that to which a text is condensed, so that it then grows for many turns, and that above which
 texts that were new are left out for it."""
 NEWEST = 0.25
@@ -158,8 +158,7 @@ class GameText:
             self._parts += _command_lines(self._turns[left_out:bare])
         if placeless > bare:
             self._parts.append(
-                f"{_turns(bare + 1, placeless)}, without the texts of arrivals that changed no points "
-                "and what the story had printed before:"
+                f"{_turns(bare + 1, placeless)}, without the texts of arrivals and what the story had printed before:"
             )
             self._parts += self._news(self._turns[bare:placeless], arrivals=False)
         if condensed > placeless:
@@ -185,13 +184,14 @@ class GameText:
     def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
         """Yield the turns with the lines that were not printed before; turns without them share a line.
 
-        arrivals: whether those that only led to another location are shown with a text
+        arrivals: whether those that led to another location are shown with the text from the room's heading on
         """
         waiting: list[PlayedTurn] = []
         for turn in turns:
-            news: list[str] = []
-            if arrivals or turn.to_id is None or turn.died or turn.change:
-                news = [line for line in turn.response.splitlines() if line.strip() and line not in self._printed]
+            lines = filter(str.strip, turn.response.splitlines())
+            is_whole = arrivals or turn.to_id is None or turn.died
+            news = [line for line in (lines if is_whole else _before_heading(lines)) if line not in self._printed]
+            if is_whole:
                 self._remember(turn)
             if news:
                 yield from _command_lines(waiting)
@@ -231,6 +231,11 @@ class GameText:
         self._cuts = cuts
         self._begin()
         return self._length <= room
+
+
+def _before_heading(lines: Iterable[str]) -> Iterator[str]:
+    """Return the sentences before a room's heading, which tell what happened before the arrival."""
+    return takewhile(lambda line: line.rstrip().endswith((".", "!", "?", '"', ")")), lines)
 
 
 def _changed_lines(lines: Sequence[str], is_same: Sequence[bool], number: int) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, MapGraph, by_destination, plain_line
 
-FARTHEST_SHOWN = 240  # characters of the rooms without a line that have untried exits, and of the others
+FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
@@ -51,7 +51,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     aims = {room for room in named if room in graph.rooms and room != here}
     places = [room for room in _nearest_first(graph, paths) if room in aims]
     lines += _first_of(
-        "Named in the plan, objectives or notes (moves)",
+        "In plan, objectives or notes (moves)",
         (f"{_label(graph, room)} ({_distance(paths, room)})" for room in places),
         len(places),
         None,

@@ -585,7 +585,7 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
     assert shown["This game so far"] == "Start:\nThe aim is to grind.\n\nWater Mill\nA mill by a brook."
     assert shown["Since turn 0"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
     assert shown["Since turn 0"].endswith("Turn 40: act 40\nresponse 40")
-    assert shown["Your latest reason"] == "Turn 40: thought 40"
+    assert shown["Your latest reason"] == "thought 40"
 
 
 def test_the_game_so_far_keeps_the_beginning_of_the_prompt_before_while_it_grows() -> None:

@@ -96,21 +96,18 @@ def test_what_was_new_stays_for_good_and_what_was_not_becomes_its_command() -> N
 
 
 def test_the_texts_of_arrivals_are_left_out_before_others() -> None:
-    game = GameText("", 9000)
+    game, fall = GameText("", 9000), "You fall.\n\n"
     for number in range(1, 150):
         if number % 3:
-            game.add(
-                PlayedTurn(
-                    number, "north", f"Cave {number}\nThis is cave {number} of the many.", 5 * (number == 7), number
-                )
-            )
+            arrival = f"Cave {number}\nThis is cave {number} of the many."
+            game.add(PlayedTurn(number, "north", f"{fall if number == 7 else ''}{arrival}", to_id=number))
         else:
             game.add(PlayedTurn(number, "read", f"Sign {number} says something that no other sign says."))
     text = game.text()
-    assert "without the texts of arrivals that changed no points and what the story had printed before:" in text
+    assert "without the texts of arrivals and what the story had printed before:" in text
     assert [number for number in range(3, 150, 3) if f"Sign {number} says" not in text] == []
     assert "This is cave 4 of" not in text
-    assert "This is cave 7 of" in text
+    assert "Turn 7: north -> L7\nYou fall.\n\n" in text, "what happened before an arrival is none"
     assert "Turns 1-2: north -> L1; north -> L2\n\nTurn 3: read\nSign 3" in text
 
 

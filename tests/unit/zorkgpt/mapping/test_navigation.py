@@ -192,7 +192,7 @@ def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_
     assert "Roof" not in untried
     assert refused == "Exits that led nowhere (moves from the start): L29 Roof: north (Too steep.) (3)"
     lines = dict(line.split(" (moves): ") for line in local_view(graph, STUDY, 1, {ROOF, PATH}).splitlines()[1:])
-    assert lines["Named in the plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
+    assert lines["In plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
     assert lines["Farther untried"].startswith("L60 Path: south (2); ")
     assert lines["Other rooms"] == "L29 Roof: led nowhere: north (Too steep.) (3)"
 
