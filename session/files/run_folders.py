@@ -112,6 +112,8 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
         places = list(folders) if among is None else among
         latest = latest_runs(places)
         if not latest:
+            if any(_RUN_ID.fullmatch(each.name) for each in run_folders(places)):
+                raise StoreError(f"no run in {places[0] / RUNS} can be read: none has a {MANIFEST}")
             raise StoreError(f"there is no run yet in {places[0] / RUNS}")
         return latest[0]
     places = [place for each in folders for place in (each, fork_folder(each, run))] if is_plain_name(run) else []
@@ -121,6 +123,8 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
             return folder
     if any(story is not None and story.name.casefold() == run.casefold() for story in folders.values()):
         raise StoreError(f"there is no run {run} in {workdir}; it is a story: use --game {run}")
+    if _RUN_ID.fullmatch(run) and any(each.name == run for each in run_folders(folders)):
+        raise StoreError(f"run {run} cannot be read: it has no {MANIFEST}")
     ids = [each.name for each in latest_runs(folders)]
     if not ids:
         raise StoreError(f"there is no run {run}: {workdir / RUNS} has no runs yet")

@@ -85,6 +85,16 @@ def test_where_there_are_no_runs_the_error_says_so_unless_they_cannot_be_read(tm
             look()
 
 
+def test_a_run_whose_manifest_is_gone_is_not_no_run(workdir: Path) -> None:
+    (workdir / "runs" / RUN / "manifest.json").unlink()
+    with pytest.raises(StoreError, match=f"run {RUN} cannot be read: it has no manifest"):
+        find_run(workdir, RUN)
+    assert find_run(workdir).name == LATER_RUN
+    (workdir / "runs" / LATER_RUN / "manifest.json").unlink()
+    with pytest.raises(StoreError, match="no run in .*runs can be read"):
+        find_run(workdir)
+
+
 def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
     first = fork_folder(workdir, "20260401-000000-0001")
     second = fork_folder(first, "20260501-000000-0002")
