@@ -68,6 +68,11 @@ def first_line(text: str) -> str:
     return one_line(text.strip().partition("\n")[0])
 
 
+def without_period(message: object) -> str:
+    """Return a message without a period at its end, for a sentence that ends after it."""
+    return str(message).removesuffix(".")
+
+
 def sentences_of(text: str) -> list[str]:
     """Return the sentences and headings of a text, each on one line."""
     return [one_line(part) for part in _SENTENCE_END.sub("\\g<0>\0", text).split("\0") if part.strip()]

@@ -21,7 +21,7 @@ from session.game_configuration import GameConfiguration
 from session.knowledge import Source, merged_sources
 from session.memory import Memory, MemoryStatus, MemoryStatusType
 from session.route import Route
-from session.text import counted, one_line, text_key
+from session.text import counted, one_line, text_key, without_period
 from session.values import TurnRecord
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.pages import repeat
@@ -208,7 +208,7 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     try:
         manifest = read_manifest(run)
     except StoreError as error:
-        origins.problems.append(f"Run {run.name}: {error}. What it changed and was shown is unknown.")
+        origins.problems.append(f"Run {run.name}: {without_period(error)}. What it changed and was shown is unknown.")
         return left
     has_copies = (run / AT_START).is_dir()
     start = _known(lambda name: run / AT_START / name, origins.problems).items() if has_copies else left.items
@@ -287,7 +287,8 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
         told = f"this version builds {counted(others, 'other prompt')}: what they showed is inferred"
         origins.problems.append(f"Run {run.name}: {told}.")
     if problem:
-        origins.problems.append(f"Run {run.name}: {problem}. What it changed and was shown after that is unknown.")
+        told = without_period(problem)
+        origins.problems.append(f"Run {run.name}: {told}. What it changed and was shown after that is unknown.")
     return repetition, problem
 
 

@@ -24,7 +24,7 @@ from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import is_claimed
 from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
 from session.game_configuration import GameConfiguration
-from session.text import counted
+from session.text import counted, without_period
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.played_run import PlayedRun, read_run
@@ -97,10 +97,10 @@ class RunPage:
                 replayed = once_more(until="damage" if run.summary.state in ("damaged", "playing") else None)
             except StoreError as error:
                 replayed = once_more(until="damage")
-                self._notes.append(Note(f"{error}. What the journal still tells is shown."))
+                self._notes.append(Note(f"{without_period(error)}. What the journal still tells is shown."))
         except ZorkGPTError as error:
-            text = f"The run could not be repeated, so prompts and what each turn taught are missing: {error}."
-            self._notes.append(Note(text))
+            text = "The run could not be repeated, so prompts and what each turn taught are missing"
+            self._notes.append(Note(f"{text}: {without_period(error)}."))
         else:
             repetition.end(is_whole=replayed.difference is None)
             if replayed.difference is not None:

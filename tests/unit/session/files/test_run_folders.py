@@ -91,7 +91,7 @@ def test_a_run_whose_manifest_is_gone_is_not_no_run(workdir: Path) -> None:
         find_run(workdir, RUN)
     assert find_run(workdir).name == LATER_RUN
     (workdir / "runs" / LATER_RUN / "manifest.json").unlink()
-    with pytest.raises(StoreError, match="no run in .*runs can be read"):
+    with pytest.raises(StoreError, match=r"no run in .*runs can be read"):
         find_run(workdir)
 
 
