@@ -20,6 +20,7 @@ from session.text import (
     quoted,
     shared_room,
     text_key,
+    without_period,
 )
 
 
@@ -162,3 +163,7 @@ def test_a_question_is_the_last_sentence_and_may_address_the_player(
     text: str, is_question: bool, is_to_player: bool
 ) -> None:
     assert (asks(text), addresses_player(text)) == (is_question, is_to_player)
+
+
+def test_a_message_goes_into_a_sentence_without_a_period_of_its_own() -> None:
+    assert (without_period(ValueError("gone.")), without_period("no period")) == ("gone", "no period")
