@@ -317,9 +317,12 @@ class ContextManager(BaseManager):
                 for title, place in ((PREVIOUS, Place.HISTORY), (SINCE, Place.SINCE))
                 if texts[place]
             ]
-            if shown and shown[0].turn > 1:
-                left_out = f"({counted(shown[0].turn - 1, 'earlier turn')} left out)"
-                sections[0] = replace(sections[0], text=f"{left_out}{separator}{sections[0].text}")
+            left_out = shown[0].turn - 1 if shown else 0
+            if left_out:
+                here = left_out - self.game_state.arrival_turn
+                of_stay = f", {here} of them here" if 0 < here < left_out else ""
+                told = f"({counted(left_out, 'earlier turn')} left out{of_stay})"
+                sections[0] = replace(sections[0], text=f"{told}{separator}{sections[0].text}")
             yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(

@@ -508,13 +508,18 @@ def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
 @pytest.mark.parametrize("shows_reasoning", [True, False])
 def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_window(*, shows_reasoning: bool) -> None:
     stay = manager(9, agent={"history_window": 2, "show_reasoning": shows_reasoning})
-    for arrival, section in ((0, "Since you came here"), (9, "Previous Reasoning and Actions")):
+    for arrival, section, of_stay in (
+        (0, "Since you came here", ""),
+        (4, "Since you came here", ", 2 of them here"),
+        (6, "Since you came here", ""),
+        (9, "Previous Reasoning and Actions", ""),
+    ):
         stay.game_state.arrival_turn = arrival
         for prompt, left_out in (
             (stay.get_agent_context(MILL).render(), 6),
             (stay.get_critic_context(MILL, "wait"), 6),
         ):
-            assert f"## {section}\n({left_out} earlier turns left out)\n" in prompt
+            assert f"## {section}\n({left_out} earlier turns left out{of_stay})\n" in prompt
             assert f"act {left_out + 1}" in prompt
             assert f"act {left_out}\n" not in prompt
     assert "left out" not in manager(3).get_critic_context(MILL, "wait")
