@@ -20,11 +20,12 @@ from session.resolved_configuration import changed, kept_budgets, require_named,
 from session.values import ROLES
 from zorkgpt.players.player import JUDGED_BY
 
-_PROGRAMS: Mapping[PlayerKind, str] = {
+PROGRAMS: Mapping[PlayerKind, str] = {
     "function": "a function of a Python program: continue with zorkgpt.api.resume and a function",
     "client": f"a client: continue with {program()} mcp and a client",
     "random": "the random player: continue with the ablation that it belongs to",
 }
+"""Players that the command line alone cannot continue with, and what continues."""
 
 
 def recorded(folder: Path, now: GameConfiguration) -> GameConfiguration:
@@ -78,12 +79,12 @@ def continued(
     if player == "program":
         if then.agent.player not in ("function", "client"):
             then = changed(then, {"agent.player": "function", "extractor.mode": "none"})
-    elif player == "model" or (then.agent.player in _PROGRAMS and "agent_model" in changes):
+    elif player == "model" or (then.agent.player in PROGRAMS and "agent_model" in changes):
         then = _with_model(then, now, _latest_turns(folder) if turns is None else turns)
-    elif then.agent.player in _PROGRAMS:
+    elif then.agent.player in PROGRAMS:
         manifest = read_manifest(folder)
         raise ConfigurationError(
-            f"run {manifest.run_id} was played by {manifest.player}, {_PROGRAMS[then.agent.player]}, or with --model M "
+            f"run {manifest.run_id} was played by {manifest.player}, {PROGRAMS[then.agent.player]}, or with --model M "
             "and a model"
         )
     return _with_keys(updated(then, now, changes), folder, now)

@@ -245,7 +245,7 @@ def heading(folder: Path) -> str:
 
 def standing(run: RunSummary, now: GameConfiguration) -> str:
     """Return the state of a run, and the command that resumes it if it can go on."""
-    from orchestration.recorded_configuration import recorded
+    from orchestration.recorded_configuration import PROGRAMS, recorded
     from session.files.journal import read_journal, read_manifest
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import before_changes
@@ -263,7 +263,10 @@ def standing(run: RunSummary, now: GameConfiguration) -> str:
                 spending.count(line.event)
     except StoreError as error:
         return f"{sentence}; it cannot go on: {one_line(str(error))}."
-    return f"{sentence}; {resume_command(run.folder, spending)} goes on."
+    command = resume_command(run.folder, spending)
+    if played_by := PROGRAMS.get(configuration.agent.player):
+        return f"{sentence}. It was played by {played_by}, or with {command} --model M."
+    return f"{sentence}; {command} goes on."
 
 
 def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()) -> str:

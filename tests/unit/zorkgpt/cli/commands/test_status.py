@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,25 @@ def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path
         f"run {RUN}, in game_files",
         f"The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/{RUN} goes on.",
     ]
+
+
+def test_a_state_that_is_older_than_the_journal_of_a_killed_run_says_so(workdir: Path) -> None:
+    played(workdir)
+    turns = [turn_played(turn(number, "up", episode=3)) for number in (6, 7, 8, 9)]
+    write_run(workdir, [started(3), *turns], RUN)
+    assert "  2 later turns are in the journal" in run().output.splitlines()
+    shutil.rmtree(workdir / "runs")
+    write_run(workdir, [started(3), *turns, RunPaused("interrupted", episode=3, turns=4)], RUN)
+    assert "later turn" not in run().output
+
+
+@pytest.mark.parametrize(("player", "way"), [("function", "zorkgpt.api.resume"), ("client", "mcp"), ("person", "")])
+def test_a_run_of_a_program_names_what_continues_it(workdir: Path, player: str, way: str) -> None:
+    played(workdir)
+    write_run(workdir, [RunPaused("interrupted", episode=1, turns=2)], RUN, configuration={"agent": {"player": player}})
+    state = " ".join(run().output.split())
+    assert way in state
+    assert ("--model M" in state) == bool(way)
 
 
 def test_the_moment_of_an_earlier_run_is_not_printed_as_that_of_the_latest(workdir: Path) -> None:
