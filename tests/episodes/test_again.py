@@ -19,12 +19,15 @@ TURNS = len(TYPED)
 
 def test_points_routes_transcripts_and_plan_name_the_command_that_was_repeated(own_story: Path, tmp_path: Path) -> None:
     prompts: list[str] = []
+    visits: list[str] = []
 
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
         if role == "agent":
             prompts.append(prompt.user)
             turn = int(prompt.user.partition("## Turn\n")[2].split()[0])
             return {"action": TYPED[turn - 1], "then": ["g"] if turn == 1 else []}
+        if role == "memory":
+            visits.append(prompt.user)
         if "plan" in schema.model_fields:
             return {"plan": ["Go to the hall"], "commands": ["north", "g"]}
         return decided_by_prompt(role, prompt, schema)
@@ -33,6 +36,7 @@ def test_points_routes_transcripts_and_plan_name_the_command_that_was_repeated(o
     run = play_run(own_story, ScriptedLLM(reply), tmp_path, episodes=2, max_turns_per_episode=TURNS, **options)
     assert tuple(turn.action for turn in run.turns) == TYPED * 2, "the journal has what was typed"
     assert run.turns[TURNS + 1].is_unasked, "a course goes on with it"
+    assert any(": north (typed: g)\nResponse: Hall" in visit for visit in visits)
     second = next(prompt for prompt in prompts if "## Earlier games" in prompt)
     assert "Turn 2: north (typed: g) -> L46 (+5)\n" in second
     assert "+5 north, L35" in second
