@@ -156,12 +156,13 @@ class MovementAnalyzer:
 
         earlier: the turns of the episode before it
         """
-        played = [each for each in earlier if each.after.refusal is None and not each.is_key]
         words = self._vocabulary.words if self._vocabulary else frozenset[str]()
         is_again = turn.typed.strip().lower() in (AGAIN & words if words else AGAIN)
-        if not is_again or turn.is_key or turn.after.refusal is not None or not played:
+        if not is_again or turn.is_key or turn.after.refusal is not None:
             return turn
-        before = played[-1]
+        before = next((each for each in reversed(earlier) if each.after.refusal is None and not each.is_key), None)
+        if before is None:
+            return turn
         is_answer = before.before.awaits_answer or asks(before.before.text)
         is_done = all(map(_was_carried_out, (turn, before)))
         commands = (
