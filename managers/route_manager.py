@@ -277,7 +277,6 @@ class RouteManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return the best routes from here."""
         _, (lines, numbers, left_out) = self.shown(observation)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))

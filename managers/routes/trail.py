@@ -45,12 +45,8 @@ class Trail:
     A victory with the highest possible score does not count as the end: a route may lead there.
 
     held, held_words: the things that the player has had in this episode, by number, and the words of their names
-    tried: how often each command was chosen at each location, in all turns that are not part of a route
-    said: the digests of the sentences that the story printed
-    fatal: the commands that killed the player or ended the story too early, by the mark of the moment
-    deaths: how often each command did so at each location
-    visits: how many turns ended at each location with the player holding these things (``held_key``)
-    effects: what each command did when it was last played at each location, unless it killed the player
+    tried, said, fatal, deaths, visits, effects: of this episode, as in ``RouteBook``. Commands of routes do not
+        count as tried; those that killed the player are fatal, too, and have no effect
     """
 
     def __init__(self) -> None:
