@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise, takewhile
 from typing import Annotated, Literal, NamedTuple
@@ -254,19 +255,21 @@ class Route:
         found = [at for at, point in points if mark and point.mark == mark]
         found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
         played = list(played)
-        found = [at for at in found if self._means_the_same(at, [command for _, command in played])]
+        references = _references(self.commands) if found else ()
+        found = [at for at in found if self._means_the_same(at, references, played)]
         if len(found) > 1:
             steps = zip(self.points, self.steps, strict=False)
             done = done_in_order(((point.location_id, plain_command(step.command)) for point, step in steps), played)
             found = [at for at in found if at <= done][-1:] or found
         return found[0] if found else None
 
-    def _means_the_same(self, at: int, played: Sequence[str]) -> bool:
+    def _means_the_same(
+        self, at: int, references: Iterable[tuple[int, int]], played: Sequence[tuple[int | None, str]]
+    ) -> bool:
         """Return whether no command from number ``at`` on depends for its meaning on one that was not played here."""
-        depends = ((number, referred_to(self.commands, number)) for number in range(at, len(self.commands)))
-        first = next((referred for _, referred in depends if referred is not None and referred < at), at)
-        before = [plain_command(command) for command in self.commands[first:at]]
-        return not before or before == list(played[-len(before) :])
+        first = next((referred for number, referred in references if number >= at > referred), at)
+        before = [plain_command(step.command) for step in self.steps[first:at]]
+        return not before or before == [command for _, command in played[-len(before) :]]
 
     def _fits(self, at: int, point: Waypoint, observation: Observation, names: Mapping[int, str]) -> bool:
         """Return whether the things that the commands after a point take, leave or name are as they were there."""
@@ -365,6 +368,13 @@ def done_in_order(commands: Iterable[object], played: Iterable[object]) -> int:
     """Return how many of the commands, from the first on, are among those that were played, in this order."""
     rest = iter(played)
     return sum(1 for _ in takewhile(lambda command: command in rest, commands))  # consumes the rest up to it
+
+
+@lru_cache(maxsize=512)  # the same routes are looked at each turn
+def _references(commands: tuple[str, ...]) -> Sequence[tuple[int, int]]:
+    """Return the numbers of commands that depend on an earlier one for their meaning, each with that one's number."""
+    found = ((number, referred_to(commands, number)) for number in range(len(commands)))
+    return [(number, referred) for number, referred in found if referred is not None]
 
 
 def key_of(commands: Iterable[str]) -> str:
