@@ -9,6 +9,7 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
+from session.text import asks
 from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, MapGraph, by_destination, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
@@ -172,17 +173,19 @@ def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
 
 
 def _refusals(graph: MapGraph, room: int, among: Collection[str] | None = None) -> Iterator[str]:
-    """Yield the exits of a room that led nowhere, and the commands that opened no door, with the story's words.
+    """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
-    Those of one answer are together. among: the exits that are meant; ``None`` for all and the doors
+    That is a command to open a door, or an exit for which the story asked a question. Those of one answer are together.
+
+    among: the exits that are meant; ``None`` for all and the doors
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
     walked = graph.connections.get(room, {})
     for title in (REFUSED, TRIED):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):
-            is_door = exit_.startswith(_OPENING)
-            if exit_ not in walked and is_door == (title == TRIED) and (among is None or exit_ in among):
+            is_open = exit_.startswith(_OPENING) or asks(words)
+            if exit_ not in walked and is_open == (title == TRIED) and (among is None or exit_ in among):
                 exits[words].append(plain_line(exit_))
         if exits:
             yield f"{title}: {', '.join(_told(', '.join(each), words) for words, each in exits.items())}"

@@ -206,6 +206,17 @@ def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
     assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1)"
 
 
+def test_an_exit_for_which_the_story_asks_a_question_did_not_lead_nowhere() -> None:
+    graph = MapGraph()
+    graph.add_exits(1, ["west", "north"])
+    for exit_, words in (("west", "A fearful place. Are you sure you want to go in?"), ("north", "A wall.")):
+        graph.record_refusal(1, exit_, words)
+    assert local_view(graph, 1, 1) == (
+        "L1 Location #1 (here): led nowhere: north (A wall.); "
+        "tried: west (A fearful place. Are you sure you want to go in?)"
+    )
+
+
 def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (3, "north", 4))
     graph.add_exits(3, ["east"])
