@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from managers.known import Item, Items, Known, memory_keys, route_key
-from managers.memory.document import MemoriesBlock, MemoriesDocument, parse_memories, stands, write_memory
+from managers.memory.document import (
+    MemoriesBlock,
+    MemoriesDocument,
+    open_memories,
+    parse_memories,
+    stands,
+    write_memory,
+)
 from session.errors import StoreError, ZorkGPTError
 from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, MemoryGiven, ModelAnswered, TurnPlayed
 from session.files.journal import read_journal, read_manifest
@@ -79,7 +86,8 @@ class OriginChange:
             return f"{who}, seen {seen} of run {self.run} on {self.at[:10]}"
         if self.run:
             return f"{who}, before run {self.run} of {self.at[:10]} began"
-        return f"{who}, after the latest run; the file was last written on {self.at[:10]}"
+        written = f"was last written on {self.at[:10]}" if self.at else "is not there"
+        return f"{who}, after the latest run; the file {written}"
 
 
 class SeenTurn(NamedTuple):
@@ -197,7 +205,14 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
     memories = folder / now.simple_memory.memory_file
     changed = datetime.fromtimestamp(memories.stat().st_mtime, timezone.utc).isoformat() if memories.exists() else ""
     origins.items, origins.routes = current.items(), {route_key(each.number): each for each in current.routes}
-    is_own = None if last_episode(folder) > origins.numbered else False
+    try:
+        is_lost = changed != "" and not open_memories(memories).document.render()
+    except StoreError as error:
+        origins.problems.append(f"{error}. What was changed after the latest run is unknown.")
+        others = {key: each for key, each in origins.items.items() if each.kind != "memory"}
+        origins.items = {key: each for key, each in left.items.items() if each.kind == "memory"} | others
+        is_lost = True
+    is_own = None if is_lost or last_episode(folder) > origins.numbered else False
     origins.add(left.changed(origins.items, OriginChange("", "", None, changed, is_own)))
     origins.tell_runs_apart()
     return origins

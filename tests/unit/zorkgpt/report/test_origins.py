@@ -337,3 +337,25 @@ def test_the_writer_of_a_memory_is_the_answer_with_its_title_and_not_one_that_on
     found = typed("memories", "why", "of wind").text
     assert "answer of scripted as memory" in found
     assert in_own_folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(bytes(99), "contains zeros"), (b"\xff\xfe", "is not UTF-8"), (b"", ""), (None, "")]
+)
+def test_what_a_power_cut_may_have_taken_from_the_file_was_not_removed_by_hand(
+    played: list[str], content: bytes | None, words: str
+) -> None:
+    memories, before = WORK / "Memories.md", _log()[:-1]
+    memories.unlink()
+    if content is not None:
+        memories.write_bytes(content)
+    after = _log()
+    if words:
+        assert after[:-1] == before
+        assert words in after[-1]
+    else:
+        removed = [line for line in after if line.startswith("removed")]
+        assert len(removed) > 3
+        told = "the file is not there" if content is None else "by hand or by a run, which is unknown"
+        assert all(told in line for line in removed)
+    del played
