@@ -200,7 +200,7 @@ def folder_and_configuration(workdir: Path | None, story: str | None) -> tuple[P
     """Return the folder of the story, by default of the one that was played last, and the configuration."""
     from session.files.run_folders import latest_runs
 
-    now = configuration_in(workdir)
+    now = configuration_in(workdir, story)
     folders = folders_of(now.zork_game_workdir, story)
     latest = latest_runs(folders)
     return latest[0].parent.parent if latest else folders[0], now

@@ -122,7 +122,7 @@ class Origins:
 
     changes: oldest first
     shown: the turns whose prompts contained an item, by its key
-    unseen: the runs of players that may have been shown what is known otherwise than in prompts
+    unseen: the runs of which it is unknown what was shown: no model played them, or they cannot be repeated
     turns: all turns, oldest first
     spans: when the first and the last line of each run were written
     numbered: the last number that was taken for an episode
@@ -232,14 +232,17 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     begun, latest = (found(times.values(), default=manifest.created) for found in (min, max))
     origins.spans[run.name] = begun, latest
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
-    if manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
+    if problem or manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
         origins.unseen.append(run.name)
     where = OriginChange("", run.name, None, begun)
     if begun > left.at:
-        is_own = None if manifest.first_episode > origins.numbered + 1 else False  # of runs that are not here
+        is_own = False if manifest.first_episode == origins.numbered + 1 else None
         origins.add(left.changed(start, replace(where, is_own=is_own)))
     else:  # the run before it was being played and saw what others changed
         origins.turns.sort(key=lambda each: each.at)
+    if manifest.first_episode <= origins.numbered:
+        told = "it has episode numbers of another run, so one of them comes from another folder"
+        origins.problems.append(f"Run {run.name}: {told}. Who made the changes between them is unknown.")
     origins.numbered = max(origins.numbered, manifest.first_episode + len(manifest.seeds) - 1)
     for moment, changes in repetition.changes.items():
         seen = replace(where, moment=moment, at=times.get(moment, ""))
@@ -292,7 +295,7 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
             episode, turn = repetition.moment
             problem = f"this version plays it differently after episode {episode}, turn {turn}"
     except ZorkGPTError as error:
-        problem = f"it cannot be repeated: {error}"
+        problem = f"it cannot be repeated: {str(error).rstrip('.')}"
     summary = summarise(run)
     if not problem and summary.state == "damaged":
         problem = f"its journal is damaged: {summary.reason}"
@@ -382,7 +385,8 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     shown = origins.shown[key]
     yield f"Shown to the player {counted(len(shown), 'time')}{': ' if shown else ''}{_spans(shown)}"
     if origins.unseen:
-        yield f"  unknown in runs that no model played: {', '.join(origins.unseen)}"
+        runs = ", ".join(origins.unseen)
+        yield f"  and an unknown number of times in runs that no model played or that cannot be repeated: {runs}"
     yield "Repeated since:"
     yield from _result_lines(origins, turns)
     yield from (f"Note: {problem}" for problem in origins.problems)

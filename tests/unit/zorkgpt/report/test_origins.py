@@ -181,6 +181,7 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
     start.write_bytes(start.read_bytes() + b"\n<!-- changed -->\n")
     found = typed("memories", "why", "Truth of 35").text
     assert f"Note: Run {played[1]}: it cannot be repeated" in found
+    assert f"an unknown number of times in runs that no model played or that cannot be repeated: {played[1]}\n" in found
     assert "by hand or by a run, which is unknown, seen after episode 3, turn " in typed("memories", "log").text
     refused = typed("memories", "undo", played[1])
     assert refused.status == 2
@@ -315,7 +316,10 @@ def test_what_a_player_without_a_model_was_shown_is_unknown(played: list[str]) -
         for command in ("north", "north"):
             session.act(command)
     run = run_folders([WORK])[0].name
-    assert f"unknown in runs that no model played: {run}" in typed("memories", "why", "By hand").text
+    assert (
+        f"an unknown number of times in runs that no model played or that cannot be repeated: {run}"
+        in typed("memories", "why", "By hand").text
+    )
     del played
 
 
@@ -359,3 +363,24 @@ def test_what_a_power_cut_may_have_taken_from_the_file_was_not_removed_by_hand(
         told = "the file is not there" if content is None else "by hand or by a run, which is unknown"
         assert all(told in line for line in removed)
     del played
+
+
+def test_runs_are_repeated_with_the_story_file_that_is_named(two_runs: Path, played: list[str]) -> None:
+    story, elsewhere = two_runs / "tidehouse.z5", two_runs / "elsewhere.z5"
+    whole = typed("memories", "why", "Truth of 35").text
+    story.rename(elsewhere)
+    try:
+        assert "it cannot be repeated" in typed("memories", "why", "Truth of 35").text
+        assert typed("memories", "why", "Truth of 35", "--game", str(elsewhere)).text == whole
+    finally:
+        elsewhere.rename(story)
+    del played
+
+
+def test_a_run_of_another_folder_shows_no_person_who_removed_what_it_knew(played: list[str]) -> None:
+    other = WORK / "runs" / "20200101-000000-abcd"
+    shutil.copytree(WORK / "runs" / played[0], other)
+    (other / "order.json").unlink()
+    log = _log()
+    assert not any("removed" in line and ", by hand," in line for line in log)
+    assert any("it has episode numbers of another run" in line for line in log)
