@@ -45,7 +45,7 @@ def draw(
     heading = common_options.heading(folder)
     graph = MapGraph.read(folder / configuration.map_state_file, lambda problem: print_error(f"zorkgpt: {problem}"))
     if graph is None or not graph.rooms:
-        print_line(f"Nothing is on the map yet: {heading}.")
+        print_line(f"Nothing is on the map in {folder} yet.")
         return
     state = read_current_state(folder)
     here = state.location.id if state and state.location and state.location.id in graph.rooms else None

@@ -115,4 +115,4 @@ def test_on_a_terminal_that_is_too_narrow_each_room_is_a_line_and_without_a_map_
     assert "Drying Loft: east > Dye \\x1b[2JWorks; climb > Roof" in narrow
     assert "┌" in ran_on_a_terminal(tmp_path, "map", env=environment(COLUMNS="70")).text
     (tmp_path / "game_files" / "map_state.json").unlink()
-    assert typed("map").out == b"Nothing is on the map yet: in game_files.\n"
+    assert typed("map").out == b"Nothing is on the map in game_files yet.\n"
