@@ -13,7 +13,7 @@ from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigD
 from session.errors import StoreError
 from session.events import OptionValue
 from session.files.journal import Manifest, checked, read_lines, read_manifest, require_known_version
-from session.files.run_folders import is_claimed
+from session.files.run_folders import is_claimed, latest_checkpoint
 from session.resolved_configuration import as_settings
 
 RunState = Literal["done", "paused", "playing", "killed", "damaged"]
@@ -89,6 +89,8 @@ def summarise(folder: Path) -> RunSummary:
             state, reason = ("done", "") if last.kind == "run_ended" else ("paused", last.reason)
         if state != "done" and is_claimed(folder):
             state, reason = "playing", ""
+        if state == "killed" and latest_checkpoint(folder).seq > len(heads):
+            state, reason = "damaged", "the journal was truncated: a checkpoint is later than its last line"
     except StoreError as error:
         state, reason = "damaged", str(error)
     changes = tuple(_changes(heads))

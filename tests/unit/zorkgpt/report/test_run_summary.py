@@ -12,7 +12,7 @@ import pytest
 from session.errors import StoreError
 from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE, read_journal
-from session.files.run_folders import claimed, run_folders
+from session.files.run_folders import SharedFiles, claimed, make_checkpoint, run_folders
 from session.values import Observation
 from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered
@@ -52,6 +52,13 @@ def test_a_killed_run_is_listed_with_what_it_got_to_and_is_not_killed_while_it_i
 def test_a_run_of_which_nothing_was_written_was_killed(tmp_path: Path) -> None:
     run = summarise(write_run(tmp_path, []))
     assert (run.state, run.turns, run.best_score, run.tokens) == ("killed", 0, None, None)
+
+
+@pytest.mark.parametrize("seq", [2, 3])
+def test_a_journal_that_ends_before_a_checkpoint_was_truncated(tmp_path: Path, seq: int) -> None:
+    run = write_run(tmp_path, [started(), played(turn(1, "up"))])
+    make_checkpoint(run, seq, "", SharedFiles(tmp_path, ()))
+    assert summarise(run).state == ("killed" if seq == 2 else "damaged")
 
 
 def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
