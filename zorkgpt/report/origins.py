@@ -453,7 +453,7 @@ def undone(
 ) -> tuple[MemoriesDocument, list[str]]:
     """Take back changes of a run, latest first, and return a line for each change: what becomes of it, and why.
 
-    A memory that people changed after the change stays as it is. One that was superseded or invalidated is restored as
+    A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
     lines, items, ids = [], dict(origins.items), {each.id for each in changes}
@@ -478,7 +478,7 @@ def undone(
             result = "not in the file any more"
         elif current == before:
             result = "already as it was before"
-        elif since is not None:
+        elif since is not None and current != change.change.after:
             result = f"kept, because it was {since.verb} since: {' '.join(filter(None, (since.id, since.source)))}"
         elif current != items.get(key):
             result = "kept, because it was edited just now"

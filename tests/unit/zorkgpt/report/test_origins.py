@@ -263,6 +263,14 @@ def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(pl
     assert "Truth of 35" not in _believed()
 
 
+def test_changes_can_be_taken_back_one_after_another(played: list[str]) -> None:
+    (superseded,) = [line.split()[0] for line in _log() if re.search("superseded .*: Truth of 35", line)]
+    assert "Truth of 35: taken back" in typed("memories", "undo", superseded, "--yes").text
+    assert "Truth of 35" in _believed()
+    assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35" not in _believed()
+
+
 def test_who_added_what_cites_runs_that_are_not_here_is_unknown(played: list[str]) -> None:
     shutil.rmtree(WORK / "runs" / played[0])
     log = _log()
