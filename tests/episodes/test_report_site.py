@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import CHECKPOINTS
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import data_in
 from tests.fixtures.typed_command import typed
@@ -45,6 +46,7 @@ def test_every_run_has_a_row_and_each_that_can_be_read_a_page_which_is_written_o
         assert page["runs"][0]["figures"]["run"]["turns"] == row["run"]["turns"]
     assert typed(*command).text.startswith("0 new pages of 3 runs")
     (cut / JOURNAL_FILE).write_bytes(b"".join(lines[:30]))
+    shutil.rmtree(cut / CHECKPOINTS)  # as of a run that was killed then
     shutil.rmtree(lost)
     assert typed(*command).text.startswith("1 new page of 2 runs")
     (whole / JOURNAL_FILE).rename("journal")
