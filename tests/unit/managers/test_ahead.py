@@ -308,7 +308,7 @@ def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_
     games.knowledge.planned = ("Cut the cord at the Eel Weir", "then to Location 120")
     note = Proposal("wait", note=AgentNote("The key is in L118"))
     games.state.record(TurnRecord(1, 1, games.now, (note,), (), replace(games.now, text="Time passes.")))
-    line = next(line for line in games.map.local_view().splitlines() if line.startswith("Named"))
+    line = next(line for line in games.map.local_view().splitlines() if line.startswith("In plan"))
     assert re.findall(r"L(\d+) [^(;]*\((\d+)\)", line) == [("118", "19"), ("120", "21"), ("127", "28")]
 
 

@@ -213,6 +213,7 @@ def _log() -> list[str]:
     return typed("memories", "log").text.splitlines()
 
 
+@pytest.mark.slow
 def test_a_run_that_used_no_memories_did_not_remove_them_and_no_person_wrote_them_again(played: list[str]) -> None:
     before = _log()
     play_once_more(simple_memory={"enabled": False}, knowledge={"enabled": False}, routes={"enabled": False})
@@ -236,6 +237,7 @@ def test_what_two_runs_wrote_at_once_is_neither_removed_nor_written_by_hand(in_o
     assert in_own_folder.exists()
 
 
+@pytest.mark.slow
 def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_is_left_to_take_back(
     played: list[str],
 ) -> None:
@@ -248,6 +250,7 @@ def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_i
     assert memories.read_bytes() == older.read_bytes()
 
 
+@pytest.mark.slow
 def test_undoing_a_run_twice_takes_back_nothing_the_second_time(played: list[str]) -> None:
     typed("memories", "undo", played[1], "--yes")
     once = (WORK / "Memories.md").read_bytes()
@@ -256,6 +259,7 @@ def test_undoing_a_run_twice_takes_back_nothing_the_second_time(played: list[str
     assert (WORK / "Memories.md").read_bytes() == once
 
 
+@pytest.mark.slow
 def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(played: list[str]) -> None:
     assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in (WORK / "Memories.md").read_text()
@@ -263,6 +267,7 @@ def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(pl
     assert "Truth of 35" not in _believed()
 
 
+@pytest.mark.slow
 def test_changes_can_be_taken_back_one_after_another(played: list[str]) -> None:
     (superseded,) = [line.split()[0] for line in _log() if re.search("superseded .*: Truth of 35", line)]
     assert "Truth of 35: taken back" in typed("memories", "undo", superseded, "--yes").text
@@ -310,6 +315,7 @@ def test_what_a_damaged_journal_does_not_have_is_not_taken_for_written_by_hand(
     assert f"no run and no change {played[0]}/99" in typed("memories", "undo", f"{played[0]}/99").err.decode()
 
 
+@pytest.mark.slow
 def test_what_was_remembered_at_the_end_of_an_episode_lacks_what_people_wrote_later(played: list[str]) -> None:
     assert "corrected" not in typed("memories", "at", "2").text
     assert "corrected" in typed("memories", "at", "3").text or "superseded" in typed("memories", "at", "3").text
