@@ -96,6 +96,8 @@ class RouteManager(BaseManager):
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
+        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None  # of the routes ``_shown_of``
+        self._shown_of: object = None
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -257,6 +259,8 @@ class RouteManager(BaseManager):
         its room in as few commands.
         """
         found = self._from_here(observation)
+        if self._shown is not None and self._shown_of is found:
+            return self._shown
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
@@ -273,7 +277,8 @@ class RouteManager(BaseManager):
             best.append((replace(route, steps=self._played(route)), done))
         held = None if observation.inventory is None else observation.carried
         lines = route_lines(best, self.book.names, ROUTES_SHOWN, held)
-        return [each for each in best if each[0].number in lines.numbers], lines
+        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
+        return self._shown
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:

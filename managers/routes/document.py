@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -301,6 +301,19 @@ def route_lines(
     return RouteLines(lines, tuple(found[at][0].number for at in longest[: len(lines)]), left_out)
 
 
+def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:
+    """Yield for each sequence of commands a number for each of its beginnings, from none of it to all of it.
+
+    Equal beginnings of different sequences have the same number.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    for commands in sequences:
+        path = [0]
+        for command in commands:
+            path.append(numbers.setdefault((path[-1], command), len(numbers) + 1))
+        yield path
+
+
 class RoutePromises:
     """The points that the routes of a book can be expected to win.
 
@@ -310,18 +323,38 @@ class RoutePromises:
     def __init__(self, book: RouteBook) -> None:
         self.book = book
         self._commands = {route.number: route.commands for route in book.routes}
-        self._lengths = {len(route.steps) for route in book.routes}
-        self._routes: defaultdict[tuple[str, ...], list[Route]] = defaultdict(list)
+        self._routes: dict[tuple[str, ...], list[Route]] = {}
+        self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
+        self._best: dict[tuple[tuple[str, ...], int], float] = {}
         for route in book.routes:
-            self._routes[route.commands].append(route)
+            self._routes.setdefault(route.commands, []).append(route)
+        ends: dict[int, tuple[str, ...]] = {}
+        by_length = sorted(self._routes, key=len)
+        for commands, path in zip(by_length, _paths(by_length), strict=True):
+            ends[path[-1]] = commands
+            shorter = next((ends[number] for number in path[-2::-1] if number in ends), None)
+            if shorter is not None:
+                self._beginning[commands] = shorter
 
     def of(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands."""
         commands = self._commands[route.number]  # the route itself may end earlier
-        beginnings = (commands[:length] for length in self._lengths if done < length <= len(commands))
-        routes = (each for beginning in beginnings for each in self._routes.get(beginning, ()))
-        safe = max((each.promise(done) for each in routes if each.number != route.number), default=0.0)
-        return route.promise(done) + (1 - route.trust(done)) * max(safe, 0.0)
+        others = (each.promise(done) for each in self._routes[commands] if each.number != route.number)
+        safe = max([self._best_of_beginnings(commands, done), *others])
+        return route.promise(done) + (1 - route.trust(done)) * safe
+
+    def _best_of_beginnings(self, commands: tuple[str, ...], done: int) -> float:
+        """Return the most that any shorter route promises with which the commands begin; at least 0."""
+        chain: list[tuple[str, ...]] = []
+        shorter = self._beginning.get(commands, ())
+        while len(shorter) > done and (shorter, done) not in self._best:
+            chain.append(shorter)
+            shorter = self._beginning.get(shorter, ())
+        best = self._best.get((shorter, done), 0.0)
+        for each in reversed(chain):
+            best = max([best, *(route.promise(done) for route in self._routes[each])])
+            self._best[each, done] = best
+        return best
 
 
 def route_line(
