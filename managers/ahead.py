@@ -129,8 +129,8 @@ class Ahead(BaseManager):
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         lost = [turn for turn in state.scored if (turn.score_change or 0) < 0] if done else []
         for title, turns in ((f"done{' of these' if is_whole else ''}", done.values()), ("lost in this game", lost)):
-            told = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
-            lines += [f"{title}: {'; '.join(told)}"] if turns else []
+            items = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
+            lines += [f"{title}: {'; '.join(items)}"] if turns else []
         lines += _first(
             [self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before, during: "
         )

@@ -149,9 +149,8 @@ class ContextManager(BaseManager):
         super().__init__(logger, config, game_state, **shared)
         numbers = self.attribute_names
         self._not_listed = frozenset(numbers[name] for name in NOT_LISTED if name in numbers)
-        self._shows_whole_room = (
-            config.prompt_budgets.game_so_far > 0 and not config.assist
-        )  # a list names what matters
+        # A list of commands names what matters.
+        self._shows_whole_room = config.prompt_budgets.game_so_far > 0 and not config.assist
         self._dropped = 0
         self.reset()
 
@@ -230,7 +229,7 @@ class ContextManager(BaseManager):
         """Return the context in which the critic judges a proposed ``action``, within its token budget.
 
         learned: the sections of the managers; the critic gets those that belong after the history
-        reason: the player's, for the command
+        reason: why the player proposes the command
         """
         first = max(0, len(self.game_state.turns) - REASONED)
         budget = _PromptBudget(self.config.prompt_budgets.critic, system)
@@ -321,8 +320,8 @@ class ContextManager(BaseManager):
             if left_out:
                 here = left_out - self.game_state.arrival_turn
                 of_stay = f", {here} of them here" if 0 < here < left_out else ""
-                told = f"({counted(left_out, 'earlier turn')} left out{of_stay})"
-                sections[0] = replace(sections[0], text=f"{told}{separator}{sections[0].text}")
+                note = f"({counted(left_out, 'earlier turn')} left out{of_stay})"
+                sections[0] = replace(sections[0], text=f"{note}{separator}{sections[0].text}")
             yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(

@@ -281,16 +281,6 @@ def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_pa
     assert files.read(copies)["where.json"] == b"where.json"
 
 
-def test_while_a_run_is_played_again_there_are_no_copies_of_an_earlier_end(work: Path, tmp_path: Path) -> None:
-    end = tmp_path / "end"
-    with files_in(work).copied_at_end(end):
-        pass
-    before = contents_of(end)
-    with files_in(work).copied_at_end(end):
-        assert not end.exists()
-    assert contents_of(end) == before
-
-
 @pytest.mark.parametrize("error", [GameError("the interpreter died"), KeyboardInterrupt()], ids=repr)
 def test_the_files_are_copied_after_a_block_that_failed_and_its_error_is_not_replaced(
     work: Path, tmp_path: Path, error: BaseException
