@@ -95,7 +95,7 @@ def told_turns(
         else:
             told_in |= {line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED} | told_in
         left -= len(shown)
-        action = cut_at(record.told, LONGEST_ACTION)
+        action = cut_at(record.command_text, LONGEST_ACTION)
         reason = reasons[place - unreasoned] if place >= unreasoned else ""
         if is_transcript:
             text = f"> {action}\n{shown}"

@@ -307,7 +307,7 @@ class EpisodeSynthesizer(BaseManager):
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
             told, where = one_line(turn.response), f" [{place(turn.before.location)}]"
-            lines.append(turn_text(turn.turn, f"{turn.told}: {told}", where=where))
+            lines.append(turn_text(turn.turn, f"{turn.command_text}: {told}", where=where))
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:

@@ -235,7 +235,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     said: set[str] = set()
     for turn, record in enumerate(state.turns[first:], start=first + 1):
         where = f" [{facts[turn]}]" if turn in facts else ""
-        lines = [Line(turn_text(turn, cut_at(one_line(record.told), LONGEST_ACTION), where=where))]
+        lines = [Line(turn_text(turn, cut_at(one_line(record.command_text), LONGEST_ACTION), where=where))]
         why = one_line(reasons.get(turn, ""))
         if why:
             lines.append(Line("  Why: ", why, matters=False))

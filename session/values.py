@@ -287,7 +287,7 @@ class TurnRecord:
         return self.proposals[-1].action
 
     @property
-    def told(self) -> str:
+    def command_text(self) -> str:
         """The command for a prompt, with the word that was typed for it: ``north (typed: g)``."""
         return self.action if self.action == self.typed else f"{self.action} (typed: {self.typed})"
 

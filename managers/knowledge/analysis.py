@@ -211,7 +211,7 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Li
     facts = f" [{', '.join(told)}]" if told else ""
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     where = f" at {place(record.before.location)}{mark}{facts}"
-    head = turn_text(record.turn, cut_at(one_line(record.told), LONGEST_ACTION), where=where)
+    head = turn_text(record.turn, cut_at(one_line(record.command_text), LONGEST_ACTION), where=where)
     return [Line(head), Line("  ", one_line(record.response), matters=bool(facts))]
 
 

@@ -403,7 +403,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
         place = name if turn == visit.outcomes[-1].record.turn else record.before.location_label
         where = f" [{_short(place)}]" if place else ""
-        turns.append([Line(turn_text(turn, _short(record.told), where=where)), Line("Response: ", text)])
+        turns.append([Line(turn_text(turn, _short(record.command_text), where=where)), Line("Response: ", text)])
     reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)
     reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons if reason]
     shown = [[Line("On arrival the story showed: ", arrival)]] if arrival else _arrival_before(visit, state, shown_from)

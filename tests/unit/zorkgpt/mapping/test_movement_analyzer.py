@@ -196,7 +196,7 @@ def test_again_repeats_the_last_step_of_the_command_before() -> None:
 def test_again_means_the_command_before_if_the_story_carried_both_out() -> None:
     movements, went = MovementAnalyzer(), walk(1, "go up", 2)
     understood = movements.understood(walk(2, "G", 3), [walk(0, "n", 1), went])
-    assert (understood.action, understood.typed, understood.told) == ("go up", "G", "go up (typed: G)")
+    assert (understood.action, understood.typed, understood.command_text) == ("go up", "G", "go up (typed: G)")
     assert movements.understood(walk(3, "again", 4), [understood]).action == "go up"
     unsent = turn(at(2), "save", replace(at(2), refusal="not sent"))
     assert movements.understood(walk(2, "g", 3), [went, unsent]).action == "go up"
