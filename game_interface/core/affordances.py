@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain, islice, permutations, product
 
 from jericho.util import verb_usage_count
@@ -33,8 +33,8 @@ _CARRIED = (
     *("extinguish OBJ", "eat OBJ", "drink OBJ", "fill OBJ", "empty OBJ", "read OBJ", "rub OBJ", "wave OBJ"),
 )
 _PAIRS = (
-    *("put OBJ in OBJ", "put OBJ on OBJ", "give OBJ to OBJ", "show OBJ to OBJ", "tie OBJ to OBJ", "throw OBJ at OBJ"),
-    *("unlock OBJ with OBJ", "attack OBJ with OBJ", "cut OBJ with OBJ", "light OBJ with OBJ"),
+    *("put OBJ in OBJ", "put OBJ on OBJ", "give OBJ to OBJ", "show OBJ to OBJ", "throw OBJ at OBJ"),
+    *("tie OBJ to OBJ", "unlock OBJ with OBJ", "attack OBJ with OBJ", "cut OBJ with OBJ", "light OBJ with OBJ"),
 )
 _RECEIVERS = {
     "put OBJ in OBJ": ("container",),
@@ -43,16 +43,20 @@ _RECEIVERS = {
     "show OBJ to OBJ": ("animate", "actor"),
     "throw OBJ at OBJ": ("animate", "actor"),
 }
-"""Attributes that the second object of a template needs, if their names are known; otherwise all are tried."""
+"""Attributes of the likely second objects of a template; where their names are known, other objects are tried later."""
 _SCENERY = ("scenery", "static", "not_described")
-"""Attributes of fixed parts of a room; portable objects are tried first."""
+"""Attributes of fixed parts of a room; portable objects are tried before them, and concealed ones after them."""
 _GRAMMAR_WORDS = frozenset(
     (
-        *("a", "all", "an", "and", "both", "but", "everything", "except", "her", "him", "it", "me", "of", "or", "the"),
-        *("them", "this", "those", "to", "you"),
+        *("a", "all", "an", "and", "both", "but", "each", "every", "everything", "except", "her", "him", "it", "me"),
+        *("of", "or", "the", "them", "this", "those", "to", "you"),
     )
 )
 """Words that parsers mark as nouns although they name no object or replace other words."""
+
+
+Result = Callable[[str], Hashable]
+"""Returns a key for the score, and for a death or an end, after a step that printed a text; "" for no step."""
 
 
 class Affordances:
@@ -62,8 +66,14 @@ class Affordances:
     """
 
     def __init__(
-        self, dictionary: Dictionary, interpreter: Interpreter, table: ObjectTable, attribute_names: Mapping[str, int]
+        self,
+        dictionary: Dictionary,
+        interpreter: Interpreter,
+        table: ObjectTable,
+        attribute_names: Mapping[str, int],
+        result: Result,
     ) -> None:
+        self._result = result
         self._scenery = numbers_of(attribute_names, _SCENERY)
         self._concealed = numbers_of(attribute_names, ("concealed",))
         self._receivers = {template: numbers_of(attribute_names, names) for template, names in _RECEIVERS.items()}
@@ -83,10 +93,10 @@ class Affordances:
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
         """Return one command for each distinct change of the world: first moves, then by frequency of the verb."""
         with self._interpreter.trying() as start:
-            trial = _Trial(self._interpreter, self._table, start)
+            trial = _Trial(self._interpreter, self._table, start, self._result)
             effects: dict[Hashable, str] = {}
             nouns = self._nouns(trial, observation)
-            for command in islice(self._candidates(nouns, observation), self._most_tries):
+            for command in islice(dict.fromkeys(self._candidates(nouns, observation)), self._most_tries):
                 effect = trial.effect(command)
                 if effect:
                     effects.setdefault(effect, command)
@@ -95,8 +105,10 @@ class Affordances:
     def _nouns(self, trial: _Trial, observation: Observation) -> list[str]:
         """Return one noun for each object that the story describes when it is examined."""
         dictionary = self._dictionary
-        listed = (each for each in observation.visible or () if not each.attributes & self._concealed)
-        visible = sorted(listed, key=lambda each: bool(each.attributes & self._scenery))
+        visible = sorted(
+            observation.visible or (),
+            key=lambda each: (bool(each.attributes & self._concealed), bool(each.attributes & self._scenery)),
+        )
         objects = chain(observation.inventory or (), visible)
         names = [" ".join(reversed(each.words)) for each in objects]
         texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
@@ -117,30 +129,42 @@ class Affordances:
     def _candidates(self, nouns: list[str], observation: Observation) -> Iterator[str]:
         """Yield the commands worth trying, likeliest first: moves, usual commands, then all that the story knows."""
         yield from self._dictionary.moves
-        held = _attributes_by_word(observation.inventory)
-        seen = _attributes_by_word(observation.visible)
-        carried = [noun for noun in nouns if noun in held]
-        around = [noun for noun in nouns if noun not in held]
+        held, seen = self._attributes(observation.inventory), self._attributes(observation.visible)
+        cut = self._dictionary.letters
+        carried = [noun for noun in nouns if noun[:cut] in held]
+        around = [noun for noun in nouns if noun[:cut] not in held]
         for templates, things in ((self._around, around), (self._carried, carried)):
             yield from (template.replace(_HOLE, thing) for template, thing in product(templates, things))
-        for template, other, thing in product(self._pairs, around, carried):
-            needed = self._receivers.get(template)
-            if needed and not needed & seen.get(other, frozenset()):
-                continue
+        pairs = product(self._pairs, around, carried)
+        for template, other, thing in sorted(
+            pairs, key=lambda pair: self._rank(pair[0], seen.get(pair[1][:cut], frozenset()))
+        ):
             yield _filled(template, *((other, thing) if "with" in template else (thing, other)))
         for template in self._templates:
             yield from (_filled(template, *things) for things in permutations(nouns, template.count(_HOLE)))
+
+    def _attributes(self, objects: Iterable[GameObject] | None) -> dict[str, frozenset[int]]:
+        """Return the attributes of each object, keyed by every word of its name, cut as in the dictionary."""
+        return {word: each.attributes for each in objects or () for word in self._dictionary.known_words([each.name])}
+
+    def _rank(self, template: str, attributes: frozenset[int]) -> int:
+        """Return in which order a template for two objects is tried, by the attributes of the second, from 0."""
+        if template not in self._receivers:
+            return 2
+        needed = self._receivers[template]
+        return int(bool(needed) and needed.isdisjoint(attributes))
 
 
 class _Trial:
     """Tries commands, each from the same state of the story."""
 
-    def __init__(self, interpreter: Interpreter, table: ObjectTable, start: Snapshot) -> None:
+    def __init__(self, interpreter: Interpreter, table: ObjectTable, start: Snapshot, result: Result) -> None:
         self._interpreter = interpreter
         self._table = table
         self._start = start
         self._before = int.from_bytes(table.world(start.memory), "little")
-        self._score = interpreter.score()
+        self._result = result
+        self._usual = result("")
         self._noise = 0
         for command in _IDLE:
             self.idle_answer(command)
@@ -159,24 +183,19 @@ class _Trial:
     def effect(self, command: str) -> Hashable:
         """Return a key for the effect of ``command``; ``None`` if it has none.
 
-        It consists of the changed bits of the object tree, the new score, and whether the story stopped.
+        It consists of the changed bits of the object tree, the new score, and whether the player died or the story
+        ended.
         """
         if refusal(command):
             return None
         answer = self.answer(command)
         if any(words in answer for words in _IMPLICIT):
             return None
-        bits, score = self._changed_bits() & ~self._noise, self._interpreter.score()
-        has_stopped = self._interpreter.stop is not None
-        return (bits, score, has_stopped) if bits or has_stopped or score != self._score else None
+        bits, result = self._changed_bits() & ~self._noise, self._result(answer)
+        return (bits, result) if bits or result != self._usual else None
 
     def _changed_bits(self) -> int:
         return int.from_bytes(self._table.world(self._interpreter.memory), "little") ^ self._before
-
-
-def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
-    """Return the attributes of each object, keyed by every word of its name."""
-    return {word: each.attributes for each in objects or () for word in each.words}
 
 
 def _filled(template: str, *things: str) -> str:

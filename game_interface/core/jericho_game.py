@@ -29,7 +29,7 @@ from game_interface.core.story_text import (
     told_text,
 )
 from session.errors import ConfigurationError, GameError
-from session.values import Observation, Seed, StoryFacts
+from session.values import Ending, Observation, Seed, StoryFacts
 
 _SHORT_LINE = 20
 """Characters that fit into the text buffer of every story."""
@@ -72,7 +72,7 @@ class JerichoGame(Game):
             raise
         self._observer = Observer(story, self._table, self._interpreter, self._opening, lasting)
         names = self._observer.attribute_names
-        self._affordances = Affordances(self._dictionary, self._interpreter, self._table, names)
+        self._affordances = Affordances(self._dictionary, self._interpreter, self._table, names, self._result)
         self.facts = StoryFacts(
             path=str(story.path),
             name=story.path.stem,
@@ -192,26 +192,42 @@ class JerichoGame(Game):
         if "?" in text or self._question.times or not is_usual:
             self._question = self._question.after(text)
         observation = self._observer.observe(text)
-        victory = interpreter.known and interpreter.victory() > 0
-        defeat = interpreter.known and interpreter.defeat() > 0
         if stop == "crash":
             observation = replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
-        elif victory or defeat or self._question.times or not is_usual or "***" in text or "RESTART" in text or stop:
+        elif self._question.times or not is_usual or self._may_end(text):
             in_doubt = stop is None and not asks_what_next(text) and sounds_like_an_end(text)
-            died, ending = judge_ending(
-                text,
-                stopped=stop is not None,
-                victory=victory,
-                defeat=defeat,
-                locked_in=in_doubt and is_locked_in(interpreter, self._command_places, text, self._dictionary.words),
-                all_points=bool(observation.max_score) and observation.score == observation.max_score,
-            )
+            locked_in = in_doubt and is_locked_in(interpreter, self._command_places, text, self._dictionary.words)
+            died, ending = self._judged(text, observation.score, observation.max_score, locked_in=locked_in)
             observation = replace(observation, died=died, ending=ending)
         elsewhere = bool(self._command_places) and place not in self._command_places
         if (elsewhere or is_nested) and observation.ending is None and interpreter.listens:
             observation = replace(observation, awaits_answer=True)
         self.observation = observation
         return observation
+
+    def _result(self, printed: str) -> tuple[int | None, bool, Ending | None]:
+        """Return the score after a tried command, whether the player died, and how the story ended."""
+        reader, text = self._observer.reader, told_text(printed, self._story.version)
+        score = reader.score(self._interpreter.memory)
+        return score, *(self._judged(text, score, self._observer.max_score) if self._may_end(text) else (False, None))
+
+    def _may_end(self, text: str) -> bool:
+        """Return whether the text, the machine or the profile gives a sign of a death or an end."""
+        return bool("***" in text or "RESTART" in text or self._interpreter.stop or any(self._outcome()))
+
+    def _outcome(self) -> tuple[bool, bool]:
+        """Return whether the profile sees a victory, and whether it sees a defeat."""
+        interpreter = self._interpreter
+        return interpreter.known and interpreter.victory() > 0, interpreter.known and interpreter.defeat() > 0
+
+    def _judged(
+        self, text: str, score: int | None, most: int | None, *, locked_in: bool = False
+    ) -> tuple[bool, Ending | None]:
+        stopped, (victory, defeat) = self._interpreter.stop is not None, self._outcome()
+        all_points = bool(most) and score == most
+        return judge_ending(
+            text, stopped=stopped, victory=victory, defeat=defeat, locked_in=locked_in, all_points=all_points
+        )
 
 
 def reads_commands(interpreter: Interpreter) -> bool:

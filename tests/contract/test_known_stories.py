@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,24 @@ def test_valid_actions_are_found_wherever_a_story_reads_commands(
             text = game.step(command).text
             if number % 10 == 0:
                 assert bool(game.valid_actions()) is not text.endswith(("NO.)", "keep waiting?")), text
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "action"),
+    [
+        ("library.z5", "Give fish to grue", "give herring to grue"),  # to what is not animate
+        ("library.z5", "Give novel to Alan", "give honor to attendant"),  # a word in quotation marks
+        ("deephome.z5", "push button", "push button"),  # concealed, as a part of the control panel
+    ],
+)
+def test_no_valid_action_is_left_out_because_its_objects_are_unlikely(
+    name: str, before: str, action: str, story_folder: Path
+) -> None:
+    play = walkthrough_of(story_folder / name)
+    with play.open() as game:
+        for command in takewhile(lambda command: command != before, play.commands):
+            game.step(command)
+        assert action in game.valid_actions()
 
 
 @pytest.mark.parametrize("answer", ["north", "look", "yes"])

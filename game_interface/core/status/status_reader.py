@@ -123,7 +123,11 @@ class ProfileReader:
         else:
             room = read_word(memory, self._here)
         moves = interpreter.moves() if self._counts_moves else None
-        return Status(room or None, self._player, interpreter.score(), interpreter.max_score, moves)
+        return Status(room or None, self._player, self.score(memory), interpreter.max_score, moves)
+
+    def score(self, _memory: DynamicMemory) -> int:
+        """Return the score as the profile reads it."""
+        return self._interpreter.score()
 
 
 class LearningReader:
@@ -164,6 +168,10 @@ class LearningReader:
                 asked, most = told_score(text)
             status = status._replace(score=asked, max_score=status.max_score or most)
         return status
+
+    def score(self, memory: DynamicMemory) -> int | None:
+        """Return the score in dynamic ``memory``; ``None`` if the story shows it only when asked."""
+        return self._status(memory).score
 
     def _status(self, memory: DynamicMemory) -> Status:
         """Return the status that the clues find in ``memory``."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.stories import walkthrough_of
+from benchmarks.valid_actions import scoring_commands
 from game_interface.core.commands import refusal
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter
@@ -206,6 +208,21 @@ def test_valid_actions_each_change_the_world_in_their_own_way(game: JerichoInter
     assert WALKTHROUGH[8] in actions
     assert replace(before.observation, text="", moves=None) not in outcomes
     assert len({each.world_hash for each in outcomes}) == len(outcomes)
+
+
+def test_all_points_of_our_story_can_be_won_by_valid_actions(own_story: Path) -> None:
+    """Some change only the score or end the story, or name one part of a hyphenated name."""
+    found = list(scoring_commands(walkthrough_of(own_story)))
+    assert sum(points for _, points, _ in found) == 100
+    assert [command for command, _, can_be_won in found if not can_be_won] == []
+
+
+def test_a_deadly_command_is_a_valid_action(game: JerichoInterface) -> None:
+    for command in ("north", "east", "east"):
+        game.step(command)
+    assert "east" in game.valid_actions()
+    game.step("east")
+    assert game.is_dead()
 
 
 def test_valid_actions_are_in_whole_words(game: JerichoInterface) -> None:
