@@ -78,9 +78,10 @@ class Game(Protocol):
         ...
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return commands that would change the world now, one for each distinct change, in a fixed order.
+        """Return commands that would change the world or the score now, or end the story, in a fixed order.
 
-        The interpreter tries candidates and is restored after each. Showing the result to a player counts as
+        There is one for each distinct change. The interpreter tries a limited number of candidates, likely ones first,
+        and is restored after each. Showing the result to a player counts as
         assistance (docs/records/specification.md, Assistance). Empty if the story does not read commands, has ended, or
         no candidate had an effect.
         """
