@@ -56,7 +56,7 @@ _GRAMMAR_WORDS = frozenset(
 
 
 Result = Callable[[str], Hashable]
-"""Returns a key for the score, and for a death or an end, after a step that printed a text; "" for no step."""
+"""Returns a key for the score and the end, except a death, after a step that printed a text; "" for no step."""
 
 
 class Affordances:
@@ -183,8 +183,8 @@ class _Trial:
     def effect(self, command: str) -> Hashable:
         """Return a key for the effect of ``command``; ``None`` if it has none.
 
-        It consists of the changed bits of the object tree, the new score, and whether the player died or the story
-        ended.
+        It consists of the changed bits of the object tree, the new score, and how the story ended if not by the
+        player's death, so that a command that only kills is no valid action.
         """
         if refusal(command):
             return None

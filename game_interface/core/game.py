@@ -80,8 +80,8 @@ class Game(Protocol):
     def valid_actions(self) -> tuple[str, ...]:
         """Return commands that would change the world or the score now, or end the story, in a fixed order.
 
-        There is one for each distinct change. The interpreter tries a limited number of candidates, likely ones first,
-        and is restored after each. Showing the result to a player counts as
+        There is one for each distinct change, and none that only kills the player. The interpreter tries a limited
+        number of candidates, likely ones first, and is restored after each. Showing the result to a player counts as
         assistance (docs/records/specification.md, Assistance). Empty if the story does not read commands, has ended, or
         no candidate had an effect.
         """

@@ -205,11 +205,12 @@ class JerichoGame(Game):
         self.observation = observation
         return observation
 
-    def _result(self, printed: str) -> tuple[int | None, bool, Ending | None]:
-        """Return the score after a tried command, whether the player died, and how the story ended."""
+    def _result(self, printed: str) -> tuple[int | None, Ending | None]:
+        """Return the score after a tried command, and how the story ended, unless the player died."""
         reader, text = self._observer.reader, told_text(printed, self._story.version)
         score = reader.score(self._interpreter.memory)
-        return score, *(self._judged(text, score, self._observer.max_score) if self._may_end(text) else (False, None))
+        died, ending = self._judged(text, score, self._observer.max_score) if self._may_end(text) else (False, None)
+        return score, None if died else ending
 
     def _may_end(self, text: str) -> bool:
         """Return whether the text, the machine or the profile gives a sign of a death or an end."""
