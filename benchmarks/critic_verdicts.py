@@ -24,6 +24,7 @@ from benchmarks.tables import Row, show
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
+from session.context import AgentContext, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
@@ -91,7 +92,8 @@ class Session:
 
     def judge(self, command: str) -> Verdict:
         """Return the critic's verdict on ``command`` now."""
-        return self.critic.judge(self.game.observation, Proposal(command), lambda: f"## Proposed command\n{command}")
+        context = AgentContext((PromptSection("Proposed command", command),))
+        return self.critic.judge(self.game.observation, Proposal(command), lambda: context)
 
     def answer(self, command: str) -> Observation:
         """Return the story's answer to ``command``, without a change of the game."""

@@ -25,7 +25,7 @@ from managers.prompting import (
     turn_text,
 )
 from managers.transcripts.game_text import GameText, played_turns, story_start
-from session.context import AgentContext, Place, PromptSection, render_sections
+from session.context import AgentContext, Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, cut_middle, one_line, out_of, with_numbers, without_padding
@@ -225,7 +225,7 @@ class ContextManager(BaseManager):
         *,
         reason: str = "",
         system: str = "",
-    ) -> str:
+    ) -> AgentContext:
         """Return the context in which the critic judges a proposed ``action``, within its token budget.
 
         learned: the sections of the managers; the critic gets those that belong after the history
@@ -239,7 +239,7 @@ class ContextManager(BaseManager):
             *(section for section in learned if section.place > Place.HISTORY),
         )
         pasts = self._pasts(budget, first, first, most=REASONED, priority=3)
-        return render_sections(self._fitted(budget, observation, pasts, others))
+        return AgentContext(tuple(self._fitted(budget, observation, pasts, others)))
 
     def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
         """Return the story's text for the extractor, cut to its token budget."""

@@ -161,13 +161,13 @@ def fitted_prompt(
     fields: texts that are never cut
     """
     room = room_beside(system, templates, fields, characters)
-    return Prompt(system, _filled(templates, {**fields, **fit(parts, room)}))
+    return Prompt.of(system, _filled(templates, {**fields, **fit(parts, room)}))
 
 
 def room_beside(system: str, templates: Sequence[str], fields: Mapping[str, str], characters: int) -> int:
     """Return how many characters a prompt of ``characters`` has for the other fields of the templates together."""
     others = {name: LEFT_OUT for template in templates for name in prompt_fields(template)}
-    return characters - len(system) - len(_filled(templates, {**others, **fields}))
+    return characters - Prompt.of(system, _filled(templates, {**others, **fields})).length
 
 
 def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, share: int = 2) -> bool:
@@ -279,6 +279,5 @@ def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:
     return reasons
 
 
-def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:
-    filled = (fill_prompt(name, **{field: texts[field] for field in prompt_fields(name)}) for name in templates)
-    return "\n\n".join(filled)
+def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> list[str]:
+    return [fill_prompt(name, **{field: texts[field] for field in prompt_fields(name)}) for name in templates]

@@ -47,8 +47,8 @@ class Question:
         """Return the question with this text at the end of its prompts if it is about the episode."""
         if not self.is_about_episode or not material:
             return self
-        beside = self.beside and Prompt(self.beside.system, self.beside.user + material)
-        return replace(self, prompt=Prompt(self.prompt.system, self.prompt.user + material), beside=beside)
+        beside = self.beside and replace(self.beside, user=self.beside.user + material)
+        return replace(self, prompt=replace(self.prompt, user=self.prompt.user + material), beside=beside)
 
     def ask(self) -> BaseModel | LanguageModelError:
         """Return the model's answer, or why there is none."""
@@ -114,9 +114,9 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     numbered = list(enumerate(prompts, start=1))
     head = _common_instructions(fields)
     tasks = (f"=== TASK {n} ===\n{_without(each.system, head)}" for n, each in numbered)
-    prompt = Prompt(
+    prompt = Prompt.of(
         "\n\n".join([*head, *tasks, fill_prompt("episode_end_answer")]),
-        "\n\n".join(f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered),
+        [f"=== FOR TASK {n} ===\n{each.user}" for n, each in numbered],
     )
     try:
         answer = model.complete("analysis", prompt, schema).value

@@ -248,7 +248,7 @@ class Turn:
             verdict = Verdict(accepted=True)
         else:
 
-            def context() -> str:
+            def context() -> AgentContext:
                 system = self.critic.system_prompt
                 return self.context.get_critic_context(
                     before, proposal.action, learned(), reason=proposal.reasoning, system=system

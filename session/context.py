@@ -68,7 +68,7 @@ class OfferedRoute:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """Everything that the agent may know when it chooses a command.
+    """Everything that the agent may know when it chooses a command, or the critic when it judges one.
 
     valid_actions: the commands that the agent must choose from; ``None`` if any command is allowed
     offers_ways: the agent may follow a route or walk to a location instead
@@ -80,13 +80,18 @@ class AgentContext:
     offers_ways: bool = True
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The sections as Markdown."""
+        return tuple(section.render() for section in self.sections)
+
+    @property
     def shows(self) -> tuple[str, ...]:
         """The keys of the known items that the sections show."""
         return tuple(dict.fromkeys(key for section in self.sections for key in section.shows))
 
     def render(self) -> str:
         """Return the sections as one Markdown text."""
-        return render_sections(self.sections)
+        return "\n\n".join(self.parts)
 
 
 def render_sections(sections: Sequence[PromptSection]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
+from typing_extensions import Self
 
 from session.errors import LanguageModelUnavailable
 from session.values import ROLES, Role, TokenUsage
@@ -60,11 +62,19 @@ class Prompt:
     system: never changes within a run
     user: ordered from what changes rarely to the present moment (docs/records/specification.md, Prompt order)
     shows: the keys of the known items in it (``managers/known.py``); no model gets them
+    starts: where the parts of ``user`` begin, in characters
     """
 
     system: str
     user: str
     shows: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    starts: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, system: str, parts: Sequence[str], shows: tuple[str, ...] = ()) -> Self:
+        """Return the prompt whose user message consists of the parts, with blank lines between them."""
+        starts = accumulate((len(part) + 2 for part in parts), initial=0)
+        return cls(system, "\n\n".join(parts), shows, tuple(starts)[:-1])
 
     @property
     def length(self) -> int:

@@ -207,7 +207,7 @@ class ModelPlayer:
         listed = (*(route.choice for route in context.route_choices), *(context.valid_actions or ()))
         schema = _answer_schema(self, listed if assisted else None, travels=travels)
         told = context.prompt(system)
-        completion = self.model.complete("agent", Prompt(system, told.render(), told.shows), schema)
+        completion = self.model.complete("agent", Prompt.of(system, told.parts, told.shows), schema)
         answer: Any = completion.value
         chosen = next((route.number for route in context.route_choices if route.choice == answer.action), None)
         reading: ReadingAnswer | None = getattr(answer, "reading", None)

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from session.commands import TAKING, Command, Vocabulary, plain_command, read_command, words_of
-from session.context import PromptSection
+from session.context import AgentContext, PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
 from session.text import asks, cut_at, description_in, one_line
@@ -80,11 +80,11 @@ class Critic:
         return opinion if opinion and not opinion.accepted else None
 
     def judge(
-        self, observation: Observation, proposal: Proposal, context: Callable[[], str], circle: str = ""
+        self, observation: Observation, proposal: Proposal, context: Callable[[], AgentContext], circle: str = ""
     ) -> Verdict:
         """Return whether the proposal should be played.
 
-        context: returns the prompt's text, the proposal included
+        context: returns what the critic may know, the proposal included
         circle: the warning that play goes round in circles; "" if it does not
 
         The answer to a question of the story is accepted without a call if it is yes or no.
@@ -103,8 +103,8 @@ class Critic:
             repetition = f"{_REPEATED} {told}"
         is_doubtful = opinion is None or bool(repetition)
         if self._mode == "llm" or (self._mode == "hybrid" and is_doubtful):
-            tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
-            prompt = Prompt(system=self.system_prompt, user=context() + tried)
+            tried = [PromptSection("Tried before", repetition).render()] if repetition else []
+            prompt = Prompt.of(self.system_prompt, [*context().parts, *tried])
             try:
                 answer = self._model.complete("critic", prompt, CriticAnswer).value
             except LanguageModelError as error:

@@ -176,8 +176,9 @@ def test_a_rooms_description_is_shown_with_its_turn_and_no_other_rooms() -> None
     opening = described(12, "A mill by a brook.", 0).get_agent_context(MILL).render()
     assert "## ROOM DESCRIPTION (at the start, some of it may have changed):\nA mill by a brook." in opening
     assert "brook" not in described(12, "A mill by a brook.", 2, location_id=13).get_agent_context(MILL).render()
-    assert "## ROOM DESCRIPTION (turn 12):\nA mill" in described(12, "A mill by a brook.", 12).get_critic_context(
-        MILL, "turn wheel"
+    assert (
+        "## ROOM DESCRIPTION (turn 12):\nA mill"
+        in described(12, "A mill by a brook.", 12).get_critic_context(MILL, "turn wheel").render()
     )
 
 
@@ -288,14 +289,14 @@ def test_scenery_that_the_story_has_named_is_listed_apart_in_prompts_with_the_wh
         config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
         context = ContextManager(logging.getLogger("test"), config, state, attribute_names=ATTRIBUTES)
         assert f"\n{shown}" in context.get_agent_context(hall).render()
-        assert f"\n{shown}" in context.get_critic_context(hall, "push mill stone")
+        assert f"\n{shown}" in context.get_critic_context(hall, "push mill stone").render()
 
 
 def test_the_critic_reads_why_the_player_proposes_a_command_if_it_gave_a_reason() -> None:
     context = manager(1)
-    judged = context.get_critic_context(MILL, "tell miller", reason="He asked\nfor the code.")
+    judged = context.get_critic_context(MILL, "tell miller", reason="He asked\nfor the code.").render()
     assert judged.endswith("## Proposed command\ntell miller\n\n## The player's reason\nHe asked for the code.")
-    assert context.get_critic_context(MILL, "tell miller").endswith("## Proposed command\ntell miller")
+    assert context.get_critic_context(MILL, "tell miller").render().endswith("## Proposed command\ntell miller")
 
 
 def test_a_person_is_here_by_one_name_things_by_their_plural_and_each_keeps_its_whole_name_once_it_was_printed() -> (
@@ -379,7 +380,7 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
     ).render()
     assert tokens.estimate(system + shown) <= budget
     assert "## Present" in shown
-    judged = context.get_critic_context(hall, action, notes_of_all, reason=reason, system=system)
+    judged = context.get_critic_context(hall, action, notes_of_all, reason=reason, system=system).render()
     assert tokens.estimate(system + judged) <= budget
 
 
@@ -500,9 +501,9 @@ def test_of_each_part_so_many_characters_are_shown_at_most(
 
 
 def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
-    shown = manager(5).get_critic_context(HALL, "wait")
+    shown = manager(5).get_critic_context(HALL, "wait").render()
     assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
-    assert letters(talkative().get_critic_context(HALL, LONG_X), "x") == 200
+    assert letters(talkative().get_critic_context(HALL, LONG_X).render(), "x") == 200
 
 
 @pytest.mark.parametrize("shows_reasoning", [True, False])
@@ -517,12 +518,12 @@ def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_wi
         stay.game_state.arrival_turn = arrival
         for prompt, left_out in (
             (stay.get_agent_context(MILL).render(), 6),
-            (stay.get_critic_context(MILL, "wait"), 6),
+            (stay.get_critic_context(MILL, "wait").render(), 6),
         ):
             assert f"## {section}\n({left_out} earlier turns left out{of_stay})\n" in prompt
             assert f"act {left_out + 1}" in prompt
             assert f"act {left_out}\n" not in prompt
-    assert "left out" not in manager(3).get_critic_context(MILL, "wait")
+    assert "left out" not in manager(3).get_critic_context(MILL, "wait").render()
 
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:

@@ -187,7 +187,9 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
         "Since you came here",
     ]
     assert kept == ["COURSE", "Present", "Points"]
-    lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned)))
+    lost, kept = lost_and_kept(
+        lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learned).render())
+    )
     assert lost == [
         "Similar turns of earlier games",
         "Map",

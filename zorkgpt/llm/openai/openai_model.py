@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import random
-import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -31,7 +30,6 @@ _LOG = logging.getLogger(__name__)
 _DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
 _AT_ONCE = 2  # answers of one completion that break off and are asked for again without a pause
 _MOST_MARKS = 3  # of a user prompt: Anthropic's models allow four in a request, one of which marks the instructions
-_HEADING = re.compile(r"^## ", re.MULTILINE)
 _REPORTED_FROM = 5.0  # seconds of waiting for a model that is down
 
 
@@ -77,7 +75,7 @@ class OpenAIModel:
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")
         settings = self._settings[role]
-        marks = self._stable_parts(role, prompt.user) if settings.marks_cache else None
+        marks = self._stable_parts(role, prompt) if settings.marks_cache else None
         exchange = Exchange(prompt, schema, settings.sampling, f"{role}_sampling.max_tokens", marks)
         start = self._clock()
         completion = self._retry(role, partial(self._models[role].answer, exchange, settings), exchange)
@@ -131,19 +129,18 @@ class OpenAIModel:
         """Return the URLs of the distinct servers in the order of the roles, separated by commas."""
         return ", ".join(dict.fromkeys(model.server.address for model in self._models.values()))
 
-    def _stable_parts(self, role: Role, user: str) -> tuple[int, ...]:
+    def _stable_parts(self, role: Role, prompt: Prompt) -> tuple[int, ...]:
         """Return the ends of the parts of the prompt that other prompts of the role begin with, in characters.
 
         A server finds only what ended at a mark in an earlier request. So earlier marks are kept, and a new one follows
-        the section in which the prompt began to differ from the previous one: most sections grow at their end. No part
+        the part in which the prompt began to differ from the previous one: most parts grow at their end. None of them
         is blank, because servers refuse that.
         """
-        before, marks = self._marked.get(role, ("", ()))
+        user, (before, marks) = prompt.user, self._marked.get(role, ("", ()))
         lines = zip(user.splitlines(keepends=True), before.splitlines(keepends=True), strict=False)
         same = sum(len(line) for line, _ in takewhile(lambda pair: pair[0] == pair[1], lines))
         marks = tuple(mark for mark in marks if mark <= same)
-        sections = [heading.start() for heading in _HEADING.finditer(user)]
-        end = next((start for start in sections if start > same), max(sections, default=0))
+        end = next((start for start in prompt.starts if start > same), max(prompt.starts, default=0))
         if user[max(marks, default=0) : end].strip():
             marks = (*marks, end)[-_MOST_MARKS:]
         self._marked[role] = user, marks

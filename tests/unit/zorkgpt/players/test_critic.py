@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from session.commands import ParserFamily, Vocabulary
+from session.context import AgentContext, PromptSection
 from session.errors import LanguageModelUnavailable
 from session.game_state import Tries
 from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
@@ -42,7 +43,8 @@ def critic(mode: CriticMode = "hybrid", *replies: Reply) -> tuple[Critic, Script
 
 
 def judge(judging: Critic, action: str, observation: Observation | None = None) -> Verdict:
-    return judging.judge(observation or moment(), Proposal(action), lambda: f"## Proposed command\n{action}")
+    context = AgentContext((PromptSection("Proposed command", action),))
+    return judging.judge(observation or moment(), Proposal(action), lambda: context)
 
 
 @pytest.mark.parametrize(

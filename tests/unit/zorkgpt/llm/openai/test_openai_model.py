@@ -274,6 +274,16 @@ class TestServerWithoutSystemRole:
         assert first == second
 
 
+def test_marks_for_the_servers_cache_end_the_parts_of_a_prompt_whatever_headings_a_text_contains() -> None:
+    with MisbehavingServer(GOOD) as server:
+        settings = RoleOptions("named", server.base_url, limits=BRIEF, marks_cache=True)
+        with OpenAIModel({"agent": settings}) as model:
+            for now in ("one", "two"):
+                model.complete("agent", Prompt.of("Rules", ["Always.\n\n## Signs\nA sign.", "Play", now]), Move)
+    texts = [[part["text"] for part in asked.body["messages"][1]["content"]] for asked in server.asked]
+    assert texts[1] == ["Always.\n\n## Signs\nA sign.\n\n", "Play\n\n", "two"]
+
+
 class TestUnnamedModel:
     """A role without a model's name."""
 
