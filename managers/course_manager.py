@@ -14,7 +14,7 @@ from managers.known import Known
 from managers.map_manager import MapManager
 from managers.plan import PLAN, done_of
 from managers.route_manager import RouteManager
-from managers.routes.document import Effect, last_command
+from managers.routes.document import Effect
 from managers.routes.trail import digests_of, without_words
 from managers.transcripts.document import Game, game_of
 from managers.transcripts.game_text import PlayedTurn
@@ -543,11 +543,7 @@ class CourseManager(BaseManager):
 
     @override
     def known(self) -> Known:
-        course = self._course
-        if course is None:
-            return Known()
-        aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
-        return Known(under_way=f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}")
+        return Known(under_way=self._course)
 
 
 def is_on_course(courses: CourseManager | None, record: TurnRecord) -> bool:

@@ -13,7 +13,7 @@ from managers.objectives import Objective
 from managers.routes.document import last_command, route_aim, route_record
 from session.knowledge import KnowledgeEntry, Source
 from session.memory import Memory
-from session.route import Route
+from session.route import Course, Route
 from session.text import counted, text_key
 
 Kind = Literal["memory", "knowledge", "route", "objective"]
@@ -62,7 +62,7 @@ class Known:
     routes: all of them
     usable: how many of the routes can be followed from somewhere
     from_here: those that can be followed at this moment, best first, each with how many of its commands are done
-    under_way: the route that is being followed, and how far; "" for none
+    under_way: the course that is being followed
     """
 
     memories: Mapping[int, Sequence[Memory]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Known:
     routes: tuple[Route, ...] = ()
     usable: int = 0
     from_here: tuple[tuple[Route, int], ...] = ()
-    under_way: str = ""
+    under_way: Course | None = None
 
     @property
     def believed(self) -> dict[int, tuple[Memory, ...]]:
@@ -107,7 +107,7 @@ class Known:
         return {
             "objective": objectives,
             "memory": tuple(memory.headline(memory.persistence) for memory in memories),
-            "route": (self.under_way,) if self.under_way else self._routes_from_here(),
+            "route": self._routes_from_here() if self.under_way is None else (_course_line(self.under_way),),
         }
 
     def _routes_from_here(self) -> tuple[str, ...]:
@@ -134,8 +134,13 @@ def merged(parts: Iterable[Known]) -> Known:
         tuple(chain.from_iterable(each.routes for each in whole)),
         sum(each.usable for each in whole),
         tuple(chain.from_iterable(each.from_here for each in whole)),
-        next((each.under_way for each in whole if each.under_way), ""),
+        next((each.under_way for each in whole if each.under_way), None),
     )
+
+
+def _course_line(course: Course) -> str:
+    aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
+    return f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}"
 
 
 def _merged(mappings: Iterable[Mapping[int, Sequence[Memory]]]) -> Mapping[int, Sequence[Memory]]:

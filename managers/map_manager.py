@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from typing_extensions import Unpack, override
 
@@ -13,9 +14,9 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import description_in, first_line, is_dark, out_of
+from session.text import description_in, first_line, is_dark
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import LEADS_BACK, Carry, Edge
+from zorkgpt.mapping.map_graph import LEADS_BACK, Carry, FatalExit
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -191,16 +192,12 @@ class MapManager(BaseManager):
         reached = after.location if turn.moved and ending is not None else None
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
-        score = None if after.died else after.score
-        points = "" if score is None else f", with {out_of(score, after.max_score)} points"
-        words = first_line(after.text)
-        place = f" in L{reached.num} {reached.label}" if reached else ""
-        dark = ", in the dark" if after.died and any(is_dark(text) for text in (before.text, after.text)) else ""
-        how = f"{'you died' if after.died else f'the story ended, {ending}{points}'}{place}{dark}"
-        said = f": {words}" if words else ""
-        known = self.game_map.exit_deaths.get(Edge(here.num, exit_), ())
-        if not any(each.startswith(f"{how} (") and each.endswith(f"){said}") for each in known):
-            self.game_map.record_death(here.num, exit_, f"{how} (episode {turn.episode}, turn {turn.turn}){said}")
+        dark = after.died and any(is_dark(text) for text in (before.text, after.text))
+        room = None if reached is None else reached.num
+        end = FatalExit(turn.episode, turn.turn, first_line(after.text), room=room, is_dark=dark)
+        if not after.died:
+            end = replace(end, ending=ending, score=after.score, max_score=after.max_score)
+        self.game_map.record_death(here.num, exit_, end)
 
     def _learn_attempt(self, attempt: Attempt, turn: TurnRecord) -> bool:
         """Record where the command led, or that it failed. Returns whether an edge was added, changed or pruned."""

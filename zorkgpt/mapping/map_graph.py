@@ -37,7 +37,7 @@ from typing_extensions import Self
 
 from session.errors import StoreError
 from session.files.shared_files import backup_of, read_shared, write_atomically
-from session.values import Location
+from session.values import Ending, Location
 
 _BACK = {
     "north": "south",
@@ -132,9 +132,10 @@ class Edge(NamedTuple):
 EdgeKey = Annotated[Edge, BeforeValidator(Edge.from_key), PlainSerializer(attrgetter("key"), return_type=str)]
 Visits = Annotated[NonNegativeInt, Field(exclude_if=not_)]
 ByRoom = dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]]
+_Several = BeforeValidator(lambda value: tuple(filter(None, (value,))) if isinstance(value, str) else value)
 Answers = Annotated[
     tuple[str, ...],
-    BeforeValidator(lambda value: tuple(filter(None, (value,))) if isinstance(value, str) else value),
+    _Several,
     PlainSerializer(lambda answers: list(answers) if len(answers) > 1 else "".join(answers)),
 ]
 """Different answers, each once, in the order of time; a single one is a text in the file."""
@@ -149,6 +150,25 @@ class Carry(NamedTuple):
     to_id: NonNegativeInt
     episode: NonNegativeInt
     turn: NonNegativeInt
+
+
+@dataclass(frozen=True, slots=True)
+class FatalExit:
+    """How taking an exit killed the player or ended the story; ``episode`` and ``turn`` are those of the first time.
+
+    words: the first line of the story's text
+    ending: ``None`` if the player died; else the scores are those at the end
+    room: the room in which the story ended
+    """
+
+    episode: NonNegativeInt = field(compare=False)
+    turn: NonNegativeInt = field(compare=False)
+    words: str
+    ending: Ending | None = None
+    score: int | None = None
+    max_score: int | None = None
+    room: NonNegativeInt | None = None
+    is_dark: bool = False
 
 
 class Choice(NamedTuple):
@@ -224,7 +244,7 @@ class MapGraph(BaseModel):
     exit_refusals: the story's answers when an exit led nowhere since it last worked
     first_refusals: the story's answers when an exit led nowhere before it worked for the first time
     exit_deaths: how the player died on taking an exit, which stays untried, or how the story ended with it; removed
-        when it works without that
+        when it works without that; a text in files of earlier versions
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
@@ -241,7 +261,7 @@ class MapGraph(BaseModel):
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
     exit_refusals: ByEdge = {}
     first_refusals: ByEdge = {}
-    exit_deaths: ByEdge = {}
+    exit_deaths: Annotated[dict[EdgeKey, Annotated[tuple[FatalExit | str, ...], _Several]], Field(exclude_if=not_)] = {}
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
@@ -508,10 +528,10 @@ class MapGraph(BaseModel):
             self.exit_failure_counts.pop(edge, None)
         self._derived.forget(location_id)
 
-    def record_death(self, location_id: int, exit_: str, words: str) -> None:
+    def record_death(self, location_id: int, exit_: str, end: FatalExit) -> None:
         """Record how the player died on taking an exit, or how the story ended. It stays untried."""
         self.add_exits(location_id, (exit_,))
-        _add_answers(self.exit_deaths, Edge(location_id, exit_), (words,))
+        _add_answers(self.exit_deaths, Edge(location_id, exit_), (end,))
         self._derived.forget(location_id)
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
@@ -560,6 +580,7 @@ class MapGraph(BaseModel):
                     edge = Edge(from_id, exit_)
                     self.add_connection(from_id, exit_, to_id, other.confidence(edge))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
+        mine: dict[Edge, tuple[Any, ...]]
         for mine, theirs in ((self.exit_refusals, other.exit_refusals), (self.exit_deaths, other.exit_deaths)):
             for edge, answers in theirs.items():
                 ends_walk = mine is self.exit_deaths and edge.exit in other.connections.get(edge.location_id, {})
@@ -722,7 +743,7 @@ class MapGraph(BaseModel):
             return None
 
 
-def _add_answers(known: dict[Edge, tuple[str, ...]], edge: Edge, answers: Iterable[str]) -> None:
+def _add_answers(known: dict[Edge, tuple[Any, ...]], edge: Edge, answers: Iterable[Any]) -> None:
     """Add those of the answers that are not known, after the others."""
     for answer in answers:
         before = known.setdefault(edge, ())

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from session.text import asks
-from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, MapGraph, by_destination, plain_line
+from session.text import asks, out_of
+from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, FatalExit, MapGraph, by_destination, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
-REFUSED, TRIED = "led nowhere", "tried"
+REFUSED, TRIED = "led nowhere: ", "tried: "
 _OPENING = ("open ", "unlock ")  # of commands that are no exits, but are meant to make one
 _CARRIED = 0.2  # the confidence that the story carries the player along again
 
@@ -81,7 +81,7 @@ def untried_from(graph: MapGraph, here: int) -> str:
     refused = {
         room: exits
         for room in _nearest_first(graph, paths)
-        if (exits := ", ".join(_refusals(graph, room, graph.barred_exits(room))).removeprefix(f"{REFUSED}: "))
+        if (exits := ", ".join(_refusals(graph, room, graph.barred_exits(room), titles=("", TRIED))))
     }
     lines: list[str] = []
     for title, found in (("Untried exits", untried), ("Exits that led nowhere", refused)):
@@ -142,7 +142,7 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
             doubts += [f"{'' if first == LEADS_BACK else 'blocked '}at first: {first}"] if first else []
             doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
-            doubts += filter(None, [graph.told(graph.exit_deaths, edge)])
+            doubts += filter(None, [_ends_told(graph, edge)])
             told.append(_told(edge.exit, "; ".join(doubts)))
         yield f"{' / '.join(told)} -> {names[to_id]}"
     for exit_, to_id in graph.ways_back(room).items():
@@ -164,7 +164,7 @@ class _UntriedExits(NamedTuple):
 
 
 def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
-    deaths = {exit_: graph.told(graph.exit_deaths, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
+    deaths = {exit_: _ends_told(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
     read = [
         plain_line(exit_) for exit_, death in deaths.items() if not death and exit_ in graph.read_exits.get(room, ())
     ]
@@ -172,7 +172,9 @@ def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
     return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
-def _refusals(graph: MapGraph, room: int, among: Collection[str] | None = None) -> Iterator[str]:
+def _refusals(
+    graph: MapGraph, room: int, among: Collection[str] | None = None, *, titles: Sequence[str] = (REFUSED, TRIED)
+) -> Iterator[str]:
     """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
     That is a command to open a door, or an exit for which the story asked a question. Those of one answer are together.
@@ -181,14 +183,28 @@ def _refusals(graph: MapGraph, room: int, among: Collection[str] | None = None) 
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
     walked = graph.connections.get(room, {})
-    for title in (REFUSED, TRIED):
+    for title, is_tried in zip(titles, (False, True), strict=True):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):
             is_open = exit_.startswith(_OPENING) or asks(words)
-            if exit_ not in walked and is_open == (title == TRIED) and (among is None or exit_ in among):
+            if exit_ not in walked and is_open == is_tried and (among is None or exit_ in among):
                 exits[words].append(plain_line(exit_))
         if exits:
-            yield f"{title}: {', '.join(_told(', '.join(each), words) for words, each in exits.items())}"
+            yield f"{title}{', '.join(_told(', '.join(each), words) for words, each in exits.items())}"
+
+
+def _ends_told(graph: MapGraph, edge: Edge) -> str:
+    """Return how taking the exit killed the player or ended the story, the first time first; "" for never."""
+    ends = graph.exit_deaths.get(edge, ())
+    return " Later: ".join(each if isinstance(each, str) else _end_told(graph, each) for each in ends)
+
+
+def _end_told(graph: MapGraph, end: FatalExit) -> str:
+    points = "" if end.score is None else f", with {out_of(end.score, end.max_score)} points"
+    how = "you died" if end.ending is None else f"the story ended, {end.ending}{points}"
+    place = "" if end.room is None else f" in L{end.room} {graph.room_names.get(end.room, '')}".rstrip()
+    dark, said = ", in the dark" if end.is_dark else "", f": {end.words}" if end.words else ""
+    return f"{how}{place}{dark} (episode {end.episode}, turn {end.turn}){said}"
 
 
 def _told(exits: str, remark: str | None) -> str:

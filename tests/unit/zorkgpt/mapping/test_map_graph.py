@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
-from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
+from zorkgpt.mapping.map_graph import Edge, FatalExit, MapGraph, Room
 from zorkgpt.mapping.navigation import local_view
 
 
@@ -82,17 +82,31 @@ def test_of_an_exit_every_different_answer_is_kept_once_and_the_first_one_comes_
         "The door is locked, and has a keyhole.",
     ):
         graph.record_refusal(15, "north", words)
-        graph.record_death(15, "down", f"you died: {words}")
+        graph.record_death(15, "down", FatalExit(1, 2, words))
     both = "The door is locked, and has a keyhole. Later: You can't go that way."
     assert graph.refused_exits(15) == {"north": both}
     other.record_refusal(15, "north", "It rattles.")
     other.absorb(MapGraph.from_dict(graph.to_dict()))
     assert other.last_refusal(Edge(15, "north")) == f"It rattles. Later: {both}"
-    assert "down (you died: The door is locked, and has a keyhole. Later: you died: You can't" in local_view(
+    assert "down (you died (episode 1, turn 2): The door is locked, and has a keyhole. Later: you died" in local_view(
         graph, 15, 1
     )
     graph.add_connection(15, "north", 30)
     assert f"north (blocked at first: {both}) -> L30" in local_view(graph, 15, 1)
+
+
+def test_the_end_of_an_exit_in_a_file_of_an_earlier_version_is_shown_as_it_is_there() -> None:
+    graph = MapGraph.from_dict(
+        {"rooms": {"15": {"id": 15, "name": "Hall"}}, "exit_deaths": {"15_down": "you died: Oh."}}
+    )
+    graph.record_death(15, "down", FatalExit(2, 3, "Oh.", "won", 26, 30, room=15))
+    end = "the story ended, won, with 26 of 30 points in L15 Hall (episode 2, turn 3): Oh."
+    again = MapGraph.from_dict(graph.to_dict())
+    assert f"down (you died: Oh. Later: {end})" in local_view(again, 15, 1)
+    other = MapGraph()
+    other.record_death(15, "down", FatalExit(4, 5, "Oh.", "won", 26, 30, room=15))
+    again.absorb(other)
+    assert f"down (you died: Oh. Later: {end})" in local_view(again, 15, 1), "the same end is told once"
 
 
 def test_a_story_with_ever_new_answers_keeps_the_first_ones_and_the_latest() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
-from zorkgpt.mapping.map_graph import LEADS_BACK, MapGraph
+from zorkgpt.mapping.map_graph import LEADS_BACK, FatalExit, MapGraph
 from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
@@ -77,7 +77,7 @@ def test_nothing_is_presumed_of_commands_without_an_opposite_of_exits_that_rooms
     graph = graph_of((1, "enter window", 2), (3, "north", 4), (5, "north", 4), (6, "west", 6))
     assert not any(graph.ways_back(room) for room in graph.rooms)
     graph = graph_of((1, "north", 2))
-    graph.record_death(2, "south", "You fall.")
+    graph.record_death(2, "south", FatalExit(1, 2, "You fall."))
     assert graph.ways_back(2) == {}
     assert graph.untried_exits(2) == ("south",)
 
@@ -303,7 +303,7 @@ def test_what_follows_from_a_map_is_the_same_after_each_change_as_for_the_map_re
     for each in tried:
         local_view(graph, here, 2)
         after([each], graph)
-        graph.record_death(each.from_id, "up", "You died.")
+        graph.record_death(each.from_id, "up", FatalExit(1, 2, "You died."))
         graph.drop_exits(each.from_id, ["north"])
         anew = MapGraph.from_dict(graph.to_dict())
         for radius in (1, 3):
