@@ -185,9 +185,10 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
         text += f"\nIn its place: {memory.superseded_by}"
     status = memory.status.lower()
     tags = (memory.category, memory.persistence, status)
-    known = (f"episode {memory.episode}" if memory.episode else "", _turns(memory.turns) if memory.turns else "")
-    span = memory.span if memory.episode else ()
-    sources = (Source(memory.episode, span[0], span[-1]),) if span else ()
+    span = memory.span
+    spans = (Source(memory.episode, span[0], span[-1]),) if span else ()
+    known = (f"episode {memory.episode}" if memory.episode else "", *map(_turns, spans))
+    sources = spans if memory.episode else ()
     by, lasts = ", ".join(filter(None, known)), memory.persistence != "ephemeral"
     return Item(key, "memory", memory.title, text, place, tags, by, sources, status, lasts)
 
@@ -206,7 +207,7 @@ def _cited(sources: Sequence[Source]) -> str:
 
 
 def _turns_of(source: Source) -> str:
-    return f"episode {source.episode}, {_turns(source.turns)}"
+    return f"episode {source.episode}, {_turns(source)}"
 
 
 def _route_item(route: Route) -> Item:
@@ -222,5 +223,5 @@ def _objective_item(episode: int, objective: Objective) -> Item:
     return Item(key, "objective", objective.text, text, place, (status,), by, status=status, is_lasting=False)
 
 
-def _turns(span: str) -> str:
-    return f"turns {span}" if "-" in span else f"turn {span}"
+def _turns(source: Source) -> str:
+    return f"{'turn' if len(source.span) == 1 else 'turns'} {source.turns}"

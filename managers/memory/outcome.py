@@ -97,6 +97,7 @@ class ActionOutcome:
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
+    describes_arrival: the text on arrival is long
     revealed: names of objects that appeared, if the story's answer names them, without those that replaced others
     replaced: names of things that are gone, and of those that are in their places now
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
@@ -113,6 +114,7 @@ class ActionOutcome:
         self.location = location
         self.first_visit = first_visit
         self.arrival_text = before.text if first_visit else ""
+        self.describes_arrival = len(self.arrival_text) > SUBSTANTIAL
         self.command = typed(record.action, is_key=True) if record.is_key else movements.exit_of(record.action)
         self.is_direction = movements.is_direction(self.command)
         self.destination = after.location if record.moved else None
@@ -201,7 +203,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     memory; of others without a visible change this is not known.
     """
     record = outcome.record
-    if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
+    if outcome.describes_arrival:
         yield ARRIVAL, "core"
     elif outcome.first_visit and not outcome.arrival_text and outcome.is_substantial:
         yield "Long response on first visit suggests room description", "core"

@@ -470,11 +470,11 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
 def _signals(visit: VisitNews) -> Iterator[str]:
     """Yield each signal once, with the turns that give it."""
     turns: dict[str, list[int]] = {}
-    if visit.is_new_place and visit.first and ARRIVAL in dict(signals_of(visit.first)):
+    if visit.is_new_place and visit.first and visit.first.describes_arrival:
         yield f"• On arrival: {ARRIVAL} (likely CORE)"
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
-            if words == ARRIVAL or (tier == "core" and not visit.is_new_place):
+            if tier == "core" and (outcome.describes_arrival or not visit.is_new_place):
                 continue  # what is there from the start is known
             signal = f"{words} (likely {tier.upper()})"
             turns.setdefault(signal, []).append(outcome.record.turn)

@@ -236,7 +236,7 @@ def last_moment(folder: Path) -> str:
 def has_turn(folder: Path) -> bool:
     """Return whether the journal of that folder contains a turn. The rest of the journal is not read."""
     with suppress(OSError, StoreError), open_ordinary(folder / JOURNAL_FILE) as file:
-        return any(b'"turn_played"' in line for line in file)
+        return any(b'"kind":"turn_played"' in line for line in file)
     return False
 
 

@@ -140,7 +140,8 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         for edge in (Edge(room, command) for command in commands):
             first, refusal = graph.told(graph.first_refusals, edge), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
-            doubts += [f"{'' if first == LEADS_BACK else 'blocked '}at first: {first}"] if first else []
+            is_back = graph.first_refusals.get(edge, ())[:1] == (LEADS_BACK,)
+            doubts += [f"{'' if is_back else 'blocked '}at first: {first}"] if first else []
             doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
             doubts += filter(None, [_ends_told(graph, edge)])
             told.append(_told(edge.exit, "; ".join(doubts)))

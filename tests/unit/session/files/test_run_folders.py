@@ -14,7 +14,7 @@ import pytest
 
 from orchestration.learning import shared_files
 from session.errors import GameError, StoreError
-from session.events import RunPaused
+from session.events import Proposed, RunPaused
 from session.files.journal import Journal
 from session.files.run_folders import (
     Checkpoint,
@@ -33,6 +33,7 @@ from session.files.run_folders import (
     take_episode_numbers,
 )
 from session.game_configuration import GameConfiguration
+from session.values import Proposal
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.report.dye_runs import manifest
 
@@ -180,6 +181,15 @@ def begun(workdir: Path, run: str) -> Path:
 
 
 AHEAD, NOW, SET_BACK = "20991231-235959-0001", "20260131-184500-0002", "20000101-000000-0003"
+
+
+def test_a_command_that_is_called_like_a_turns_event_makes_no_run_that_was_played(tmp_path: Path) -> None:
+    played = begun(tmp_path, NOW)
+    journal = Journal.create(tmp_path / "runs", manifest(AHEAD))
+    journal.append(Proposed(Proposal("turn_played"), 1.0))
+    journal.close()
+    put_last(journal.folder)
+    assert find_run(tmp_path) == played
 
 
 def test_the_latest_run_is_the_one_that_was_begun_or_resumed_last_whatever_the_clock_says(tmp_path: Path) -> None:

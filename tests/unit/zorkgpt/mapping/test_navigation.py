@@ -47,6 +47,16 @@ def test_a_way_that_led_back_at_first_was_not_blocked() -> None:
     assert "north (at first: leads back here) -> L68" in local_view(graph, 51, 1)
 
 
+def test_a_way_that_led_back_before_it_was_refused_was_not_blocked_at_first() -> None:
+    graph = MapGraph()
+    graph.add_room(51, "Desert")
+    for words in (LEADS_BACK, "Sand blows into your face."):
+        graph.record_refusal(51, "north", words)
+    graph.add_connection(51, "north", 68)
+    shown = "north (at first: leads back here Later: Sand blows into your face.) -> L68"
+    assert shown in local_view(graph, 51, 1)
+
+
 def walked(path: Path | None) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
     return None if path is None else (path.commands, path.location_ids)
 
