@@ -12,7 +12,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import Known
 from managers.map_manager import MapManager
-from managers.plan import PLAN, done_of
+from managers.plan import PLAN, PlannedStep, Walked, done_of, steps_of
 from managers.route_manager import RouteManager
 from managers.routes.document import Effect
 from managers.routes.trail import digests_of, without_words
@@ -84,8 +84,8 @@ class CourseManager(BaseManager):
         self._course: Course | None = None
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
-        self._places_at: tuple[object, ...] = ()
-        self._places: tuple[int | None, ...] = ()
+        self._steps_at: tuple[object, ...] = ()
+        self._steps: Sequence[PlannedStep] = ()
         self._known_rooms = frozenset(self._map.game_map.rooms)  # at the opening
         self.has_stopped = False
 
@@ -159,36 +159,34 @@ class CourseManager(BaseManager):
         if until is not None and until <= done:
             return f"`until` is the number of a command of the plan, from {done + 1}"
         steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:until])
-        here, place = self.game_state.latest.location, self.places_of_plan()[done]
-        if place is not None and here is not None and place != here.num:
-            return f"its command {done + 1}, `{steps[0].command}`, is for location {place}"
+        here, places = self.game_state.latest.location, self.steps_of_plan()[done].places
+        if places and here is not None and here.num not in places:
+            told = " or ".join(map(str, sorted(places)))
+            return f"its command {done + 1}, `{steps[0].command}`, is for location {told}"
         return Course("plan", "The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
 
-    def _doubt_of_plan(self, number: int, command: str, now: Observation) -> str:
+    def _doubt_of_plan(self, number: int) -> str:
         """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
-        before, after = self.places_of_plan()[number - 1 : number + 1]
-        if before is None or now.location is None:
+        step = self.steps_of_plan()[number - 1]
+        if not step.places or self.game_state.latest.location is None:
             return " (place unknown)"
-        is_played = after is not None or self.game_state.tries.of(before, command)
-        return "" if is_played else " (never played here)"
+        return "" if step.is_played else " (never played here)"
 
-    def places_of_plan(self) -> tuple[int | None, ...]:
-        """Return where the player is after each of the plan's commands, from the opening on; ``None`` if unknown."""
-        commands = self._planned()
-        now = (commands, len(self._map.game_map.rooms), self._routes and self._routes.book)
-        if self._places_at != now:
-            places = [self.game_state.opening_id]
-            leads_to = self._routes.walked().leads_to if self._routes and commands else {}
-            for command in commands:
-                places.append(leads_to.get((places[-1], plain_command(command))))
-            self._places_at, self._places = now, tuple(places)
-        return self._places
+    def steps_of_plan(self) -> Sequence[PlannedStep]:
+        """Return the plan's commands, with the places at which they are played from the opening on."""
+        commands, state = self._planned(), self.game_state
+        now = commands, state.turn_count, self._routes and self._routes.book
+        if self._steps_at != now:
+            walked = self._routes.walked() if self._routes and commands else Walked()
+            self._steps_at, self._steps = now, steps_of(commands, state.opening_id, walked)
+        return self._steps
 
     @property
     def places_ahead(self) -> tuple[int, ...]:
-        """The locations to which the commands of the plan lead that were not played yet, in order, each once."""
-        done = done_of(self._planned(), self.game_state.turns)
-        return tuple(dict.fromkeys(place for place in self.places_of_plan()[done:] if place is not None))
+        """The locations of the commands of the plan that were not played yet, and its end, in order, each once."""
+        steps = self.steps_of_plan()[done_of(self._planned(), self.game_state.turns) :]
+        ahead = [*(step.places for step in steps), *(step.leads_to for step in steps[-1:])]
+        return tuple(dict.fromkeys(place for places in ahead for place in sorted(places)))
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.
@@ -528,7 +526,7 @@ class CourseManager(BaseManager):
             rest = self._rest_of_plan() if self._planned() else ""
             if isinstance(rest, Course) and rest.skipped:
                 number, command = rest.skipped + 1, rest.steps[0].command
-                doubt = self._doubt_of_plan(number, command, observation)
+                doubt = self._doubt_of_plan(number)
                 sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
         return PromptSection("COURSE", "\n".join(filter(None, sentences)))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import product, zip_longest
 
 from session.commands import plain_command
 from session.route import done_in_order
@@ -26,12 +28,31 @@ Played = tuple[int | None, str]
 class Walked:
     """What has been played, in all games that are known.
 
-    leads_to: the location id after a command
+    leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
     """
 
-    leads_to: Mapping[Played, int] = field(default_factory=dict)
-    pairs: Collection[tuple[Played, Played]] = frozenset()
+    leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
+    pairs: AbstractSet[tuple[Played, Played]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A command of the plan in its plain form.
+
+    places, leads_to: the location ids at which it would be played, and to which it leads; empty if unknown
+    is_played: it was played there in a game
+    """
+
+    command: str
+    places: frozenset[int]
+    leads_to: frozenset[int] = frozenset()
+    is_played: bool = False
+
+    @property
+    def played(self) -> list[Played]:
+        """The command at each of its places, or at ``None``."""
+        return [(place, self.command) for place in sorted(self.places) or (None,)]
 
 
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
@@ -42,22 +63,21 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     start: the location id at the opening
     points: what commands won
     """
-    before, total, expected = None, 0, 0
+    before: list[Played] = []
+    total, expected = 0, 0
     numbered: list[str] = []
     unproven: list[int] = []
     won: set[Played] = set()
-    for number, (command, played) in enumerate(
-        zip(commands, _at_places(commands, start, walked), strict=True), start=1
-    ):
-        gain = 0 if played in won else points.get(played, 0)
+    for number, (command, step) in enumerate(zip(commands, steps_of(commands, start, walked), strict=True), start=1):
+        gain, played = next(((points[each], each) for each in step.played if each in points.keys() - won), (0, None))
         total += gain
-        won.add(played)
-        if played not in walked.leads_to or (before is not None and (before, played) not in walked.pairs):
+        won.update([played] if played else [])
+        if not step.is_played or (before and walked.pairs.isdisjoint(product(before, step.played))):
             unproven.append(number)
         expected += gain if unproven else 0
         mark = " expected" if unproven else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
-        before = played
+        before = step.played
     told = f"; {numbered_commands(unproven)} not walked in this order before" if unproven else ""
     marked = f" ({expected} of them expected)" if expected else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
@@ -65,30 +85,40 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
 
 
 def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> list[int]:
-    """Return the numbers of the commands that were never played at their place."""
-    steps = enumerate(_at_places(commands, start, walked), start=1)
-    return [number for number, played in steps if played not in walked.leads_to]
+    """Return the numbers of the commands that were never played at their place, or anywhere if it is unknown."""
+    anywhere = {command for _, command in walked.leads_to}
+    steps = enumerate(steps_of(commands, start, walked), start=1)
+    return [at for at, step in steps if not step.is_played and (step.places or step.command not in anywhere)]
 
 
-def _at_places(commands: Sequence[str], start: int | None, walked: Walked) -> Iterator[Played]:
-    """Yield the plain commands with their locations, ``None`` if unknown.
+def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequence[PlannedStep]:
+    """Return the commands with the places at which they would be played.
 
+    Of several places to which a command has led, those count at which the next one was played, best directly after it.
     A command whose result is unknown is taken to leave the player there if it has several words, because most of one
     word are moves, or if the next one has worked there. If the next one has only worked at one other place, it is
     taken to lead there.
     """
-    here, is_seen = start, True
-    for number, command in enumerate(commands, start=1):
-        played = here, plain_command(command)
-        if not is_seen and played not in walked.leads_to:
-            others = {place for place, each in walked.leads_to if each == played[1]}
-            played = (others.pop() if len(others) == 1 else here), played[1]
-        here, is_seen = played[0], played in walked.leads_to
-        yield played
-        stays = " " in played[1] or (
-            number < len(commands) and (here, plain_command(commands[number])) in walked.leads_to
-        )
-        here = walked.leads_to.get(played, here if stays else None)
+    steps: list[PlannedStep] = []
+    here = frozenset() if start is None else frozenset([start])
+    before: list[Played] = []
+    plain = [plain_command(command) for command in commands]
+    for command, following in zip_longest(plain, plain[1:], fillvalue=""):
+        played = {place for place in here if (place, command) in walked.leads_to}
+        if not played and steps and not steps[-1].is_played:
+            others = {place for place, each in walked.leads_to if each == command and place is not None}
+            played = others if len(others) == 1 else played
+        if len(played) > 1:
+            ways = product(before, played)
+            played = {place for one, place in ways if (one, (place, command)) in walked.pairs} or played
+        places = frozenset(played) or here
+        if played:
+            here = frozenset(to for place in played for to in walked.leads_to[place, command])
+        elif " " not in command and not any((place, following) in walked.leads_to for place in here):
+            here = frozenset()
+        steps.append(PlannedStep(command, places, here, bool(played)))
+        before = steps[-1].played
+    return steps
 
 
 def commands_in(line: str) -> tuple[str, ...]:

@@ -79,6 +79,8 @@ class RouteManager(BaseManager):
         self._promises = RoutePromises(self.book)
         self._effects_in: RouteBook | None = None
         self._effects: Mapping[int, Sequence[tuple[str, Effect]]] = {}
+        self._walked_in: RouteBook | None = None
+        self._walked = Walked()
         self.reset()
 
     @property
@@ -91,6 +93,7 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._done: list[Played] = []  # location ids and plain commands of this game
+        self._led: list[tuple[Played, int]] = []  # where they led
         self._won: set[Played] = set()  # those that won points
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
@@ -195,6 +198,8 @@ class RouteManager(BaseManager):
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
+            if record.after.location is not None and not record.after.died:
+                self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
             self._won.add(done)
 
@@ -228,21 +233,14 @@ class RouteManager(BaseManager):
 
     def walked(self) -> Walked:
         """Return what was played in this game and on the known routes."""
-        games: list[list[Played]] = [self._done]
-        leads_to: dict[Played, int] = {
-            (place, plain_command(command)): effect.to_id
-            for place, effects in self.book.effects.items()
-            for command, effect in effects.items()
-        }
-        for route in self.book.routes:
-            for steps in filter(None, (route.steps, route.spare)):
-                places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
-                games.append([(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)])
-                led = zip(games[-1], places[1:], strict=True)
-                leads_to |= {played: to for played, to in led if to is not None}
-        for place, exits in self._map.game_map.connections.items():
-            leads_to |= {(place, exit_): to for exit_, to in exits.items()}
-        return Walked(leads_to, {pair for game in games for pair in pairwise(game)})
+        if self._walked_in is not self.book:
+            self._walked_in, self._walked = self.book, _walked_in(self.book)
+        leads_to = dict(self._walked.leads_to)
+        exits = self._map.game_map.connections.items()
+        of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
+        for played, to in (*self._led, *of_map):
+            leads_to[played] = {*leads_to.get(played, ()), to}
+        return Walked(leads_to, {*self._walked.pairs, *pairwise(self._done)})
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
@@ -385,3 +383,20 @@ def _effects_by_place(book: RouteBook) -> Mapping[int, Sequence[tuple[str, Effec
                 effect = Effect(there, tuple({*other} - {*one}), tuple({*one} - {*other}))
                 found[here].append((plain_command(step.command), effect))
     return found
+
+
+def _walked_in(book: RouteBook) -> Walked:
+    """Return what was played in earlier games, as far as it is kept."""
+    leads_to: defaultdict[Played, set[int]] = defaultdict(set)
+    pairs: set[tuple[Played, Played]] = set()
+    for place, effects in book.effects.items():
+        for command, effect in effects.items():
+            leads_to[place, plain_command(command)].add(effect.to_id)
+    for route in book.routes:
+        for steps in filter(None, (route.steps, route.spare)):
+            places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
+            played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
+            pairs.update(pairwise(played))
+            for each, to in zip(played, places[1:], strict=True):
+                leads_to[each].update([] if to is None else [to])
+    return Walked({each: to for each, to in leads_to.items() if to}, pairs)

@@ -112,13 +112,15 @@ def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Pat
     assert "`follow` 0 goes on with the plan: its command 11, " in course_in(prompts[TURNS + 1])
 
 
-def test_its_rest_is_offered_with_a_remark_if_its_place_is_unknown(own_story: Path, tmp_path: Path) -> None:
+def test_its_rest_is_offered_where_a_command_without_a_known_result_has_led_in_this_game(
+    own_story: Path, tmp_path: Path
+) -> None:
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
         is_next = role == "agent" and "its command 4, `dance` (never played here)." in prompt.user
         return {"action": "dance"} if is_next else Planner((*WALKTHROUGH[:3], "dance", "spin"))(role, prompt, schema)
 
     _, prompts = play(own_story, tmp_path, reply)
-    assert "goes on with the plan: its command 5, `spin` (place unknown)." in course_in(prompts[-1])
+    assert "goes on with the plan: its command 5, `spin` (never played here)." in course_in(prompts[-1])
 
 
 def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Played, Walked, commands_in, commands_line, guesses_in
+from managers.plan import Played, Walked, commands_in, commands_line, guesses_in, steps_of
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
-    {(1, "north"): 2, (2, "north"): 3, (3, "take lamp"): 3, (3, "south"): 2, (2, "ring bell"): 2},
+    {(1, "north"): [2], (2, "north"): [3], (3, "take lamp"): [3], (3, "south"): [2], (2, "ring bell"): [2]},
     {*pairwise(WAY)},
 )
 POINTS: dict[Played, int] = {(2, "north"): 5, (3, "take lamp"): 10}
@@ -94,3 +94,25 @@ def test_only_the_commands_that_were_never_played_at_their_place_are_guesses(
     commands: list[str], guesses: list[int]
 ) -> None:
     assert guesses_in(commands, 1, WALKED) == guesses
+
+
+STAIRS = Walked(  # rooms 5 are several of one number, as of a trail
+    {(4, "up"): [5], (5, "west"): [5], (5, "up"): [5, 6], (5, "east"): [5], (6, "open door"): [6], (6, "east"): [7]},
+    {*pairwise([(4, "up"), (5, "west"), (5, "up"), (5, "east"), (5, "up"), (6, "open door")])},
+)
+
+
+def test_commands_in_rooms_of_one_number_are_found_where_each_was_played() -> None:
+    commands = ["up", "west", "up", "east", "up", "open door"]
+    assert guesses_in(commands, 4, STAIRS) == []
+    assert [[*step.places] for step in steps_of(commands, 4, STAIRS)] == [[4], [5], [5], [5], [5], [6]]
+    assert "not walked" not in commands_line(commands, 4, STAIRS, {})
+
+
+def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each_of_them() -> None:
+    *_, east = steps_of(["up", "up", "east"], 4, Walked(STAIRS.leads_to))
+    assert east.places == {5, 6}
+
+
+def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
+    assert guesses_in(["jump", "up", "east", "sing"], 1, STAIRS) == [1, 4]
