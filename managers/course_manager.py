@@ -409,13 +409,14 @@ class CourseManager(BaseManager):
         if unseen and not self._was_so(record, course, goes_on=False):
             return unseen
         problem = ""
-        if goes and place is not None and not record.moved and before.inside == after.inside:
+        leads_back = goes and record.leads_back
+        if goes and place is not None and not (record.moved or leads_back) and before.inside == after.inside:
             problem = "; ".join(filter(None, ["you did not move", self._changes(record, "")]))
         elif self._wins_no_more(record):
             problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
-        elif not passes_time(command) and not record.did_something:
+        elif not (passes_time(command) or record.did_something or leads_back):
             if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -14,14 +15,16 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import description_in, first_line, is_dark
+from session.text import RoomDescription, asks, description_in, first_line, is_dark, one_line
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import LEADS_BACK, Carry, FatalExit
+from zorkgpt.mapping.map_graph import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, FatalExit
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 
 SAVE_INTERVAL = 10  # turns
+_FULL = re.compile(r".+\n[ \t]*\S")
+"""The beginning of a description below the name of a location; brief ones have an empty line there, or no text."""
 
 
 class MapManager(BaseManager):
@@ -44,7 +47,7 @@ class MapManager(BaseManager):
         self._store = MapStore(config.zork_game_workdir / config.map_state_file, self.log_error)
         self.stores = (self._store,)
         self.game_map = self._store.graph
-        self._previous_command = ""
+        self._previous_command = self._asked = ""
 
     @classmethod
     @override
@@ -54,7 +57,7 @@ class MapManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._previous_command = ""
+        self._previous_command = self._asked = ""  # the second: what the story responded to with its last question
         here = self.game_state.opening_location
         self._note_bearings(self.game_state.opening, here)
         if here is not None:
@@ -76,6 +79,7 @@ class MapManager(BaseManager):
             graph.deny_exit(here.num, exit_)
         if record.after.refusal is None and not record.is_key:
             self._previous_command = repeated(record.action, self._previous_command)
+            self._asked = "" if record.moved else self._with_question(record, self.movements.exit_of(record.action))
         for location in (record.before.location, record.after.location):
             if location is not None and graph.add_room(location.num, location.name):
                 store.is_changed = True
@@ -166,8 +170,13 @@ class MapManager(BaseManager):
         command = self.movements.carrying(record, self._previous_command)
         here, to = record.before.location, record.after.location
         if command and here and to and record.after.ending is None:
-            self.game_map.record_carry(here.num, command, Carry(to.num, record.episode, record.turn))
+            line = self._with_question(record, command)
+            self.game_map.record_carry(here.num, line, Carry(to.num, record.episode, record.turn))
             self._store.is_changed = True
+
+    def _with_question(self, turn: TurnRecord, command: str) -> str:
+        """Return the command, if it answers a question of the story after the command that the story asked about."""
+        return f"{self._asked}, then {command}" if self._asked and self.movements.is_answer(turn) else command
 
     def _note_shut(self, turn: TurnRecord, command: str) -> None:
         """Record what the story said to a vain attempt to open or unlock a door; what opened it removes that.
@@ -208,15 +217,28 @@ class MapManager(BaseManager):
             return was_pruned or walk in {"new", "contradicted"}
         if not self.movements.is_direction(exit_) and exit_ not in graph.connections.get(from_id, {}):
             return False
-        text, here = turn.after.text, turn.before.location
-        if here and description_in(text, here.name):
+        if turn.leads_back:
             graph.record_refusal(from_id, exit_, LEADS_BACK)
+            if self._is_described_differently(turn):
+                graph.record_refusal(from_id, exit_, DESCRIBED_DIFFERENTLY)
             return False
-        graph.record_refusal(from_id, exit_, first_line(text))
+        if self.movements.asks(turn):
+            if asks(turn.after.text):
+                graph.record_refusal(from_id, exit_, one_line(turn.after.text))
+            return False
+        graph.record_refusal(from_id, exit_, first_line(turn.after.text))
         return graph.record_failure(from_id, exit_, prune_after=self.config.map.prune_after) in {
             "contradicted",
             "pruned",
         }
+
+    def _is_described_differently(self, turn: TurnRecord) -> bool:
+        """Return whether the story described the location in full, and not as it did before in this episode."""
+        here, seen = turn.before.location, (turn.after, turn.before, *(t.before for t in self.game_state.turns[::-1]))
+        told = [description_in(each.text, here.name) or "" for each in seen if here and each.location_id == here.num]
+        full = [text for text in told if _FULL.match(text)]
+        is_as_long = len(full) > 1 and told[0] == full[0] and 2 * len(full[0]) >= len(full[1])
+        return is_as_long and not RoomDescription(full[1], 0).is_repeated_in(full[0])
 
 
 def _body_of(text: str, here: Location) -> str:

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 from typing_extensions import override
 
+from session.text import description_in
+
 Ending = Literal["won", "lost", "over", "crashed"]
 """``over``: the story ended neither in victory nor defeat. ``crashed``: the interpreter failed on the story's code."""
 ENDINGS: Mapping[Ending, str] = {
@@ -436,6 +438,13 @@ class TurnRecord:
             for num in places_changed(before, after)
             if not any(_is_within(num, place, each.parents) for place in here for each in (before, after))
         )
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether the player stayed at the location, by its number, and the story described it under its name."""
+        here = self.after.location
+        is_here = here is not None and here == self.before.location
+        return is_here and here is not None and description_in(self.after.text, here.name) is not None
 
     @property
     def moved(self) -> bool:

@@ -146,6 +146,18 @@ def test_an_exit_that_leads_nowhere_stops_them(tmp_path: Path) -> None:
     assert len(sources(run)) == 3
 
 
+@pytest.mark.parametrize("moves", [3, 2], ids=["a turn passes", "nothing else changes"])
+@pytest.mark.parametrize("text", ["Loft\nDust lies east and west.", "You run.\n\nLoft"], ids=["anew", "by its name"])
+def test_an_exit_after_which_the_place_is_described_again_was_not_refused(
+    tmp_path: Path, text: str, moves: int
+) -> None:
+    again, loft = (replace(LOFT, text=told, moves=at, state_hash="5c5c") for told, at in ((text, moves), ("Loft", 2)))
+    answer: Answer = {"action": "up", "then": ["down", "wait"], "stop_at": "failure"}
+    run, prompts = second_episode(tmp_path, answer, script={**MILL, "up": loft, "down": again})
+    assert sources(run)[1:] == [("down", "then"), ("wait", "then")]
+    assert len(prompts) == 1
+
+
 def test_things_that_the_command_names_may_be_taken_and_laid_down(tmp_path: Path) -> None:
     laid = replace(LOFT, text="Taken.", moves=3)
     script = {**MILL, "dip rope": laid, "take all": replace(ROPED, moves=4)}

@@ -97,6 +97,8 @@ FORMAT_VERSION = "1.0"
 INITIAL_CONFIDENCE = 0.8
 LEADS_BACK = "leads back here"
 """What the map says, in the place of the story's answer, of an exit that led to the room itself."""
+DESCRIBED_DIFFERENTLY = "described differently"
+"""What it adds if the story described the room in other words then: several places may have its number."""
 WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
 SURE = 0.5
@@ -310,7 +312,7 @@ class MapGraph(BaseModel):
 
         Such an exit is the opposite of the only direction by which the player came from that location. None is presumed
         between rooms of one name, such as a maze, nor if another opposite has not led back from the room, nor against
-        its text, which names other points of the compass (ADR 33).
+        its text, which names other points of the compass, nor from a room of several descriptions (ADR 33).
         """
         known = self._derived.ways_back.get(location_id)
         if known is not None:
@@ -330,7 +332,10 @@ class MapGraph(BaseModel):
             and not (name and name == self.rooms[min(from_ids)].name)
             and not self._is_against_text(edge)
         }
-        if any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
+        is_several = any(
+            at.location_id == location_id and DESCRIBED_DIFFERENTLY in told for at, told in self.exit_refusals.items()
+        )
+        if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             found = {}
         self._derived.ways_back[location_id] = found
         return found
@@ -642,6 +647,14 @@ class MapGraph(BaseModel):
         found: dict[int, dict[str, str]] = {}
         for edge in sorted({edge for edge in edges if edge.location_id in location_ids}):
             found.setdefault(edge.location_id, {})[edge.exit] = self.told(self.exit_refusals, edge)
+        return found
+
+    def exits_back(self, location_id: int) -> dict[str, tuple[str, ...]]:
+        """Return the exits there that led to the room itself and to no other, with all else that is known of them."""
+        walked, found = self.connections.get(location_id, {}), {}
+        for edge, answers in sorted(self.exit_refusals.items()):
+            if edge.location_id == location_id and edge.exit not in walked and LEADS_BACK in answers:
+                found[edge.exit] = tuple(answer for answer in answers if answer != LEADS_BACK)
         return found
 
     def last_refusal(self, edge: Edge) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from session.commands import AGAIN, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
-from session.text import asks, description_in, first_line
+from session.text import asks, description_in, first_line, sentences_of
 from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -116,7 +116,7 @@ class MovementAnalyzer:
         - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
           did not walk to the place of a resurrection
         - the line has several commands, so that it is unknown which one led where
-        - the command only carries the player along (``carries_along``)
+        - the command only carries the player along (``carries_along``), or answers a question
         - the player stays, and is in or on a thing before or after it, such as a boat that was boarded, unless the
           story describes the room anew, so that the way in the boat leads back
 
@@ -125,6 +125,8 @@ class MovementAnalyzer:
         exit_ = self.exit_tried(turn, previous_command)
         before, after = turn.before, turn.after
         if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
+            return None
+        if self.is_answer(turn):
             return None
         is_driven = before.inside == after.inside is not None and description_in(after.text, before.location.name)
         if not turn.moved and not is_driven and (before.inside is not None or self.boards(turn)):
@@ -172,6 +174,26 @@ class MovementAnalyzer:
         if command.strip().lower() in {"", *AGAIN, *_REWINDING} or is_answer or not is_done:
             return turn
         return Repetition(**{each.name: getattr(turn, each.name) for each in fields(turn)}, repeats=command)
+
+    def is_answer(self, turn: TurnRecord) -> bool:
+        """Return whether the command answers a question of the story, so that it is no way without the question.
+
+        After a question that the story reads an answer to like a command, it does so if it does not begin with a verb,
+        or is a direction that the question offers.
+        """
+        before, command = turn.before, self.exit_of(turn.action)
+        if before.awaits_answer or not command or command in AGAIN or not asks(before.text):
+            return before.awaits_answer
+        if self.is_direction(command):
+            offered = _WORD.findall("".join(sentences_of(before.text)[-1:]).lower())
+            return "or" in offered and command in offered
+        verbs = self._vocabulary.verbs if self._vocabulary else frozenset[str]()
+        return self._vocabulary is not None and bool(verbs) and self._vocabulary.cut(command.split()[0]) not in verbs
+
+    @staticmethod
+    def asks(turn: TurnRecord) -> bool:
+        """Return whether the story responded with a question, which is no refusal, instead of carrying it out."""
+        return turn.after.awaits_answer or (turn.took_no_turn and asks(first_line(turn.after.text)))
 
     def boards(self, turn: TurnRecord) -> bool:
         """Return whether the player got into or onto a thing, such as a boat, and stayed at the location."""
@@ -287,4 +309,4 @@ def carries_along(exit_: str) -> bool:
     thing the next time. ``get in`` and ``take off`` are exits.
     """
     is_unclear = not PRONOUNS.isdisjoint(exit_.split()[1:])
-    return is_unclear or passes_time(exit_) or exit_ in _ANSWERS or bool(_HANDLING.match(exit_))
+    return is_unclear or passes_time(exit_) or exit_ in _ANSWERS or exit_.isdigit() or bool(_HANDLING.match(exit_))

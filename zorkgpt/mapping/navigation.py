@@ -146,10 +146,12 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
             doubts += filter(None, [_ends_told(graph, edge)])
             told.append(_told(edge.exit, "; ".join(doubts)))
         yield f"{' / '.join(told)} -> {names[to_id]}"
+    for exit_, answers in graph.exits_back(room).items():
+        yield f"{_told(exit_, '; '.join(answers))} -> L{room} again"
     for exit_, to_id in graph.ways_back(room).items():
         yield f"{exit_} -> {names[to_id]} (back?)"
     for command, carry in graph.carries_from(room).items():
-        seen = f"carried you, episode {carry.episode}, turn {carry.turn}"
+        seen = f"{'' if ', then ' in command else 'carried you, '}episode {carry.episode}, turn {carry.turn}"
         name = f"L{carry.to_id}" if carry.to_id in shown else _label(graph, carry.to_id)
         yield f"{_told(command, seen)} -> {name}"
 
@@ -183,7 +185,7 @@ def _refusals(
     among: the exits that are meant; ``None`` for all and the doors
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
-    walked = graph.connections.get(room, {})
+    walked = {*graph.connections.get(room, {}), *(graph.exits_back(room) if refused else ())}
     for title, is_tried in zip(titles, (False, True), strict=True):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):

@@ -18,7 +18,7 @@ from session.commands import TAKING, Command, Vocabulary, plain_command, read_co
 from session.context import AgentContext, PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
-from session.text import asks, cut_at, description_in, one_line
+from session.text import asks, cut_at, one_line
 from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.mapping.map_graph import MapGraph
@@ -177,7 +177,7 @@ class ObjectCheck:
         has_stayed = here == turn.after.location and turn.after.refusal is None and not turn.is_key
         if here and is_exit and has_stayed:
             self._refused_exits[one_line(turn.after.text)].add((here.num, self._movements.exit_of(turn.action)))
-            if description_in(turn.after.text, here.name):
+            if turn.leads_back:
                 self._led_back.add(here.num)
 
     def opinion(self, observation: Observation, action: str) -> Verdict | None:

@@ -10,6 +10,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.map_manager import SAVE_INTERVAL, MapManager
+from session.commands import Vocabulary
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -17,6 +18,7 @@ from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, FatalExit, MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.mapping.navigation import local_view, shortest_path, untried_from
 
 
@@ -227,7 +229,7 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(turn(driven, "east", replace(driven, text="You can't drive through privet.")))
         manager.learn(turn(driven, "out", replace(driven, text="You get out.\n\nMaze\nPrivet.", inside=None)))
         assert manager.game_map.untried_exits(49) == ("east", "out")
-        assert "led nowhere: west (leads back here)" in manager.local_view()
+        assert "west (described differently) -> L49 again" in manager.local_view()
 
     def test_ways_up_and_down_are_found_on_arrival_and_marked_until_a_model_has_read_them(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
@@ -266,9 +268,81 @@ class TestWhatThePromptSaysOfExits:
     def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
         for _ in range(5):
-            manager.learn(turn(HALL, "north", said(49, "Hall", "Hall (in the barrel)\nAll alike.")))
-        assert manager.local_view() == "L49 Hall (here): led nowhere: north (leads back here)"
+            manager.learn(turn(HALL, "north", said(49, "Hall", "You run.\n\nHall\n\nIt is dusty.")))
+        assert manager.local_view() == "L49 Hall (here): north -> L49 again"
+        assert "nowhere" not in untried_from(manager.game_map, 49)
         assert not manager.game_map.is_pruned(49, "north")
+        manager.learn(turn(HALL, "up", said(49, "Hall", "Too high.")))
+        manager.learn(turn(HALL, "up", said(49, "Hall", "Hall")))
+        assert manager.local_view() == "L49 Hall (here): north -> L49 again; up (Too high.) -> L49 again"
+
+    def test_several_places_of_one_number_are_known_by_their_descriptions_and_have_no_presumed_way_back(
+        self, tmp_path: Path
+    ) -> None:
+        manager = manager_in(tmp_path, here=80)
+        first = said(80, "Trail", "(It is a good idea to draw a map.)\n\nTrail\nA trail winds west and downward.")
+        manager.learn(turn(at(85), "up", first))
+        assert "down -> L85 (back?)" in manager.local_view()
+        manager.learn(turn(first, "west", said(80, "Trail", "Trail\nA trail winds north and east.")))
+        assert "west (described differently) -> L80 again" in manager.local_view()
+        assert "back?" not in manager.local_view().splitlines()[0]
+        assert "nowhere" not in manager.local_view()
+        for text in (
+            "Trail",
+            "Trail\n\nA crow caws over the trail.",
+            "Trail\nA trail winds west and downward. A crow!",
+        ):
+            manager.learn(turn(first, "east", said(80, "Trail", text)))
+        assert "east -> L80 again" in manager.local_view(), "none of these describes it differently"
+
+    @pytest.mark.parametrize(
+        ("question", "awaits_answer", "answers"),
+        [
+            ("The cemetery is fearful. Are you sure?\n\n(Please type YES or NO.)", True, ["yes"]),
+            ("Which way do you want to go, left or right?", True, ["left"]),
+            ("1) Down the lane\n2) Back", True, ["1"]),
+            ("A guard bars the way.\n\nDo you pay him, or do you sneak?", True, ["sneak"]),
+            ("Are you sure?", True, ["yes", "y"]),
+            ("Which door do you mean, the north door or the south door?", False, ["north"]),
+            ("What do you want to enter?", False, ["the boat"]),
+        ],
+    )
+    def test_a_question_is_no_refusal_and_its_answer_is_no_way_without_it(
+        self, tmp_path: Path, question: str, answers: list[str], *, awaits_answer: bool
+    ) -> None:
+        manager = manager_in(tmp_path, here=49)
+        manager.movements = MovementAnalyzer(vocabulary=Vocabulary(9, frozenset({"sneak"}), verbs=frozenset({"sneak"})))
+        manager.game_map.add_exits(49, ["west"])
+        here = replace(HALL, moves=4, inventory=(), visible=())
+        asked = replace(here, text=question, awaits_answer=awaits_answer)
+        for _ in range(5):
+            manager.learn(turn(here, "west", asked))
+        assert not manager.game_map.is_pruned(49, "west")
+        assert "nowhere" not in untried_from(manager.game_map, 49) + manager.local_view()
+        for answer in answers[:-1]:
+            manager.learn(turn(asked, answer, asked))
+        last = turn(asked, answers[-1], at(62, "Corner"))
+        manager.learn(last)
+        line = ", then ".join(["west", *answers])
+        assert f"{line} (episode 1, turn {last.turn}) -> L62" in local_view(manager.game_map, 49, 1)
+        assert manager.game_map.connections.get(49, {}) == {}
+        assert shortest_path(manager.game_map, 49, 62) is None
+
+    def test_a_command_after_a_question_to_which_it_is_no_answer_is_a_way(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        manager.movements = MovementAnalyzer(vocabulary=Vocabulary(9, frozenset({"enter"}), verbs=frozenset({"enter"})))
+        asking = said(49, "Hall", "You are told nothing.\n\nWhat next?")
+        manager.learn(turn(HALL, "ask guard", asking))
+        manager.learn(turn(asking, "north", at(50)))
+        manager.learn(turn(asking, "enter boat", at(51)))
+        assert manager.game_map.connections[49] == {"north": 50, "enter boat": 51}
+
+    def test_a_refusal_in_the_form_of_a_question_counts_as_one(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        refused = replace(HALL, text='"Where are you going?" asks the guard.\n\nWhat next?', moves=5)
+        for _ in range(3):
+            manager.learn(turn(replace(HALL, moves=4), "west", refused))
+        assert manager.game_map.is_pruned(49, "west")
 
     def test_an_exit_that_killed_stays_untried_with_the_storys_words(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=1)
