@@ -361,7 +361,7 @@ class CourseManager(BaseManager):
             return f"a new place: {self._name_of(place)}."
         what = "something new"
         if course.stop_at != "news" and (place is not None or record.is_key):
-            if course.stop_at == "place" or record.did_something or only_informs(command):
+            if course.stop_at == "place" or record.did_something or record.leads_back or only_informs(command):
                 return ""
             what = "an answer that is new, and may be a refusal"
         if self.config.assist or (is_known and not self._said_before):

@@ -18,7 +18,7 @@ from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import Memory, Persistence
-from session.text import one_line, text_key
+from session.text import description_in, one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
@@ -91,7 +91,8 @@ class ActionOutcome:
     """A turn that began at a location, with what the memories of the location need to know of it.
 
     first_visit: no turn of the episode began there before
-    arrival_text: on a first visit the text printed on arrival, "" if it is unknown
+    arrival_text: on a first visit the text printed on arrival, without what is above the location's name, which belongs
+        to the turn; for the opening all of it; "" if it is unknown
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
@@ -102,7 +103,9 @@ class ActionOutcome:
     replaced: names of things that are gone, and of those that are in their places now
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
     had_effect: the machine shows that it did something which the player could notice
-    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed
+    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed, as if it
+        was not understood, names a thing that is not here, or the story asked a question instead of carrying it out
+    leads_back: it is a direction after which the story described the same location again
     """
 
     def __init__(
@@ -113,7 +116,8 @@ class ActionOutcome:
         self.record = record
         self.location = location
         self.first_visit = first_visit
-        self.arrival_text = before.text if first_visit else ""
+        here = description_in(before.text, location.name) if record.turn > 1 else None
+        self.arrival_text = (here or before.text) if first_visit else ""
         self.describes_arrival = len(self.arrival_text) > SUBSTANTIAL
         self.command = typed(record.action, is_key=True) if record.is_key else movements.exit_of(record.action)
         self.is_direction = movements.is_direction(self.command)
@@ -130,7 +134,9 @@ class ActionOutcome:
         self.revealed = sorted(names(text, came))
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
         self.had_effect = record.moved or self.inventory_changed or record.did_something or record.is_decisive
-        self.was_understood = before.moves is None or before.moves != after.moves or record.did_something
+        has_counted = before.moves is None or before.moves != after.moves or record.did_something
+        self.was_understood = has_counted and not after.awaits_answer
+        self.leads_back = self.is_direction and record.leads_back
 
     @property
     def key(self) -> str:
@@ -217,7 +223,8 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Death suggests a danger", "permanent"
     if record.after.ending is not None:
         yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
-    if not outcome.had_effect and not (outcome.is_idle or (only_informs(outcome.command) and outcome.was_understood)):
+    is_told_of = not (outcome.is_idle or only_informs(outcome.command) or outcome.leads_back)
+    if not outcome.had_effect and outcome.was_understood and is_told_of:
         is_failure = record.before.state_hash == record.after.state_hash != ""
         yield f"{'Failed action: nothing at all' if is_failure else 'Nothing visible'} changed", "permanent"
 

@@ -422,7 +422,8 @@ def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list
     known = [each.text for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE]
     if came is None or came.turn >= shown_from or _arrival_text(came.after.text, here) in {"", *map(one_line, known)}:
         return []
-    return [[Line(f"On arrival, in turn {came.turn}, the story showed: ", without_padding(came.after.text))]]
+    shown = without_padding(description_in(came.after.text, here.name) or came.after.text)
+    return [[Line(f"On arrival, in turn {came.turn}, the story showed: ", shown)]]
 
 
 def _as_before(record: TurnRecord, state: GameState) -> str:

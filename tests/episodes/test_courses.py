@@ -152,9 +152,9 @@ def test_an_exit_after_which_the_place_is_described_again_was_not_refused(
     tmp_path: Path, text: str, moves: int
 ) -> None:
     again, loft = (replace(LOFT, text=told, moves=at, state_hash="5c5c") for told, at in ((text, moves), ("Loft", 2)))
-    answer: Answer = {"action": "up", "then": ["down", "wait"], "stop_at": "failure"}
-    run, prompts = second_episode(tmp_path, answer, script={**MILL, "up": loft, "down": again})
-    assert sources(run)[1:] == [("down", "then"), ("wait", "then")]
+    answer: Answer = {"action": "up", "then": ["west", "wait"], "stop_at": "failure"}
+    run, prompts = second_episode(tmp_path, answer, script={**MILL, "up": loft, "west": again})
+    assert sources(run)[1:] == [("west", "then"), ("wait", "then")], course_in(prompts[-1])
     assert len(prompts) == 1
 
 

@@ -391,13 +391,34 @@ class TestPrompt:
             "the player stayed, something changed)",
         ]
 
-    @pytest.mark.parametrize(("moves", "state", "failed"), [(4, "a", True), (5, "a", True), (4, "b", False)])
+    @pytest.mark.parametrize(("moves", "state", "failed"), [(5, "a", True), (5, "b", False)])
     def test_a_command_failed_if_it_changed_nothing_at_all(self, moves: int, state: str, *, failed: bool) -> None:
         play = outcome("take beam", "It is yours.").record
         before = replace(play.before, moves=4, state_hash="a")
         record = replace(play, before=before, after=replace(before, text="No.", moves=moves, state_hash=state))
         (signal,) = signals_of(ActionOutcome(record, VATS, MovementAnalyzer()))
         assert signal[0].startswith("Failed action" if failed else "Nothing visible")
+
+    def test_a_command_that_was_not_carried_out_or_led_back_is_no_signal_of_anything(self) -> None:
+        play = outcome("take beam", "It is yours.").record
+        before = replace(play.before, moves=4, state_hash="a")
+        again = f"You turn round.\n\n{VATS.name}\nTwo ways lead on."
+        for command, after in (
+            ("talk to dyer", replace(before, text="That sentence didn't make sense.\n\nWhat next?")),
+            ("take dyer", replace(before, text="You can't see the dyer here!", state_hash="b")),
+            ("open gate", replace(before, text="Are you sure?\n\n(Please type YES or NO.)", awaits_answer=True)),
+            ("pay toll", replace(before, text="1) In silver\n2) In gold", moves=5, state_hash="b", awaits_answer=True)),
+            ("west", replace(before, text=again, moves=5, state_hash="b")),
+        ):
+            record = replace(play, before=before, after=after, proposals=(Proposal(command),))
+            assert not [*signals_of(ActionOutcome(record, VATS, MovementAnalyzer()))], command
+
+    def test_a_kept_arrival_begins_at_the_name_of_the_place(self) -> None:
+        play = outcome("take beam", "It is yours.").record
+        text = f"The dog growls as you back away.\n\n{VATS.name}\nVats line the wall."
+        for turn, shown in ((1, text), (7, f"{VATS.name}\nVats line the wall.")):
+            record = replace(play, before=replace(play.before, text=text), turn=turn)
+            assert ActionOutcome(record, VATS, MovementAnalyzer(), first_visit=True).arrival_text == shown
 
     def test_what_came_of_turns_is_in_the_machines_words_and_a_signal_of_several_turns_once(
         self, tmp_path: Path
