@@ -396,10 +396,11 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
     for record in played:
         turn, text = record.turn, without_padding(record.response)
-        text = TOLD_BELOW if shown_on_arrival and text == shown_on_arrival else text
+        if shown_on_arrival and text.endswith(shown_on_arrival):
+            text = f"{text.removesuffix(shown_on_arrival)}{TOLD_BELOW}"
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state) or text
-        elif record.moved and text != TOLD_BELOW and latest[record.after.text] > turn:
+        elif record.moved and not text.endswith(TOLD_BELOW) and latest[record.after.text] > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
         place = name if turn == visit.outcomes[-1].record.turn else record.before.location_label
         where = f" [{_short(place)}]" if place else ""
