@@ -73,11 +73,12 @@ class Dialect:
     """The fields that a model understands: all fields that can be sent, except those that its server has refused.
 
     schema_in_prompt: the server does not constrain answers to a schema, so the prompt has to describe it
+    is_held: an answer to a prompt without the schema was usable
     """
 
     def __init__(self) -> None:
         self.schema_in_prompt = False
-        self._is_held = False
+        self.is_held = False
         self._words_helped = 0
         self._formats = [True, False]  # with constraints, then without
         self._refused: set[str] = set()
@@ -105,9 +106,9 @@ class Dialect:
         is_plain: the prompt did not include the schema
         needed_words: an answer had to be repaired that no server with constrained answers would have returned
         """
-        self._is_held |= is_plain
+        self.is_held |= is_plain
         self._words_helped += needed_words and not is_plain
-        self.schema_in_prompt |= not self._is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
+        self.schema_in_prompt |= not self.is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
 
     def takes(self, name: str) -> bool:
         """Return whether the server has not refused this part of a request, such as the marks for its cache."""
@@ -254,7 +255,8 @@ class Exchange(Generic[Answer]):
 
         - Every new request has another seed.
         - After an answer that was cut, the next request allows twice the tokens, once.
-        - After the first answer that does not fit, the next request contains it with its problems.
+        - After the first answer that does not fit, the next request contains it with its problems, and with the schema
+          if the model is not known to have it from the prompt or the server.
         """
         was_repair, self.repair = bool(self.repair), []
         self.model = reply.model
@@ -277,7 +279,11 @@ class Exchange(Generic[Answer]):
             if not self.repaired:
                 self.repaired = True
                 self.schema_ignored = isinstance(problem, SchemaIgnored)
-                objection = f"This answer cannot be used: {problem}\n{schema_instruction(self.schema)}"
+                is_known = dialect.schema_in_prompt or dialect.is_held
+                asked = (
+                    "Answer with one JSON object, and nothing else." if is_known else schema_instruction(self.schema)
+                )
+                objection = f"This answer cannot be used: {problem}\n{asked}"
                 self.repair = [
                     {"role": "assistant", "content": _sendable((split.answer or split.unclosed)[:_SHOWN_AGAIN])},
                     {"role": "user", "content": _sendable(objection)},

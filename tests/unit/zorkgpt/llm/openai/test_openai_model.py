@@ -146,6 +146,19 @@ class TestServerWithoutSchemas:
         assert outcome(Streams((long_thoughts,)), GOOD, times=2).users[-1] == "A dark room."
 
 
+def test_an_answer_that_does_not_fit_is_sent_back_with_the_reason_and_with_the_schema_only_if_it_may_be_unknown() -> (
+    None
+):
+    unfit = Streams(('{"reasoning": "Hm."}',))
+    reason = "This answer cannot be used: action: Field required\nAnswer with one JSON object"
+    unknown = outcome(unfit, GOOD).bodies[-1]["messages"][-1]["content"]
+    assert unknown.startswith(reason)
+    assert '"maxLength":200' in unknown
+    for steps in ((GOOD, unfit, GOOD), (NO_FORMAT, NO_FORMAT, GOOD, unfit, GOOD)):
+        known = outcome(*steps, times=2).bodies[-1]["messages"][-1]["content"]
+        assert known == f"{reason}, and nothing else."
+
+
 class TestServerWithoutStreams:
     """A server that can only answer whole."""
 
