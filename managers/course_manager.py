@@ -33,7 +33,7 @@ from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Course, RouteStep, Waypoint
-from session.text import addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
+from session.text import ASIDE, addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, in_reach, things_around
 from zorkgpt.mapping.navigation import shortest_path
 
@@ -41,8 +41,6 @@ MOST_THEN = 12
 """Further commands of one answer."""
 MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
 LONGEST_NEWS = 160  # characters
-_ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
-"""Lines in brackets, in which a story says how it has read the command."""
 _ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
 _SMALL_WORDS = frozenset({"a", "an", "of", "the"})
 
@@ -389,7 +387,7 @@ class CourseManager(BaseManager):
 
         One that ends with a colon has the next one with it. Lines in brackets do not count.
         """
-        sentences = sentences_of(_ASIDE.sub("", record.after.text))
+        sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
             if not any(all(each in self._said or each in self._said_before for each in digests) for digests in said):

@@ -19,6 +19,8 @@ SHORTEST_WITH_END = 60
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half a pair, which UTF-8 cannot encode."""
+ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
+"""Lines in brackets, in which a story says how it has read the command."""
 _PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
 _WORD_END = re.compile(r"(?=\s)")
@@ -64,8 +66,20 @@ def without_padding(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank; later lines of an answer are often about other events."""
-    return one_line(text.strip().partition("\n")[0])
+    """Return the first line of an answer that is a sentence; later lines are often about other events.
+
+    Lines in brackets, and one line that ends without a sentence, such as a heading, are before it.
+    """
+    shown: list[str] = []
+    for line in text.strip().splitlines():
+        is_aside = ASIDE.fullmatch(line) is not None
+        if shown and not line.strip() and not ASIDE.fullmatch(shown[-1]):
+            break
+        shown += [line] if line.strip() else []
+        is_second = len(shown) > 1 and not ASIDE.fullmatch(shown[-2])
+        if not is_aside and (is_second or _SENTENCE_END.search(f"{line} ")):
+            break
+    return one_line(" ".join(shown))
 
 
 def without_period(message: object) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from session.commands import AGAIN, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
-from session.text import asks, description_in, first_line, sentences_of
+from session.text import ASIDE, asks, description_in, first_line, sentences_of
 from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -273,8 +273,8 @@ class MovementAnalyzer:
 
     @staticmethod
     def says_opened(text: str) -> bool:
-        """Return whether the first line of a story's answer says that something opens or is open."""
-        return _OPENED.search(first_line(text)) is not None
+        """Return whether the first line of an answer that is not in brackets says that something opens or is open."""
+        return _OPENED.search(first_line(ASIDE.sub("", text))) is not None
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

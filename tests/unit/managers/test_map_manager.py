@@ -397,6 +397,24 @@ def test_a_door_in_the_southern_wall_is_an_untried_exit_that_was_read_in_the_tex
     assert "untried, read from the text: south" in view
 
 
+def test_an_exit_behind_a_locked_door_has_the_storys_words_after_those_in_brackets(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=49)
+    locked = replace(at(49, "Hall"), text="(opening the oak door first)\nIt seems to be locked.\n\nIt rains.")
+    manager.learn(turn(at(49, "Hall"), "north", locked))
+    assert "north ((opening the oak door first) It seems to be locked.)" in local_view(manager.game_map, 49, 2)
+
+
+def test_a_door_that_opens_by_the_storys_words_after_those_in_brackets_leaves_no_refusal(tmp_path: Path) -> None:
+    def state(text: str, state_hash: str) -> Observation:
+        return replace(at(49, "Hall"), text=text, inventory=(), visible=(), state_hash=state_hash)
+
+    manager = manager_in(tmp_path, here=49)
+    manager.learn(turn(state("Hall", "1"), "open door", state("It is locked.", "1")))
+    assert "tried: open door (It is locked.)" in local_view(manager.game_map, 49, 2)
+    manager.learn(turn(state("Hall", "1"), "unlock door", state("(with the brass key)\nYou unlock the door.", "2")))
+    assert "tried" not in local_view(manager.game_map, 49, 2)
+
+
 @pytest.mark.parametrize("command", ["open door", "unlock the oak door", "open trapdoor"])
 def test_a_door_that_did_not_open_has_the_storys_words_on_the_map_until_it_opens(tmp_path: Path, command: str) -> None:
     def state(text: str, world: str = "00000000") -> Observation:

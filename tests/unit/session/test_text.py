@@ -16,6 +16,7 @@ from session.text import (
     counted,
     cut_at,
     cut_middle,
+    first_line,
     one_line,
     quoted,
     shared_room,
@@ -28,6 +29,25 @@ def test_a_text_is_on_one_line_and_has_one_key_whatever_its_case_and_white_space
     assert one_line("  a\tb\r\n\n c ") == "a b c"
     assert text_key(" GATE\topens  inwards") == text_key("Gate opens inwards") != text_key("Gate")
     assert [counted(number, "turn") for number in (0, 1, 2, -1)] == ["0 turns", "1 turn", "2 turns", "-1 turns"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ("A wall.\nThe guard grins.", "A wall."),
+        ("(opening the oak door first)\nIt is locked.\n\nIt rains.", "(opening the oak door first) It is locked."),
+        ("(with the key)\n\nIt does not fit.\nIt rains.", "(with the key) It does not fit."),
+        ("(the oak door)\n(with the key)\nIt jams.\nIt rains.", "(the oak door) (with the key) It jams."),
+        ("Darkness\nYou fall into a pit.\nYou die.", "Darkness You fall into a pit."),
+        ("The only way is down\n\nThe guard grins.", "The only way is down"),
+        ("One\ntwo\nthree", "One two"),
+        ("(to the guard)", "(to the guard)"),
+        ("Which door, the oak one:\nthe iron one?", "Which door, the oak one:"),
+        (" \n", ""),
+    ],
+)
+def test_the_first_line_of_an_answer_is_a_sentence_with_what_is_in_brackets_before_it(answer: str, shown: str) -> None:
+    assert first_line(answer) == shown
 
 
 @given(st.text(max_size=60), st.integers(4, 60), st.sampled_from([" […]", "…"]))
