@@ -274,7 +274,8 @@ class RouteManager(BaseManager):
                     continue
             best.append((replace(route, steps=self._played(route)), done))
         held = None if observation.inventory is None else observation.carried
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN, held)
+        played = {(turn.before.location_id, plain_command(turn.action)) for turn in self.game_state.tries.done}
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN, held, played)
         self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
         return self._shown
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, NonNegativeInt, PositiveInt
 from typing_extensions import Self
 
-from session.commands import plain_command, referred_to
+from session.commands import passes_time, plain_command, referred_to
 from session.text import description_in
 from session.values import GameObject, Observation, StopAt, in_reach, things_around
 
@@ -208,6 +208,21 @@ class Route:
         points = (replace(point, is_described=False) for point in self.points[done:])
         pairs = enumerate(pairwise(points), start=1)
         return tuple(number for number, (one, other) in pairs if one.mark and one == other)
+
+    def not_done(self, done: int, played: Collection[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
+        """Return those of the first ``done`` commands that changed something visible, but nothing in this game.
+
+        Moves, waiting and commands that took a thing are left out: what is not held is known anyway.
+
+        played: the location ids and plain commands of this game that did something
+        """
+        found: dict[tuple[int | None, str], None] = {}
+        for step, (one, other) in zip(self.steps[:done], pairwise(self.points), strict=False):
+            this = one.location_id, plain_command(step.command)
+            has_changed = "" != one.mark != other.mark != "" and one.location_id == other.location_id
+            if has_changed and other.carried_set <= one.carried_set and not passes_time(this[1]) and this not in played:
+                found[this] = None
+        return list(found)
 
     def tries(self, done: int = 0) -> Tries:
         """Return how often it was followed from the point after so many commands, and how often successfully."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
 
 MOST_GAINS = 4
+MOST_SKIPPED = 6  # commands that a line names although they are not in it
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
 MOST_SCORES = 3
 MOST_ROOMS = 6
@@ -273,7 +274,11 @@ class RouteLines(NamedTuple):
 
 
 def route_lines(
-    found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int, held: AbstractSet[int] | None = None
+    found: Sequence[tuple[Route, int]],
+    names: Mapping[int, str],
+    most: int,
+    held: AbstractSet[int] | None = None,
+    played: Collection[tuple[int | None, str]] = (),
 ) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
@@ -281,7 +286,7 @@ def route_lines(
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
-    held: the numbers of the things that the player carries; ``None`` if the routes are not joined now
+    held, played: as in :func:`route_line`
     """
     ahead = [route.commands[done:] for route, done in found]
     begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
@@ -292,7 +297,7 @@ def route_lines(
     longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
     for at in longest[:most]:
-        line = route_line(*found[at], names=names, held=held)
+        line = route_line(*found[at], names=names, held=held, played=played)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -358,7 +363,12 @@ class RoutePromises:
 
 
 def route_line(
-    route: Route, done: int = 0, *, names: Mapping[int, str] | None = None, held: AbstractSet[int] | None = None
+    route: Route,
+    done: int = 0,
+    *,
+    names: Mapping[int, str] | None = None,
+    held: AbstractSet[int] | None = None,
+    played: Collection[tuple[int | None, str]] = (),
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
@@ -367,6 +377,8 @@ def route_line(
 
     names: of the things that it may take, by number
     held: the numbers of the things that the player carries, if it is joined now; what is missing is named
+    played: the location ids and plain commands of this game that did something; the latest commands before ``done``
+        that did something on the route, but not in this game, are named if it is joined now
     """
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
     shown = ", ".join(numbered)
@@ -378,6 +390,10 @@ def route_line(
     missing = [] if held is None else sorted(now.carried_set - held)
     without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
     then += f"; not tried without what was held there: {without}" if without else ""
+    skipped = [] if held is None else route.not_done(done, played)
+    others = [f"{len(skipped) - MOST_SKIPPED} earlier"] if len(skipped) > MOST_SKIPPED else []
+    latest = (f"{one_line(command)} (L{place})" for place, command in skipped[-MOST_SKIPPED:])
+    then += f"; not done in this game: {', '.join([*others, *latest])}" if skipped else ""
     unchanged = ", ".join(map(str, route.without_change(done)))
     only_text = f"; only text: {unchanged}" if unchanged else ""
     return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"

@@ -13,7 +13,7 @@ import structlog
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
-from managers.routes.document import RouteBook
+from managers.routes.document import RouteBook, route_line
 from managers.routes.trail import digests_of
 from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
@@ -244,6 +244,46 @@ def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_pat
     play(manager, YARD, HALL, "north")
     assert "from here" in told(manager, HALL)
     assert told(manager, HALL).endswith("; not tried without what was held there: gutting knife")
+
+
+def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path: Path) -> None:
+    """A route went through a door that it had unlocked, and was shown without a word to a player who had not."""
+    key, locked = GameObject(30, "key", 9), GameObject(40, "door", 2, frozenset({7}))
+    with_key, unlocked = replace(YARD, inventory=(key,)), (replace(locked, attributes=frozenset()),)
+    at_door = replace(HALL, visible=(locked,))
+    hall, is_open = replace(at_door, inventory=(key,)), replace(HALL, inventory=(key,), visible=unlocked)
+    played = (
+        (YARD, with_key, "take key"),
+        (with_key, hall, "north"),
+        (hall, hall, "examine key"),
+        (hall, is_open, "unlock door with key"),
+        (is_open, replace(LOFT, inventory=(key,)), "up"),
+    )
+    manager = manager_in(tmp_path)
+    for before, after, action in played:
+        play(manager, before, after, action)
+    manager.end("left")
+    manager.reset(GameState(episode=2))
+    assert "not done" not in told(manager, YARD)
+    play(manager, YARD, at_door, "north")
+    shown = told(manager, at_door)
+    assert ": 1. up; " in shown
+    assert shown.endswith(
+        "; not tried without what was held there: key; not done in this game: unlock door with key (L2)"
+    )
+    manager.reset(GameState(episode=3))
+    for before, after, action in played[:-1]:
+        play(manager, before, after, action)
+    assert "not done" not in told(manager, is_open)
+
+
+def test_of_many_commands_that_a_joined_route_did_before_the_latest_are_named_and_the_others_counted() -> None:
+    commands = [f"turn dial {number}" for number in range(1, 9)]
+    steps = (*(RouteStep(each, Waypoint(2, "Hall", 0, (), (), each)) for each in commands), *route_to(5, "up").steps)
+    shown = Route(0, Goal("score", 5), Waypoint(2, "Hall", 0, (), (), "m"), steps, 1)
+    told = route_line(shown, 8, held=frozenset(), played={(2, "turn dial 8")})
+    dials = ", ".join(f"turn dial {number} (L2)" for number in range(2, 8))
+    assert told.endswith(f"; not done in this game: 1 earlier, {dials}")
 
 
 def test_the_rest_of_a_route_is_offered_after_a_deviation(tmp_path: Path) -> None:
