@@ -12,7 +12,16 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import Known
 from managers.map_manager import MapManager
-from managers.plan import PLAN, PlannedStep, Walked, done_of, steps_of
+from managers.plan import (
+    PLAN,
+    PlannedStep,
+    Progress,
+    Walked,
+    next_of,
+    numbered_commands,
+    progress_in,
+    steps_of,
+)
 from managers.route_manager import RouteManager
 from managers.routes.document import Effect
 from managers.routes.trail import digests_of, without_words
@@ -82,8 +91,8 @@ class CourseManager(BaseManager):
         self._course: Course | None = None
         self._news = ""  # what the next prompt reports about the last course
         self._said: set[str] = set(digests_of(self.game_state.opening))
-        self._steps_at: tuple[object, ...] = ()
-        self._steps: Sequence[PlannedStep] = ()
+        self._plan_at: tuple[object, ...] = ()
+        self._plan_then: tuple[Sequence[PlannedStep], Progress] = (), Progress()
         self._known_rooms = frozenset(self._map.game_map.rooms)  # at the opening
         self.has_stopped = False
 
@@ -146,44 +155,75 @@ class CourseManager(BaseManager):
         return tuple(RouteStep(command, Waypoint()) for command in commands)
 
     def _rest_of_plan(self, until: int | None = None) -> Course | str:
-        """Return the plan's commands that were not played yet, in this order, or why they cannot be followed.
+        """Return the plan's commands from the next one on, or why they cannot be followed.
+
+        They end before one that was done already, unless it is a move.
 
         until: number of the last one, as the plan numbers its commands
         """
-        commands = self._planned()
-        done = done_of(commands, self.game_state.turns)
-        if done == len(commands):
+        commands, here = self._planned(), self.game_state.latest.location_id
+        steps, progress = self._plan
+        left = [number for number in range(len(commands)) if number not in progress.done]
+        if not left:
             return "all commands of the plan are played" if commands else "the plan has no commands"
-        if until is not None and until <= done:
-            return f"`until` is the number of a command of the plan, from {done + 1}"
-        steps = tuple(RouteStep(command, Waypoint()) for command in commands[done:until])
-        here, places = self.game_state.latest.location, self.steps_of_plan()[done].places
-        if places and here is not None and here.num not in places:
-            told = " or ".join(map(str, sorted(places)))
-            return f"its command {done + 1}, `{steps[0].command}`, is for location {told}"
-        return Course("plan", "The plan", steps, skipped=done, is_part=len(steps) < len(commands) - done)
+        start = next_of(steps, progress, here, self._goes)
+        if start is None:
+            wanted = next((number for number in left if number >= progress.at), left[0])
+            places = " or ".join(map(str, sorted(steps[wanted].places)))
+            where = f"is for location {places}" if places else "does not follow what was done"
+            return f"its command {wanted + 1}, `{commands[wanted]}`, {where}"
+        if until is not None and until <= start:
+            return f"`until` is the number of a command of the plan, from {start + 1}"
+        again = (each for each in range(start, len(commands)) if each in progress.done)
+        end = next((each for each in again if not self._goes(commands[each])), len(commands))
+        last = min(end, until or end)
+        is_done = last == end < len(commands) and until != end
+        told = f"Its command {end + 1}, `{commands[end]}`, was done before." if is_done else ""
+        planned = tuple(RouteStep(command, Waypoint()) for command in commands[start:last])
+        return Course("plan", "The plan", planned, skipped=start, is_part=last < len(commands), left=told)
+
+    def _goes(self, command: str) -> bool:
+        """Return whether a command is a move."""
+        return self.movements.is_direction(plain_command(command)) or is_move(command, self.vocabulary)
+
+    def _does_same(self, turn: TurnRecord, step: PlannedStep) -> bool:
+        """Return whether a turn played a command of the plan, or got all that it has got there in an earlier game."""
+        if self.vocabulary.means_same(plain_command(turn.action), step.command):
+            return True
+        here, gained = turn.before.location_id, {thing.num for thing in turn.gained}
+        if not gained or self._routes is None or here is None:
+            return False
+        effects = [*self._routes.effects_of(step.command, here)]
+        return any(each.gained and each.to_id == here and gained.issuperset(each.gained) for each in effects)
 
     def _doubt_of_plan(self, number: int) -> str:
         """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
-        step = self.steps_of_plan()[number - 1]
+        steps, progress = self._plan
+        step = steps[number - 1]
+        doubts = [] if step.is_played else ["never played here"]
         if not step.places or self.game_state.latest.location is None:
-            return " (place unknown)"
-        return "" if step.is_played else " (never played here)"
+            doubts = ["place unknown"]
+        left = [each for each in range(1, number) if each - 1 not in progress.done]
+        doubts += [f"{numbered_commands(left)} not played"] if left else []
+        return f" ({'; '.join(doubts)})" if doubts else ""
 
-    def steps_of_plan(self) -> Sequence[PlannedStep]:
-        """Return the plan's commands, with the places at which they are played from the opening on."""
+    @property
+    def _plan(self) -> tuple[Sequence[PlannedStep], Progress]:
+        """The plan's commands with the places at which they are played, and what of them was done in this game."""
         commands, state = self._planned(), self.game_state
         now = commands, state.turn_count, self._routes and self._routes.book
-        if self._steps_at != now:
+        if self._plan_at != now:
             walked = self._routes.walked() if self._routes and commands else Walked()
-            self._steps_at, self._steps = now, steps_of(commands, state.opening_id, walked)
-        return self._steps
+            steps = steps_of(commands, state.opening_id, walked)
+            self._plan_at, self._plan_then = now, (steps, progress_in(steps, state.turns, self._does_same))
+        return self._plan_then
 
     @property
     def places_ahead(self) -> tuple[int, ...]:
         """The locations of the commands of the plan that were not played yet, and its end, in order, each once."""
-        steps = self.steps_of_plan()[done_of(self._planned(), self.game_state.turns) :]
-        ahead = [*(step.places for step in steps), *(step.leads_to for step in steps[-1:])]
+        steps, progress = self._plan
+        ahead = [step.places for number, step in enumerate(steps) if number not in progress.done]
+        ahead += [step.leads_to for step in steps[-1:] if ahead]
         return tuple(dict.fromkeys(place for places in ahead for place in sorted(places)))
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
@@ -401,7 +441,7 @@ class CourseManager(BaseManager):
         places only fails where it does not come to a place, or cannot see it.
         """
         before, after, command = record.before, record.after, plain_command(record.action)
-        goes = not record.is_key and (self.movements.is_direction(command) or is_move(command, self.vocabulary))
+        goes = not record.is_key and self._goes(command)
         place = None if after.awaits_key else after.location
         unseen = self._undescribed(place, record, is_move=goes) if place else ""
         if unseen and not self._was_so(record, course, goes_on=False):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import product, zip_longest
 
 from session.commands import plain_command
-from session.route import done_in_order
 from session.text import counted, one_line
 from session.values import TurnRecord
 
@@ -53,6 +52,17 @@ class PlannedStep:
     def played(self) -> list[Played]:
         """The command at each of its places, or at ``None``."""
         return [(place, self.command) for place in sorted(self.places) or (None,)]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What of the plan was done in a game, by numbers from 0.
+
+    at: the number after the one that was done last
+    """
+
+    done: frozenset[int] = frozenset()
+    at: int = 0
 
 
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
@@ -130,10 +140,50 @@ def commands_in(line: str) -> tuple[str, ...]:
     return tuple(command for _, command in found)[:MOST_COMMANDS]
 
 
-def done_of(commands: Sequence[str], turns: Iterable[TurnRecord]) -> int:
-    """Return how many of the commands, from the first on, were played in this game, in this order."""
-    played = (plain_command(turn.action) for turn in turns if turn.after.refusal is None)
-    return done_in_order(map(plain_command, commands), played)
+def progress_in(
+    steps: Sequence[PlannedStep],
+    turns: Iterable[TurnRecord],
+    does_same: Callable[[TurnRecord, PlannedStep], bool],
+) -> Progress:
+    """Return what of the plan was done in this game, in whatever order.
+
+    A command without a known place counts only directly after the one before it.
+
+    does_same: whether a turn did what a command at its place would do
+    """
+    done, at = set[int](), 0
+    for turn in (turn for turn in turns if turn.after.refusal is None):
+        here = turn.before.location_id
+        fits = [
+            number
+            for number, step in enumerate(steps)
+            if (number == at if here is None or not step.places else here in step.places) and does_same(turn, step)
+        ]
+        if fits:
+            number = min(fits, key=lambda number: (number in done, number < at, number))
+            done.add(number)
+            at = number + 1
+    return Progress(frozenset(done), at)
+
+
+def next_of(
+    steps: Sequence[PlannedStep], progress: Progress, here: int | None, is_move: Callable[[str], bool]
+) -> int | None:
+    """Return the number, from 0, of the command with which the plan goes on at a location; ``None`` if none fits.
+
+    It is after the latest one that was done; only moves are left out on the way to it. Otherwise it is the first one
+    that was not done.
+    """
+    is_passed = False
+    left = [number for number in range(len(steps)) if number not in progress.done]
+    for number in (each for each in left if each >= progress.at):
+        places = steps[number].places
+        if here in places if places and here is not None else not is_passed:
+            return number
+        if not is_move(steps[number].command):
+            break
+        is_passed = True
+    return left[0] if left and here in steps[left[0]].places else None
 
 
 def numbered_commands(numbers: Sequence[int]) -> str:

@@ -123,6 +123,62 @@ def test_its_rest_is_offered_where_a_command_without_a_known_result_has_led_in_t
     assert "goes on with the plan: its command 5, `spin` (never played here)." in course_in(prompts[-1])
 
 
+def offered_after(commands: list[str], prompts: list[str]) -> list[str]:
+    """Return what the prompts of the second episode offer after each of its commands."""
+    sections = [course_in(prompt) for prompt in prompts[TURNS + 1 : TURNS + 1 + len(commands)]]
+    found = [re.search(r"goes on with the plan: its command (\d+, `.*)\.$", each) for each in sections]
+    return [each[1].replace("`", "") if each else "" for each in found]
+
+
+def played_by_hand(commands: list[str], *planned: str) -> Any:
+    """Return a model that plays these commands in the second episode, although it has a plan."""
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if role != "agent" or "`follow` 0" not in prompt.user:
+            return Planner(planned or WALKTHROUGH[:9])(role, prompt, schema)
+        turn = turn_of(prompt)
+        if turn == 8 and len(commands) == 7:
+            return {"action": "wait", "follow": 0, "stop_at": "failure"}
+        return {"action": commands[turn - 1] if turn <= len(commands) else "look"}
+
+    return reply
+
+
+def test_it_goes_on_after_what_was_done_in_whatever_order_where_that_is(own_story: Path, tmp_path: Path) -> None:
+    commands = ["north", "north", "up", "west", "open chest", "east", "down", "take lamp", "up", "west"]
+    _, prompts = play(own_story, tmp_path, played_by_hand(commands))
+    assert offered_after(commands, prompts) == [
+        "2, north",
+        "3, take lamp",
+        "5, west (command 3 not played)",
+        "6, open chest (command 3 not played)",
+        "7, open tin (command 3 not played)",
+        *("", "3, take lamp", "", "", "7, open tin"),
+    ]
+
+
+def test_it_is_followed_up_to_a_command_that_was_done_before(own_story: Path, tmp_path: Path) -> None:
+    commands = ["north", "north", "up", "west", "open chest", "east", "down"]
+    run, prompts = play(own_story, tmp_path, played_by_hand(commands))
+    assert [turn.action for turn in run.turns[TURNS + 7 : TURNS + 11]] == ["take lamp", "up", "west", "look"]
+    told = course_in(prompts[TURNS + 8])
+    assert "followed up to `west`, in 3 commands. Its command 6, `open chest`, was done before." in told
+    assert "its command 7, `open tin`." in told
+
+
+@pytest.mark.parametrize("command", ["get lamp", "take all"])
+def test_what_another_command_has_got_counts_as_done(own_story: Path, tmp_path: Path, command: str) -> None:
+    commands = ["north", "north", command]
+    _, prompts = play(own_story, tmp_path, played_by_hand(commands))
+    assert offered_after(commands, prompts)[-1] == "4, up"
+
+
+def test_moves_that_were_made_in_other_words_are_left_out(own_story: Path, tmp_path: Path) -> None:
+    commands = ["walk north", "walk north"]
+    _, prompts = play(own_story, tmp_path, played_by_hand(commands))
+    assert offered_after(commands, prompts)[-1] == "3, take lamp (commands 1 to 2 not played)"
+
+
 def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
         if role == "agent" and "its command 11" in prompt.user:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Played, Walked, commands_in, commands_line, guesses_in, steps_of
+from managers.plan import Played, Progress, Walked, commands_in, commands_line, guesses_in, next_of, steps_of
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
@@ -116,3 +116,10 @@ def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
     assert guesses_in(["jump", "up", "east", "sing"], 1, STAIRS) == [1, 4]
+
+
+def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_leads_nowhere() -> None:
+    steps = steps_of(["north", "ring bell", "north", "take lamp", "south"], 1, WALKED)
+    progress = Progress(frozenset({0, 2}), 3)
+    offers = [next_of(steps, progress, here, {"north", "south"}.__contains__) for here in (1, 2, 3)]
+    assert offers == [None, 1, 3]
