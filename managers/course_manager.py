@@ -290,6 +290,8 @@ class CourseManager(BaseManager):
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
         news = "" if problem or is_last else self._news_in(record, course, is_known=is_known)
+        if not (problem or news or is_last or number < course.known or course.stop_at == "place"):
+            news = self._gone(record, course.steps[number].command, number)
         if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
@@ -454,7 +456,7 @@ class CourseManager(BaseManager):
             problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
-        elif not (passes_time(command) or record.did_something or leads_back):
+        elif not (record.did_something or leads_back) and (not passes_time(command) or self._names_the_absent(record)):
             if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
@@ -468,6 +470,37 @@ class CourseManager(BaseManager):
             return problem
         came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
         return "" if course.stop_at == "place" else self._changes(record, came)
+
+    def _names_the_absent(self, record: TurnRecord) -> bool:
+        """Return whether a command, such as a look, was not carried out since it names nothing that is in sight.
+
+        The signs are the object tree, and that it took no turn although others with its verb took one in this game.
+        """
+        command, things = plain_command(record.action), in_reach(record.before)
+        verb, known = command.split(" ", 1)[0], self._objects_of(command)
+        counted_before = (turn for turn in self.game_state.turns if turn.before.moves != turn.after.moves)
+        is_counted = any(plain_command(turn.action).split(" ", 1)[0] == verb for turn in counted_before)
+        return is_counted and record.took_no_turn and bool(known) and known.isdisjoint(things)
+
+    def _gone(self, record: TurnRecord, command: str, played: int) -> str:
+        """Return that what the next command names was in sight during the course and is not now; "" if not so.
+
+        played: the number of commands of the course up to now
+        """
+        named, now, seen = self._objects_of(plain_command(command)), in_reach(record.after), dict[int, GameObject]()
+        for turn in reversed(self.game_state.turns[-played:]):
+            if turn.moved:
+                break
+            seen |= in_reach(turn.before)
+        if record.after.visible is None or not named.isdisjoint(now):
+            return ""
+        gone = ", ".join(seen[num].label for num in sorted(named & seen.keys()))
+        return f"the next command, `{command}`: {gone} is no longer in sight." if gone else ""
+
+    def _objects_of(self, command: str) -> frozenset[int]:
+        """Return the objects that have a word of the plain command in their list of names, wherever they are."""
+        words = {*map(self.vocabulary.cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
+        return frozenset(num for word in words for num in self.vocabulary.objects.get(word, ()))
 
     def _changes(self, record: TurnRecord, came: str) -> str:
         """Return what the command changed without naming it, after where the player ``came``; "" if it did not."""

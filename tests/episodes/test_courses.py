@@ -536,6 +536,35 @@ def test_an_exit_that_is_refused_stops_a_course_even_if_something_else_happens_m
     assert "stopped at `up` (3 commands played): you did not move. Not" in course_in(model.calls[1].prompt.user)
 
 
+def test_what_has_gone_out_of_sight_stops_a_course_before_the_command_that_names_it(tmp_path: Path) -> None:
+    there = replace(HOOKED, visible=(ROPE,))
+    gone = replace(TAKEN, text="The miller carries the rope off.", inventory=(), visible=())
+    for name, last in (("looks", "examine rope"), ("takes", "take rope")):
+        model = answering({"action": "look", "then": ["examine hook", "ask miller", last], "stop_at": "failure"})
+        script = {**ROUTINE, "look": there, "examine hook": there, "ask miller": gone, last: gone}
+        run = play_mill(tmp_path / name, model, script, episodes=1, max_turns_per_episode=4)
+        assert [action for action, _ in sources(run, 1)] == ["look", "examine hook", "ask miller", "wait"]
+        told = f"`ask miller` by the next command, `{last}`: rope is no longer in sight. Not played: 4. {last}."
+        assert told in course_in(model.calls[1].prompt.user)
+
+
+@pytest.mark.parametrize(
+    ("here", "moves", "is_stopped"),
+    [((), 2, True), ((), 3, False), ((ROPE,), 2, False)],
+    ids=["absent", "scenery that no object shows", "at hand"],
+)
+def test_a_look_at_what_is_not_here_is_a_failure_if_such_looks_take_a_turn_of_the_story(
+    tmp_path: Path, here: tuple[GameObject, ...], moves: int, *, is_stopped: bool
+) -> None:
+    hooked = replace(HOOKED, visible=here)
+    looked = replace(hooked, text="You see that.", moves=moves, state_hash="x")
+    model = answering({"action": "examine hook", "then": ["examine rope", "wait"], "stop_at": "failure"})
+    script = {**ROUTINE, "examine hook": hooked, "examine rope": looked, "wait": replace(looked, moves=9)}
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=3)
+    assert (sources(run, 1)[2] != ("wait", "then")) == is_stopped
+    assert ("it took no turn of the story" in course_in(model.calls[-1].prompt.user)) == is_stopped
+
+
 def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: Path) -> None:
     falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
     script = {**ROUTINE, "wait": falls}
