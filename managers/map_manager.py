@@ -161,9 +161,10 @@ class MapManager(BaseManager):
         if here and (bearings or ways):
             self.game_map.add_room(here.num, here.name)
             misread = self.game_map.misread_exits.get(here.num, ())
-            self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
             self.game_map.name_exits(here.num, (*bearings, *ways) if bearings else ())
-            self.game_map.add_read_exits(here.num, [each for each in ways if each not in misread])
+            if self.config.extractor.mode == "none":  # no model will read them, and a mark on all of them says nothing
+                self.game_map.add_exits(here.num, [each for each in bearings if each not in misread])
+            self.game_map.add_read_exits(here.num, [each for each in (*bearings, *ways) if each not in misread])
 
     def _note_carry(self, record: TurnRecord) -> None:
         """Record where the story carried the player during a command that is no exit."""

@@ -250,7 +250,7 @@ class MapGraph(BaseModel):
     pruned_exits: exits that failed often enough and never worked
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
-    read_exits: ``up``, ``down``, ``in`` and ``out`` that a text seemed to name, and that no model has read there
+    read_exits: exits that a text seemed to name, and that no model has read there
     carries: commands that are no exits, such as waiting, with the room to which the story carried the player meanwhile
     """
 

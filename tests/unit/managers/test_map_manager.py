@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.commands import Vocabulary
 from session.errors import StoreError
-from session.game_configuration import GameConfiguration
+from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
@@ -135,12 +135,12 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path / "entered", here=32)
         manager.learn(turn(at(29, "Roof"), "down", STUDY))
         assert manager.local_view() == (
-            "L32 Study (here): up -> L29 (back?); untried: south, southeast\nL29 Roof: down -> L32"
+            "L32 Study (here): up -> L29 (back?); untried, read from the text: south, southeast\nL29 Roof: down -> L32"
         )
         manager, state = manager_in(tmp_path / "begun in"), GameState(episode=2)
         state.begin(replace(STUDY, text=f"You dream of the north.\n\n{STUDY.text}"))
         manager.reset(state)
-        assert manager.local_view() == "L32 Study (here): untried: south, southeast"
+        assert manager.local_view() == "L32 Study (here): untried, read from the text: south, southeast"
 
     def test_where_a_thing_is_and_what_side_of_it_are_no_exits(self, tmp_path: Path) -> None:
         text = "Field\nYou are west of a house, at the north end of a field; paths lead east and to the south."
@@ -235,16 +235,34 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path, here=49)
         hall = said(46, "Hall", "Hall\nThe kitchen is north, a stair goes up to the landing, and steps lead down.")
         manager.learn(turn(at(49), "north", hall))
-        assert "untried: north; read from the text: up, down" in manager.local_view()
+        assert "untried, read from the text: north, up, down" in manager.local_view()
         shown = untried_from(manager.game_map, 49)
-        assert "L46 Hall: north, read from the text: up, down (1)" in shown
+        assert "L46 Hall: read from the text: north, up, down (1)" in shown
         copy = MapGraph.from_dict(manager.game_map.to_dict())
-        assert copy.read_exits == {46: {"up", "down"}}
+        assert copy.read_exits == {46: {"north", "up", "down"}}
         reading = Reading(is_room_description=True, exits=("north", "up"))
         looked = turn(hall, "look", hall)
         manager.learn(replace(looked, proposals=(replace(looked.proposals[0], reading=reading),)))
         assert "untried: north, up" in manager.local_view()
         assert "read from" not in manager.local_view()
+
+    def test_the_words_of_a_text_alone_do_not_win_over_what_the_player_has_read_in_it(self, tmp_path: Path) -> None:
+        text = "Bridge\nSheer walls rise to the north and west. A path wanders east."
+        manager, bridge = manager_in(tmp_path, here=89), said(89, "Bridge", text)
+        manager.learn(turn(at(91), "north", bridge))
+        assert "untried, read from the text: north, west, east" in manager.local_view()
+        read = turn(bridge, "east", at(85))
+        reading = Reading(is_room_description=True, exits=("east", "south"))
+        manager.learn(replace(read, proposals=(replace(read.proposals[0], reading=reading),)))
+        manager.learn(turn(at(85), "west", bridge))
+        assert manager.game_map.untried_exits(89) == ()
+        assert "read from" not in local_view(manager.game_map, 89, 1)
+
+    def test_no_exit_is_marked_if_no_model_reads_any(self, tmp_path: Path) -> None:
+        config = GameConfiguration(zork_game_workdir=tmp_path, extractor=ExtractorOptions(mode="none"))
+        manager = MapManager(structlog.get_logger(), config, GameState(latest=HALL))
+        manager.learn(turn(at(60), "north", said(49, "Hall", "Hall\nA path leads east.")))
+        assert "untried: east" in manager.local_view()
 
     def test_another_command_that_leads_there_is_a_way(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
