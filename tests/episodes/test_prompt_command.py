@@ -16,7 +16,7 @@ from session.events import ModelAnswered
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
-from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams, says_error
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams, says_error
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.troubled_server import answer_to
@@ -256,6 +256,37 @@ def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
     assert "no answer" in shown.text
     last = shown.text.splitlines()[-1]
     assert last == "0 answers, 1 without an answer, tokens unknown, price unknown. Nothing was written to the run."
+
+
+@pytest.mark.parametrize("broken", [says_error(500, "broken inside"), says_error(401, "who are you")])
+def test_a_series_ends_at_the_first_failure_of_the_server_and_prints_what_was_answered_before(
+    played: Path, broken: Says
+) -> None:
+    with MisbehavingServer(Decides(), says_error(400, "too long"), broken) as server:
+        options = ("--base-url", server.base_url, "--set", "llm.patience=0", "--workdir", str(played))
+        shown = typed("prompt", "--turns", "1..6", "--role", "agent", "--ask", *options)
+        number = len(server.asked)
+    assert (shown.status != 0, number) == (True, 3), shown
+    _, first, refused, last = shown.text.splitlines()
+    assert (first.split()[-1], "too long" in refused) == ("jump", True)
+    assert last.startswith("1 answer of served, 1 without an answer, 4 not requested, ")
+    (error,) = shown.err.decode().splitlines()
+    assert "agent: " in error
+
+
+def test_a_server_that_is_down_is_one_line_soon(played: Path) -> None:
+    options = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--set", "llm.patience=0")
+    for form in ((), ("--json",)):
+        shown = typed("prompt", "--turns", "1..6", "--ask", *options, *form, "--workdir", str(played))
+        assert (shown.status, shown.text, len(shown.err.splitlines())) == (1, "", 1), shown
+
+
+def test_without_the_option_a_server_that_is_down_is_waited_for_a_few_seconds(played: Path) -> None:
+    busy = says_error(429, "busy", headers={"Retry-After": "60"})  # less than the patience of a run
+    with MisbehavingServer(busy) as server:
+        shown = typed("prompt", "7", "--ask", "--base-url", server.base_url, "--workdir", str(played))
+    assert (shown.status, len(server.asked)) == (1, 1)
+    assert "asks to wait 60 s" in shown.err.decode()
 
 
 def test_tokens_that_the_server_does_not_count_are_unknown(played: Path) -> None:

@@ -15,7 +15,7 @@ import typer
 from orchestration.history import Moment
 from orchestration.parts import choose_model
 from orchestration.recorded_configuration import continued
-from session.errors import ConfigurationError, LanguageModelError
+from session.errors import ConfigurationError, ResponseInvalid
 from session.events import ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changeable_options, rebuilt_with
@@ -23,9 +23,12 @@ from session.text import counted, one_line
 from session.values import ROLES, Proposal
 from zorkgpt.cli.terminal import NOTHING, print_line, print_table
 from zorkgpt.llm.budget import cost_of
+from zorkgpt.llm.openai.faults import RequestRefused
 from zorkgpt.llm.run_model import RepeatedCall, answered, failed
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import ModelCall, has_counts, tokens_of
+
+_PATIENCE = 10.0  # seconds to wait for a model that is down, unless the option is given
 
 
 def ask_again(
@@ -41,7 +44,8 @@ def ask_again(
     """Send the wanted prompts of a run up to a turn to a model, and print its answers. Nothing is written to the run.
 
     options: names of options of ``now``. Those of models choose the model; with all others the prompts are rebuilt
-    Raises ``ConfigurationError`` if no prompt is wanted or the run cannot be repeated up to there.
+    Raises ``ConfigurationError`` if no prompt is wanted or the run cannot be repeated up to there, and
+    ``LanguageModelError``, after printing what was answered, if the model cannot be used.
     """
     of_models = [each for each in options if now.aliases.get(each, each) in ("prices", *changeable_options())]
     shaping, calls = [each for each in options if each not in of_models], list[RepeatedCall]()
@@ -58,7 +62,28 @@ def ask_again(
     if not wanted:
         raise ConfigurationError(f"run {folder.name} has no such model call in these turns")
     configuration = continued(folder, now, of_models, player="model")
+    if "llm.patience" not in of_models:  # a person waits
+        llm = configuration.llm.model_copy(update={"patience": min(configuration.llm.patience, _PATIENCE)})
+        configuration = configuration.model_copy(update={"llm": llm})
     answers: list[list[ModelCall]] = [[] for _ in wanted]
+    try:
+        _ask(wanted, answers, configuration, times)
+    finally:  # whatever ended it, what was answered is printed
+        every = [each for found in answers for each in found]
+        asked = [(call, found) for call, found in zip(wanted, answers, strict=True) if found]
+        if as_json:
+            _print_json(asked)
+        elif asked:
+            _print_answers(asked)
+            _print_price(every, configuration, times * len(wanted) - len(every))
+    if not any(isinstance(each, ModelAnswered) for each in every):
+        raise typer.Exit(1)
+
+
+def _ask(
+    wanted: Sequence[RepeatedCall], answers: Sequence[list[ModelCall]], configuration: GameConfiguration, times: int
+) -> None:
+    """Append to the answers of each call. Raises ``LanguageModelError`` for a model that cannot be used for any."""
     for number in range(times):
         seeded = {}  # each repetition has sampling seeds of its own, the first one those of the run
         for role in ROLES:
@@ -67,19 +92,10 @@ def ask_again(
         with choose_model(configuration.model_copy(update=seeded)) as chosen:
             for call, found in zip(wanted, answers, strict=True):
                 try:
-                    found.append(
-                        answered(call.role, call.prompt, chosen.model.complete(call.role, call.prompt, call.schema))
-                    )
-                except LanguageModelError as error:
+                    completion = chosen.model.complete(call.role, call.prompt, call.schema)
+                    found.append(answered(call.role, call.prompt, completion))
+                except (RequestRefused, ResponseInvalid) as error:
                     found.append(failed(call.role, call.prompt, error, seconds=0.0))
-    every, asked = [each for found in answers for each in found], list(zip(wanted, answers, strict=True))
-    if as_json:
-        _print_json(asked)
-    else:
-        _print_answers(asked)
-        _print_price(every, configuration)
-    if not any(isinstance(each, ModelAnswered) for each in every):
-        raise typer.Exit(1)
 
 
 def _print_json(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> None:
@@ -88,7 +104,7 @@ def _print_json(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> No
         typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
 
 
-def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration) -> None:
+def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, unsent: int) -> None:
     prices = [cost_of(each, configuration) for each in every]
     price = "price unknown" if None in prices else f"${sum(filter(None, prices)):.4f}"
     answers = [each for each in every if isinstance(each, ModelAnswered)]
@@ -98,6 +114,7 @@ def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration) -
     parts = [
         f"{counted(len(answers), 'answer')}{f' of {models}' if models else ''}",
         *([f"{len(every) - len(answers)} without an answer"] if len(every) > len(answers) else []),
+        *([f"{unsent} not requested"] if unsent else []),
         "tokens unknown" if uncounted == len(every) else tokens,
         *([f"unknown for {uncounted} of {len(every)}"] if 0 < uncounted < len(every) else []),
         price,

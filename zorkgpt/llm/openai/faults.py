@@ -4,6 +4,7 @@ LanguageModelUnavailable
   RequestFailed     one request got no answer
     AnswerCutOff      the connection ended within the answer
   ServerRefuses     the user can fix it (key, model, URL); also a ConfigurationError
+  RequestRefused    this request is refused; the server may answer others
 ResponseInvalid
   ReplyUnreadable   the response has no format that a model server uses
   SampleFailed      the server reports that the model's answer does not fit; another one may
@@ -41,6 +42,10 @@ _LONGEST = 100_000  # characters; far fewer are shown
 
 class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
     """The server refuses requests with this configuration; a retry cannot help, but the user can fix it."""
+
+
+class RequestRefused(LanguageModelUnavailable):
+    """The server refuses this request, such as a prompt that is too long; it may answer others."""
 
 
 class ReplyUnreadable(ResponseInvalid):

@@ -20,7 +20,7 @@ from session.game_configuration import RoleOptions, Sampling
 from session.text import SURROGATE
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import AnswerIncomplete, ChatReply, SchemaIgnored, joined, read_answer, split_reasoning
-from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
+from zorkgpt.llm.openai.faults import RequestFailed, RequestRefused, ServerRefuses
 from zorkgpt.llm.openai.model_server import ModelServer, first_for_chat, is_listed
 
 if TYPE_CHECKING:
@@ -437,7 +437,10 @@ class ServedModel:
         mend = self.server.address_mend()
         if mend and (is_missing or status is None) and mend not in line:
             line += f"; {mend}"
-        return ServerRefuses(line) if is_missing else LanguageModelUnavailable(line)
+        if is_missing:
+            return ServerRefuses(line)
+        is_of_request = status in {*REFUSALS, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+        return RequestRefused(line) if is_of_request else LanguageModelUnavailable(line)
 
 
 def _text(text: str, *, marked: bool) -> ChatCompletionContentPartTextParam:
