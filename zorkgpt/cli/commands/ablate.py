@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import closing, nullcontext
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -114,6 +114,8 @@ def ablate(
     plan = make_plan(
         chosen.arms if arms is None else arms, options, files, pairs=pairs, episodes=episodes, player=player
     )
+    if protocol is not None:
+        _require_as_fixed(protocol, chosen, plan, has_its_help=player == "model")
     if any(each.controls.similar_turns for each in plan.arms.values()):
         common_options.require_packages("bm25s")
     for one, two in combinations(plan.arms, 2):
@@ -141,7 +143,7 @@ def ablate(
         write_plot(results, out)
     print_results(results, out)
     if protocol is not None:
-        print_protocol(protocol, results)
+        print_protocol(protocol, chosen, results)
 
 
 def _protocol(name: str | None, given: Mapping[str, object]) -> Protocol:
@@ -157,6 +159,15 @@ def _protocol(name: str | None, given: Mapping[str, object]) -> Protocol:
     return PROTOCOLS[name]
 
 
+def _require_as_fixed(name: str, protocol: Protocol, plan: AblationPlan, *, has_its_help: bool) -> None:
+    """Raise ``ConfigurationError`` if an arm or the configuration sets what the protocol fixes."""
+    fixed: dict[str, object] = {"max_turns_per_episode": protocol.turns, "max_turns_without_progress": None}
+    fixed |= {"assist": frozenset(protocol.assist or ())} if has_its_help else {}
+    for (arm, configuration), (option, value) in product(plan.arms.items(), fixed.items()):
+        if getattr(configuration, option) != value:
+            raise ConfigurationError(f"--protocol {name} fixes {option}, which arm {arm} changes: leave it out")
+
+
 def _maximums(text: str) -> dict[str, int]:
     """Return the maximum score of each story as ``--max-scores`` gives them."""
     most = {}
@@ -168,21 +179,35 @@ def _maximums(text: str) -> dict[str, int]:
     return most
 
 
-def print_protocol(protocol: str, results: Results) -> None:
-    """Print the figures that protocols of others report; the area under the curve is in percent of the maximum."""
+def print_protocol(name: str, protocol: Protocol, results: Results) -> None:
+    """Print the figures that protocols of others report, and what was played otherwise.
+
+    The area under the curve is in percent of the maximum. A mean of fewer runs than were played has their number.
+    """
     from zorkgpt.ablation.measures import share
     from zorkgpt.ablation.results import number
     from zorkgpt.report.figures import mean
 
-    print_line(f"\nProtocol {protocol}, means of the runs")
+    print_line(f"\nProtocol {name}, means of the runs")
     rows: list[Sequence[str]] = [("STORY", "ARM", "RUNS", "FINAL", "MEAN", "AREA, %")]
     by_arm: dict[tuple[str, str], list[RunMeasures]] = {}
     for run in results.runs:
         by_arm.setdefault((run.story, run.arm), []).append(run)
+
+    def shown(values: Sequence[float | None]) -> str:
+        known = [value for value in values if value is not None]
+        return number(mean(known)) + (f" (of {len(known)})" if 0 < len(known) < len(values) else "")
+
     for (story, arm), runs in by_arm.items():
-        final, score = (number(mean(values)) for values in ([r.last_score for r in runs], [r.score for r in runs]))
-        rows.append((story, arm, str(len(runs)), final, score, number(mean(share(run, "score") for run in runs))))
+        figures = ([r.last_score for r in runs], [r.score for r in runs], [share(r, "score") for r in runs])
+        rows.append((story, arm, str(len(runs)), *map(shown, figures)))
     print_table(rows)
+    help_of = ", ".join(protocol.assist or ()) or "none"
+    fewest = min(map(len, by_arm.values()))
+    otherwise = [f"help {results.assistance}, not {help_of}"] if results.assistance != help_of else []
+    otherwise += [f"{fewest} of {counted(protocol.pairs, 'run')}"] if fewest < protocol.pairs else []
+    if otherwise:
+        print_line(f"Not as in the protocol: {'; '.join(otherwise)}.")
 
 
 def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,11 +67,33 @@ def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_und
 ) -> None:
     one, two = (measured_run("dyeworks", "full", pair, score=score, most=50) for pair, score in ((1, 10.0), (2, 20.0)))
     unknown = measured_run("other", "full", 1, score=4.0, most=None)
-    ablate.print_protocol("tales", results("none").model_copy(update={"runs": (one, two, unknown)}))
-    *_, heading, known, last = capsys.readouterr().out.splitlines()
+    all_runs = results("none").model_copy(update={"runs": (one, two, unknown)})
+    ablate.print_protocol("tales", PROTOCOLS["tales"], all_runs)
+    *_, heading, known, last, _ = capsys.readouterr().out.splitlines()
     assert heading.split()[2:6] == ["RUNS", "FINAL", "MEAN", "AREA,"]
     assert known.split() == ["dyeworks", "full", "2", "15", "15", "30"]
     assert last.split() == ["other", "full", "1", "4", "4", "-"]
+
+
+def test_what_was_not_played_as_in_the_protocol_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = tuple(measured_run("dyeworks", "full", pair, score=10.0, most=50) for pair in range(1, 6))
+    for assistance, played, words in (
+        ("none", runs, ""),
+        ("fresh-actions, proven-routes", runs, "Not as in the protocol: help fresh-actions, proven-routes, not none."),
+        ("none", runs[:2], "Not as in the protocol: 2 of 5 runs."),
+    ):
+        ablate.print_protocol("tales", PROTOCOLS["tales"], results(assistance).model_copy(update={"runs": played}))
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if line.startswith("Not as")] == [words][: bool(words)]
+
+
+def test_a_mean_of_a_protocol_states_how_many_runs_it_is_of_if_others_are_unknown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, two = (measured_run("dyeworks", "full", pair, score=10.0, most=50) for pair in (1, 2))
+    runs = (one, replace(two, score=None, last_score=None))
+    ablate.print_protocol("tales", PROTOCOLS["tales"], results("none").model_copy(update={"runs": runs}))
+    assert capsys.readouterr().out.splitlines()[3].split()[2:] == ["2", *["10", "(of", "1)"] * 2, *["20", "(of", "1)"]]
 
 
 @pytest.mark.slow
@@ -119,6 +142,10 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
         (("--so-far", "--out", "none"), "there is no ablation in none yet"),
         (("--protocol", "talles"), "--protocol talles: expected one of jericho-ttl-50, jericho-ttl-110, tales, own"),
         (("--protocol", "tales", "--max-turns", "50"), "--protocol tales fixes --max-turns: leave it out"),
+        (("--protocol", "tales", "--arms", "full,assist=valid-actions"), "--protocol tales fixes assist"),
+        (("--protocol", "tales", "--arms", "max_turns_per_episode=5"), "tales fixes max_turns_per_episode"),
+        (("--protocol", "tales", "--player", "random", "--arms", "max_turns_per_episode=5"), "fixes max_turns"),
+        (("--protocol", "own", "--arms", "max_turns_without_progress=5"), "fixes max_turns_without_progress"),
         (("--protocol", "own", "--assist", "valid-actions", "--episodes", "2"), "fixes --episodes, --assist"),
     ],
 )
