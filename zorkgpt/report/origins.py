@@ -50,6 +50,7 @@ class OriginChange:
     at: when it was made or seen, for a change between runs when the next one began (ISO 8601); "" if it is unknown
     is_own: whether the run wrote it, and not people or other runs; ``None`` if it is unknown
     writer: the recorded answer that contains its title or text; ``None`` for none
+    is_one_of_several: other memories of its location have its title, so which of them was changed is unknown
     """
 
     id: str
@@ -59,6 +60,7 @@ class OriginChange:
     is_own: bool | None = False
     change: ItemChange = field(default_factory=lambda: ItemChange("", None, None))
     writer: ModelAnswered | MemoryGiven | None = None
+    is_one_of_several: bool = False
 
     @property
     def is_of_memory(self) -> bool:
@@ -70,6 +72,8 @@ class OriginChange:
         """What was done with the item."""
         if self.change.after is None:
             return "removed"
+        if self.change.before is not None and self.change.before.key != self.change.after.key:
+            return f"renamed from {self.change.before.title}"
         was_believed = self.change.before is None or self.change.before.status != "superseded"
         if self.change.after.status == "superseded" and was_believed:
             return "superseded"
@@ -82,6 +86,8 @@ class OriginChange:
         if self.is_own and seen:
             return seen
         who = "by hand" if self.is_own is False else "by hand or by a run, which is unknown"
+        if self.is_one_of_several:
+            who = f"{who} (which memory of this title is unknown)"
         if seen:
             return f"{who}, seen {seen} of run {self.run} on {self.at[:10]}"
         if self.run:
@@ -130,6 +136,7 @@ class Origins:
     items: what is known now
     texts: versions of the memories that people may have written
     ends: what was known at the end of each episode
+    twice: episodes of several runs, after which different things were known
     routes: those of today, by their keys
     """
 
@@ -143,11 +150,12 @@ class Origins:
     items: Items = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     ends: dict[int, Items] = field(default_factory=dict)
+    twice: set[int] = field(default_factory=set)
     routes: dict[str, Route] = field(default_factory=dict)
 
     def add(self, changes: Iterable[OriginChange], answers: Sequence[ModelAnswered | MemoryGiven] = ()) -> None:
         """Add changes that were made or seen at the same place, one of which may be in each of these answers."""
-        for each in changes:
+        for each in _with_renames(changes):
             if each.change.item is None or not each.change.item.is_lasting:
                 continue
             if each.change.by_others:
@@ -156,6 +164,11 @@ class Origins:
                 number = 1 + sum(one.run == each.run and bool(one.id) for one in self.changes)
                 writer = _writer(answers, each.change.item)
                 self.changes.append(replace(each, id=f"{each.run}/{number}", is_own=True, writer=writer))
+
+    def end(self, episode: int, items: Items) -> None:
+        """Add what was known at the end of an episode; it is unknown if another run has another such episode."""
+        if self.ends.setdefault(episode, items) != items:
+            self.twice.add(episode)
 
     def tell_runs_apart(self) -> None:
         """Drop the changes by others that another run made while the run that saw them was played.
@@ -178,6 +191,26 @@ class Origins:
             replace(each, is_own=None) if not each.is_own and item and item.sources and not self.taught(item) else each
             for each, item in zip(changes, cites, strict=True)
         ]
+
+    def mark_equal_titles(self) -> None:
+        """Mark what others changed of memories that are told apart by their order alone."""
+        keys = {each.change.key for each in self.changes if each.is_of_memory}
+        several = {key.rpartition(":")[0] for key in keys if not key.endswith(":1")}
+        self.changes = [
+            replace(each, is_one_of_several=not each.is_own and each.change.key.rpartition(":")[0] in several)
+            for each in self.changes
+        ]
+
+    def renamed(self) -> dict[str, str]:
+        """Return the present keys of renamed memories by the earlier ones."""
+        found: dict[str, str] = {}
+        for before, after in ((each.change.before, each.change.after) for each in self.changes):
+            if before and after and before.key != after.key:
+                found = {old: after.key if new == before.key else new for old, new in found.items()}
+                found[before.key] = after.key
+            if after:
+                found.pop(after.key, None)  # it is the present memory with this key
+        return found
 
     def taught(self, item: Item) -> list[SeenTurn]:
         """Return the turns that an item cites; for a route, the turn that reached its goal."""
@@ -215,7 +248,22 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
     is_own = None if is_lost or last_episode(folder) > origins.numbered else False
     origins.add(left.changed(origins.items, OriginChange("", "", None, changed, is_own)))
     origins.tell_runs_apart()
+    origins.mark_equal_titles()
     return origins
+
+
+def _with_renames(changes: Iterable[OriginChange]) -> list[OriginChange]:
+    """Return the changes; a memory that others removed, and added with its text and another title, was renamed."""
+    found = list(changes)
+    for gone in [each for each in found if each.change.by_others and each.change.after is None and each.is_of_memory]:
+        old = cast("Item", gone.change.before)
+        for index, each in enumerate(found):
+            new = each.change.after
+            if each.change.before is None and new and replace(new, key=old.key, title=old.title) == old:
+                found[index] = replace(each, change=replace(each.change, before=old))
+                found.remove(gone)
+                break
+    return found
 
 
 def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) -> Left:
@@ -259,7 +307,7 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
         origins.add(now_left._replace(unsure=None if problem else frozenset()).changed(end, at_end))
         now_left = Left(end, latest)
     if last.episode in ended and now_left.unsure is not None:
-        origins.ends[last.episode] = now_left.items
+        origins.end(last.episode, now_left.items)
     return now_left if latest > left.at else left
 
 
@@ -280,7 +328,7 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
         ended = repetition.moment.episode
         repetition.see(event)
         if isinstance(event, EpisodeStarted) and ended:
-            origins.ends[ended] = _with_start(start, repetition)
+            origins.end(ended, _with_start(start, repetition))
 
     def hear(call: RepeatedCall) -> None:
         nonlocal others
@@ -362,7 +410,8 @@ def _known(copy_of: Callable[[str], Path], problems: list[str]) -> Known:
 
 def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     """Yield what is known of the origin of an item: its turns, writer, editors and prompts, and whether it held."""
-    changes = [each for each in origins.changes if each.change.key == key]
+    keys = {key, *(old for old, new in origins.renamed().items() if new == key)}
+    changes = [each for each in origins.changes if each.change.key in keys]
     item = origins.items.get(key) or next(
         (each for change in reversed(changes) for each in (change.change.after, change.change.before) if each), None
     )
@@ -382,7 +431,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield from (f"  {line}" for change in changes for line in _change_lines(change))
     if not changes:
         yield "  unknown: no run and no file shows when"
-    shown = origins.shown[key]
+    shown = sorted(moment for each in keys for moment in origins.shown[each])
     yield f"Shown to the player {counted(len(shown), 'time')}{': ' if shown else ''}{_spans(shown)}"
     if origins.unseen:
         runs = ", ".join(origins.unseen)
@@ -456,7 +505,7 @@ def undone(
     A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
-    lines, items, ids = [], dict(origins.items), {each.id for each in changes}
+    lines, items, ids, renamed = [], dict(origins.items), {each.id for each in changes}, origins.renamed()
     for change in reversed(changes):
         key, before = change.change.key, change.change.before
         current = Known(document.memories()).items().get(key)
@@ -474,7 +523,10 @@ def undone(
         item = current or change.change.item
         place = None if item is None else item.place
         block, result = _block(document, key, place), "taken back"
-        if item is None or block is None or current is None:
+        if key in renamed and current is None:
+            title = items[renamed[key]].title if renamed[key] in items else "another title"
+            result = f"kept, because it was renamed since: {title}"
+        elif item is None or block is None or current is None:
             result = "not in the file any more"
         elif current == before:
             result = "already as it was before"

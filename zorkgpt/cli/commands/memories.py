@@ -183,16 +183,16 @@ def why(
     names = {each.key: each for each in origins.items.values()}
     for change in origins.changes:
         names |= {each.key: each for each in (change.change.before, change.change.after) if each}
-    memories = [item for item in names.values() if item.kind == "memory"]
+    memories, renamed = [item for item in names.values() if item.kind == "memory"], origins.renamed()
     titles = {text_key(item.title): item.title for item in memories}
     part = text_key(title).replace("`", "")
     keys = {text_key(title)} & titles.keys() or {key for key in titles if part and part in key.replace("`", "")}
     if not keys:
         raise ConfigurationError(f"no memory has or had this title: {title}{_closest(title, titles.values())}")
-    if len(keys) > 1:
-        raise ConfigurationError(f"several titles contain {title}: {'; '.join(titles[key] for key in sorted(keys))}")
     found = [item for item in memories if text_key(item.title) in keys]
-    common_options.print_origins(origins, [item.key for item in found])
+    if len(keys) > 1 and len({renamed.get(item.key, item.key) for item in found}) > 1:
+        raise ConfigurationError(f"several titles contain {title}: {'; '.join(titles[key] for key in sorted(keys))}")
+    common_options.print_origins(origins, list(dict.fromkeys(renamed.get(item.key, item.key) for item in found)))
 
 
 @app.command()
@@ -212,7 +212,7 @@ def log(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None)
         name = f"{change.id} " if change.id else ""
         print_line(f"{name}{change.verb}{place}: {item.title if item else ''}, {change.source}")
     if not changes:
-        typer.echo("No memory was ever changed.")
+        typer.echo("No change of a memory is known.")
     for problem in origins.problems:
         print_line(problem)
 
@@ -256,13 +256,15 @@ def at(
 ) -> None:
     """Print the memories as they were at the end of an episode."""
     origins = common_options.origins(workdir, story)
-    if episode not in origins.ends:
-        known = ", ".join(map(str, sorted(origins.ends))) or "none"
+    if episode not in origins.ends or episode in origins.twice:
+        known = ", ".join(map(str, sorted({*origins.ends} - origins.twice))) or "none"
         raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
-    for item in origins.ends[episode].values():
-        if item.kind == "memory" and item.is_lasting:
-            print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
-            print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
+    memories = [item for item in origins.ends[episode].values() if item.kind == "memory" and item.is_lasting]
+    for item in memories:
+        print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
+        print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
+    if not memories:
+        print_line(f"No memory is known at the end of episode {episode}.")
     for problem in origins.problems:
         print_line(problem)
 

@@ -325,6 +325,61 @@ def test_what_was_remembered_at_the_end_of_an_episode_lacks_what_people_wrote_la
     del played
 
 
+def _own_title(run: str) -> str:
+    """Return a title that the run gave a memory which is still believed."""
+    changes = json.loads(typed("memories", "log", "--json").out)
+    titles = [each["change"]["after"]["title"] for each in changes if each["run"] == run and each["change"]["after"]]
+    return str(next(title for title in titles if title in _believed() and "of" in title and "46" not in title))
+
+
+def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played: list[str]) -> None:
+    title, memories = _own_title(played[0]), WORK / "Memories.md"
+    before = typed("memories", "why", title).text
+    (change,) = re.findall(rf"{played[0]}/\d+(?= added)", before)
+    memories.write_text(memories.read_text("utf-8").replace(f"] {title}**", "] Another name**"), "utf-8")
+    log = _log()
+    assert any(f"renamed from {title} at location" in line and ": Another name, by hand" in line for line in log)
+    assert not any("removed" in line for line in log)
+    found = typed("memories", "why", "another name").text
+    assert f"  {change} added" in found
+    assert "renamed from" in found
+    (shown,) = re.findall("Shown to the player .*", before)
+    assert shown in found
+    assert typed("memories", "why", title).text == found
+    assert "kept, because it was renamed since: Another name" in typed("memories", "undo", change).text
+
+
+def test_which_memory_a_person_changed_is_unknown_if_several_have_its_title(played: list[str]) -> None:
+    title, memories = _own_title(played[0]), WORK / "Memories.md"
+    text = memories.read_text("utf-8")
+    (headline,) = (line for line in text.splitlines() if f"] {title}**" in line)
+    memories.write_text(text.replace(headline, f"**[NOTE] {title}**\nMy own words.\n\n{headline}"), "utf-8")
+    by_hand = [line for line in _log() if title in line and "by hand" in line]
+    assert len(by_hand) == 2
+    assert all("which memory of this title is unknown" in line for line in by_hand)
+
+
+def test_what_was_remembered_after_an_episode_that_two_runs_have_is_unknown(played: list[str]) -> None:
+    assert typed("memories", "at", "1").status == 0
+    other = WORK / "runs" / "20990101-000000-abcd"
+    shutil.copytree(WORK / "runs" / played[0], other)
+    end = other / AT_END / "Memories.md"
+    end.write_text(end.read_text("utf-8").replace("Truth of", "Word of"), "utf-8")
+    manifest = json.loads((other / MANIFEST).read_text())
+    last = str(manifest["first_episode"] + len(manifest["seeds"]) - 1)
+    shown = typed("memories", "at", last)
+    assert shown.status == 2
+    assert f"at the end of episode {last} is unknown" in shown.err.decode()
+
+
+def test_that_nothing_is_known_of_memories_is_stated(in_own_folder: Path) -> None:
+    with api.session(workdir=WORK, max_turns=1, seed=1) as session:
+        session.act("look")
+    assert _log() == ["No change of a memory is known."]
+    assert typed("memories", "at", "1").text == "No memory is known at the end of episode 1.\n"
+    assert in_own_folder.exists()
+
+
 def test_what_a_player_without_a_model_was_shown_is_unknown(played: list[str]) -> None:
     with api.session(game="tidehouse.z5", workdir=WORK, max_turns=3, seed=1) as session:
         for command in ("north", "north"):
