@@ -219,6 +219,7 @@ class MapManager(BaseManager):
         if not self.movements.is_direction(exit_) and exit_ not in graph.connections.get(from_id, {}):
             return False
         if turn.leads_back:
+            graph.add_exits(from_id, (exit_,))
             graph.record_refusal(from_id, exit_, LEADS_BACK)
             if self._is_described_differently(turn):
                 graph.record_refusal(from_id, exit_, DESCRIBED_DIFFERENTLY)

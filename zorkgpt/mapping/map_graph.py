@@ -332,9 +332,7 @@ class MapGraph(BaseModel):
             and not (name and name == self.rooms[min(from_ids)].name)
             and not self._is_against_text(edge)
         }
-        is_several = any(
-            at.location_id == location_id and DESCRIBED_DIFFERENTLY in told for at, told in self.exit_refusals.items()
-        )
+        is_several = any(DESCRIBED_DIFFERENTLY in answers for answers in self.exits_back(location_id).values())
         if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             found = {}
         self._derived.ways_back[location_id] = found
@@ -638,7 +636,7 @@ class MapGraph(BaseModel):
         return self.refused_exits_of((location_id,)).get(location_id, {})
 
     def refused_exits_of(self, location_ids: Container[int]) -> dict[int, dict[str, str]]:
-        """Return the refused exits of each of these locations that has any."""
+        """Return the refused exits of each of these locations that has any, without those that led back to it."""
         edges = chain(
             self.exit_refusals,
             self.exit_failure_counts,
@@ -646,16 +644,19 @@ class MapGraph(BaseModel):
         )
         found: dict[int, dict[str, str]] = {}
         for edge in sorted({edge for edge in edges if edge.location_id in location_ids}):
-            found.setdefault(edge.location_id, {})[edge.exit] = self.told(self.exit_refusals, edge)
+            walked = self.connections.get(edge.location_id, {})
+            if edge.exit in walked or LEADS_BACK not in self.exit_refusals.get(edge, ()):
+                found.setdefault(edge.location_id, {})[edge.exit] = self.told(self.exit_refusals, edge)
         return found
 
     def exits_back(self, location_id: int) -> dict[str, tuple[str, ...]]:
         """Return the exits there that led to the room itself and to no other, with all else that is known of them."""
-        walked, found = self.connections.get(location_id, {}), {}
-        for edge, answers in sorted(self.exit_refusals.items()):
-            if edge.location_id == location_id and edge.exit not in walked and LEADS_BACK in answers:
-                found[edge.exit] = tuple(answer for answer in answers if answer != LEADS_BACK)
-        return found
+        walked, room = self.connections.get(location_id, {}), self.rooms.get(location_id)
+        exits = {*OPPOSITES, *(room.exits if room else ())} - walked.keys()
+        answers = ((exit_, self.exit_refusals.get(Edge(location_id, exit_), ())) for exit_ in sorted(exits))
+        return {
+            exit_: tuple(each for each in told if each != LEADS_BACK) for exit_, told in answers if LEADS_BACK in told
+        }
 
     def last_refusal(self, edge: Edge) -> str | None:
         """Return the story's answers when the exit last led nowhere, or "" if they are unknown.

@@ -185,7 +185,7 @@ def _refusals(
     among: the exits that are meant; ``None`` for all and the doors
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
-    walked = {*graph.connections.get(room, {}), *(graph.exits_back(room) if refused else ())}
+    walked = graph.connections.get(room, {})
     for title, is_tried in zip(titles, (False, True), strict=True):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):

@@ -290,6 +290,7 @@ class TestWhatThePromptSaysOfExits:
         assert manager.local_view() == "L49 Hall (here): north -> L49 again"
         assert "nowhere" not in untried_from(manager.game_map, 49)
         assert not manager.game_map.is_pruned(49, "north")
+        assert manager.game_map.refused_exits(49) == {}, "nor on the page of the run"
         manager.learn(turn(HALL, "up", said(49, "Hall", "Too high.")))
         manager.learn(turn(HALL, "up", said(49, "Hall", "Hall")))
         assert manager.local_view() == "L49 Hall (here): north -> L49 again; up (Too high.) -> L49 again"
