@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.learning import shared_files
 from session.commands import Vocabulary
-from session.errors import ConfigurationError, StoreError, StoryError
+from session.errors import ConfigurationError, StoreError, StoryError, reported_as
 from session.events import ProposalReviewed
 from session.files.run_folders import STORY_FILE, BoundStory, story_folders
 from session.files.shared_files import (
     is_plain_name,
     is_reserved,
     locked,
+    make_folder,
     read_shared,
     require_no_link,
     write_atomically,
@@ -112,10 +114,11 @@ def _require_server(options: RoleOptions) -> None:
     """Raise ``ConfigurationError`` unless it is known which server has the model."""
     if options.base_url is None and options.model is None:
         key_alone = "a key is set, but no model" if options.api_key else "no model is configured"
-        raise ConfigurationError(f"{key_alone}: set one with --model or agent_model")
+        raise ConfigurationError(f"{key_alone}: set agent_model (--model)")
     if options.base_url is None and options.api_key is None:
         raise ConfigurationError(
-            f"no server is configured for {options.model}: set --base-url or OPENAI_API_KEY, or use a .gguf file"
+            f"no server is configured for {options.model}: set llm.base_url (--base-url) or OPENAI_API_KEY, or use a "
+            ".gguf file"
         )
 
 
@@ -181,9 +184,15 @@ def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> Ga
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     """Record that the work folder belongs to this story, unless it already belongs to one.
 
-    Raises ``ConfigurationError`` if it belongs to another story, ``StoreError`` if its file cannot be read, and
-    ``StoryError`` if the story's name is not UTF-8.
+    Raises ``ConfigurationError`` if it belongs to another story, ``StoreError`` if it cannot be written or its file
+    cannot be read, and ``StoryError`` if the story's name is not UTF-8.
     """
+    try:
+        make_folder(workdir, f"the work folder {workdir} cannot be made")
+        with reported_as(f"the work folder {workdir} cannot be written"):
+            TemporaryFile(dir=workdir).close()
+    except StoreError as error:
+        raise StoreError(f"{error}; choose another (--workdir DIR)") from error
     path = workdir / STORY_FILE
     this = BoundStory(name=facts.name, sha256=facts.sha256)
     try:
@@ -201,7 +210,7 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     if bound.sha256 != facts.sha256:
         other = "another file of the same name" if bound.name == facts.name else facts.name
         raise ConfigurationError(
-            f"{workdir} belongs to the story {bound.name}, and this is {other}: choose another with --workdir DIR"
+            f"{workdir} belongs to the story {bound.name}, and this is {other}: choose another (--workdir DIR)"
         )
 
 

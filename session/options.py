@@ -222,14 +222,16 @@ def _nested(chosen: Mapping[str, Setting]) -> dict[str, object]:
     return tree
 
 
-def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Iterator[Setting]:
+def settings_from(
+    overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path, given: str
+) -> Iterator[Setting]:
     """Yield the settings of every source, those of the lowest precedence first.
 
     - the nearest ``zorkgpt.toml`` or ``pyproject.toml`` (in one folder, the former) from ``cwd`` up to the root of the
       repository or the home folder; outside of both only in ``cwd``
     - ``.env`` in ``cwd``
     - ``environ``
-    - ``overrides``: values from the command line by dotted name; ``None`` means not given
+    - ``overrides``: values by dotted name, ``None`` means not given; their source in words is ``given``
 
     Raises ``ConfigurationError`` for a file that cannot be read, and for one with the URL or the key of a server that
     another user can write: anyone who can write to a folder above could otherwise obtain the keys.
@@ -249,7 +251,7 @@ def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], c
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
-            yield Setting(name, value, name, "on the command line")
+            yield Setting(name, value, name, given)
 
 
 def from_toml_file(path: Path) -> Iterator[Setting]:

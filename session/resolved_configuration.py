@@ -227,16 +227,19 @@ class ResolvedConfiguration:
             yield ShownOption(option.name, value, self.origins.get(option.name, DEFAULT))
 
 
-def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> ResolvedConfiguration:
+def load_configuration(
+    overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path, given: str = "on the command line"
+) -> ResolvedConfiguration:
     """Return the configuration for the folder ``cwd``.
 
-    overrides: values by dotted name, from the command line; ``None`` means not given
+    overrides: values by dotted name; ``None`` means not given
+    given: where the overrides were given, in words
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
     ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, ``SHORT_PROMPTS`` if it
     is embedded and large, or ``prompt_budgets.cached`` is false, defaults.
     Raises ``ConfigurationError``, also if a file breaks its limits. A file directly in the home folder has none.
     """
-    lowest_first = list(settings_from(overrides, environ, cwd))
+    lowest_first = list(settings_from(overrides, environ, cwd, given))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
     agent = configuration.role("agent")
     profile, whose = ({}, "") if configuration.prompt_budgets.cached else (SHORT_PROMPTS, "without a cache")

@@ -122,7 +122,7 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
             require_no_link(*way_to(folder))
             return folder
     if any(story is not None and story.name.casefold() == run.casefold() for story in folders.values()):
-        raise StoreError(f"there is no run {run} in {workdir}; it is a story: use --game {run}")
+        raise StoreError(f"there is no run {run} in {workdir}; it is a story: name one of its runs (--game {run})")
     if _RUN_ID.fullmatch(run) and any(each.name == run for each in run_folders(folders)):
         raise StoreError(f"run {run} cannot be read: it has no {MANIFEST}")
     ids = [each.name for each in latest_runs(folders)]

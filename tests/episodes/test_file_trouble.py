@@ -103,6 +103,26 @@ def test_a_work_folder_that_cannot_be_written_is_left_as_it_is(work: Path, play:
     assert listing(work.parent) == before
 
 
+def test_a_folder_that_cannot_be_written_is_named_with_the_option_that_chooses_another(
+    in_own_folder: Path, server: MisbehavingServer
+) -> None:
+    locked = in_own_folder / "locked"
+    locked.mkdir(mode=0o555)
+    for command, option in (
+        (("run", "--base-url", server.base_url), "--workdir"),
+        (("play",), "--workdir"),
+        (("ablate", "--arms", "full", "--player", "random", "--pairs", "1"), "--out"),
+    ):
+        line = the_line(ran(locked, *command, preexec_fn=obeying_modes))
+        assert "Permission denied" in line
+        assert option in line
+    made = ran(in_own_folder, "run", "--base-url", server.base_url, "--workdir", "locked", preexec_fn=obeying_modes)
+    assert the_line(made).endswith(
+        "the work folder locked cannot be written: Permission denied; choose another (--workdir DIR)"
+    )
+    assert not list(locked.iterdir())
+
+
 def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(
     in_own_folder: Path, server: MisbehavingServer
 ) -> None:
@@ -111,7 +131,10 @@ def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(
     for command in (("run", "--base-url", server.base_url), ("memories", "show"), ("memories", "add", "1", "T", "x")):
         line = the_line(typed(*command, "--workdir", "file/work"))
         assert "Not a directory" in line
-    assert the_line(typed("play", "--workdir", "file")) == "zorkgpt: file is a file, not a folder"
+    assert (
+        the_line(typed("play", "--workdir", "file"))
+        == "zorkgpt: file is a file, not a folder; choose another (--workdir DIR)"
+    )
     assert listing(in_own_folder) == before
 
 

@@ -268,6 +268,22 @@ def test_what_a_session_remembers_follows_the_rules_for_models_and_is_resumed_re
     assert "Smuggler" in (forked.parents[1] / "Memories.md").read_text(encoding="utf-8")
 
 
+def test_wrong_arguments_of_an_ablation_and_of_a_game_are_named_before_anything_is_played() -> None:
+    player: Any = "randomly"
+    with pytest.raises(ConfigurationError, match="player is randomly; expected model or random"):
+        zorkgpt.api.ablate("full", player=player)
+    with pytest.raises(ConfigurationError, match="workers is 0; expected at least 1"):
+        zorkgpt.api.ablate("full", player="random", workers=0)
+    with pytest.raises(ConfigurationError, match=r"critic\.mode among the arguments should be"):
+        zorkgpt.api.ablate("full,critic.mode=cruel", player="random")
+    with pytest.raises(ConfigurationError, match="time_limit is -1"):
+        open_game(time_limit=-1)
+    Path("notes.txt").touch()
+    with pytest.raises(ConfigurationError, match="not empty and contains no ablation"):
+        zorkgpt.api.ablate("full", player="random", out=".")
+    assert [each.name for each in Path().iterdir()] == ["notes.txt"]
+
+
 def test_an_error_of_a_session_is_raised_where_its_next_turn_is_awaited() -> None:
     with zorkgpt.api.session(game="no-such-story.z5") as session, pytest.raises(zorkgpt.api.StoryError):
         next(iter(session))
@@ -304,6 +320,9 @@ def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() 
 def test_a_wrong_option_is_named_and_a_resumed_run_takes_budgets_and_nothing_that_would_make_it_another() -> None:
     with pytest.raises(ConfigurationError, match=r"critic\.mood"):
         play(agent=Player(), options={"critic.mood": "llm"})
+    with pytest.raises(ConfigurationError) as wrong:
+        play(agent=Player(), max_turns=0)
+    assert str(wrong.value) == "max_turns_per_episode among the arguments should be greater than 0"
     with pytest.raises(ConfigurationError, match="episodes is 0"):
         play(agent=Player(), episodes=0)
     with pytest.raises(RuntimeError):

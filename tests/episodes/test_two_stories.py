@@ -104,7 +104,7 @@ def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder
 def test_a_story_where_a_run_is_asked_for_and_a_story_that_was_not_played_are_errors_that_name_what_there_is() -> None:
     shown = typed("runs", "show", SECOND.upper())
     assert shown.status == 1
-    assert f"it is a story: use --game {SECOND.upper()}" in shown.err.decode()
+    assert f"it is a story: name one of its runs (--game {SECOND.upper()})" in shown.err.decode()
     shown = typed("status", "--game", "moor")
     assert shown.status == 2
     assert f"game_files has no run of this story; it has {FIRST}, {SECOND}" in shown.err.decode()

@@ -64,18 +64,22 @@ def make_plan(
     pairs: int,
     episodes: int,
     player: Literal["model", "random"],
+    given: str = "on the command line",
 ) -> AblationPlan:
     """Return the plan of these arms in the current folder, with options of all arms; ``None`` for one that is not set.
 
+    given: where the options and arms were given, in words
     Raises ``ConfigurationError`` or ``StoryError``.
     """
     for name, number in (("pairs", pairs), ("episodes", episodes)):
         if number < 1:
             raise ConfigurationError(f"{name} is {number}; expected at least 1")
+    if player not in ("model", "random"):
+        raise ConfigurationError(f"player is {player}; expected model or random")
     if player == "random":
         options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {
-        arm: pinned(load_configuration({**options, **settings}, os.environ, Path.cwd()).configuration)
+        arm: pinned(load_configuration({**options, **settings}, os.environ, Path.cwd(), given).configuration)
         for arm, settings in parse_arms(arms).items()
     }
     stories = stories_of(files, next(iter(configurations.values())))
@@ -85,8 +89,11 @@ def make_plan(
 
 def sole_user(folder: Path) -> AbstractContextManager[object]:
     """Lock the folder, so that no other ablation is played there at the same time. Raises ``ConfigurationError``."""
-    make_folder(folder)
-    with reported_as(f"{folder} cannot be used"):
+    try:
+        make_folder(folder)
+    except StoreError as error:
+        raise StoreError(f"{error}; choose another folder (--out DIR)") from error
+    with reported_as(f"{folder} cannot be used, choose another (--out DIR)"):
         try:
             return FileLock(folder / "lock", timeout=0).acquire()
         except Timeout as error:

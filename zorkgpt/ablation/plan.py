@@ -83,10 +83,10 @@ def parse_arms(text: str) -> Mapping[str, Mapping[str, object]]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise ConfigurationError(
-            "--arms is empty: name one arm to measure, or several to compare, such as full,no-memory"
+            "no arm is given: name one arm to measure, or several to compare, such as full,no-memory"
         )
     if len(set(map(arm_folder, names))) < len(names):
-        raise ConfigurationError(f"--arms {text}: two arms would have the same folder")
+        raise ConfigurationError(f"arms {text}: two arms would have the same folder")
     return {name: _settings(name) for name in names}
 
 
@@ -100,14 +100,14 @@ def _settings(arm: str) -> Mapping[str, object]:
     for part in arm.split("+"):
         option, sign, value = (each.strip() for each in part.partition("="))
         if sign and (option in THE_SAME or option.endswith(KEY)):
-            raise ConfigurationError(f"--arms: {option} must be the same for all arms: set it beside --arms")
+            raise ConfigurationError(f"{option} must be the same for all arms: set it beside the arms")
         if sign:
             before = settings.get(option)
             settings[option] = f"{before},{value}" if isinstance(before, str) else value
         elif option in NAMED:
             settings.update(NAMED[option])
         else:
-            raise ConfigurationError(f"--arms: {option} is not an arm; expected {', '.join(NAMED)}, or option=value")
+            raise ConfigurationError(f"{option} is not an arm; expected {', '.join(NAMED)}, or option=value")
     return settings
 
 
@@ -246,7 +246,7 @@ def stories_of(files: Sequence[Path], configuration: GameConfiguration) -> Mappi
     chosen = [file.absolute() for file in files or [choose_story(configuration).path]]
     stories = {file.stem: file for file in chosen}
     if len(stories) < len(chosen):
-        raise ConfigurationError(f"--games {' '.join(map(str, files))}: two stories have the same name")
+        raise ConfigurationError(f"games {' '.join(map(str, files))}: two stories have the same name")
     return stories
 
 
@@ -270,21 +270,22 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
         if path.exists():
             held = WrittenPlan.model_validate_json(path.read_bytes())
             if held.model_copy(update={"pairs": written.pairs}) != written:
-                raise ConfigurationError(f"{folder} contains another ablation; choose another folder with --out DIR")
+                raise ConfigurationError(f"{folder} contains another ablation; choose another folder (--out DIR)")
             if held.pairs > written.pairs:
                 raise ConfigurationError(
-                    f"{folder} holds {counted(held.pairs, 'pair')} already: --pairs {held.pairs} or more"
+                    f"{folder} holds {counted(held.pairs, 'pair')} already; expected at least {held.pairs} (--pairs)"
                 )
             if held.pairs == written.pairs or not grows:
                 return written
         elif any(each.name != "lock" for each in folder.iterdir()):
+            (folder / "lock").unlink(missing_ok=True)  # nothing is left in a folder of other files
             raise ConfigurationError(
-                f"{folder} is not empty and contains no ablation; choose another folder with --out DIR"
+                f"{folder} is not empty and contains no ablation; choose another folder (--out DIR)"
             )
     except OSError as error:
         raise StoreError(f"{folder} cannot be used for an ablation: {error.strerror}") from error
     except ValidationError as error:
-        raise StoreError(f"{path} is not an ablation's plan: give another folder with --out DIR") from error
+        raise StoreError(f"{path} is not an ablation's plan: give another folder (--out DIR)") from error
     write_atomically(path, written.model_dump_json(indent=2).encode() + b"\n")
     return written
 

@@ -114,6 +114,8 @@ OF_FUNCTION: Mapping[str, object] = {
 }
 """Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
 
+_GIVEN = "among the arguments"
+
 Row = dict[str, str | int | float | None]
 """A row of a table, by the names of its columns."""
 
@@ -266,9 +268,11 @@ def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: fl
     story: the file; ``None``: the packaged story
     time_limit: seconds for every answer
 
-    Raises ``StoryError`` if the file is not a story, and ``ConfigurationError`` for an invalid seed. If the
+    Raises ``StoryError`` if the file is not a story, and ``ConfigurationError`` for an invalid seed or limit. If the
     interpreter dies or hangs, the game raises ``GameError``; ``restore`` and ``reset`` then begin with a new process.
     """
+    if not time_limit > 0:
+        raise ConfigurationError(f"time_limit is {time_limit}; expected a number of seconds above 0")
     path = choose_story(GameConfiguration()).path if story is None else Path(story)
     return IsolatedGame(path, seed=seed, time_limit=time_limit)
 
@@ -331,6 +335,8 @@ def ablate(
     from zorkgpt.ablation.plan import claim  # noqa: PLC0415
     from zorkgpt.llm.embedded.embedded_server import available_cores  # noqa: PLC0415
 
+    if workers is not None and workers < 1:
+        raise ConfigurationError(f"workers is {workers}; expected at least 1")
     common = {"max_turns_per_episode": max_turns, "game.seed": seed, "agent_model": model, **options}
     plan = ablation.make_plan(
         arms if isinstance(arms, str) else ",".join(arms),
@@ -339,6 +345,7 @@ def ablate(
         pairs=pairs,
         episodes=episodes,
         player=player,
+        given=_GIVEN,
     )
     rows: list[Row] = []
     with ablation.sole_user(Path(out)):
@@ -383,7 +390,7 @@ def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[R
 
 
 def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
-    return load_configuration(options, os.environ, Path.cwd())
+    return load_configuration(options, os.environ, Path.cwd(), _GIVEN)
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def _read(path: Path) -> bytes:
                 file.seek(size + size % 2, os.SEEK_CUR)
             raise StoryError(f"{path} is a Blorb archive with {what}; this program plays Z-machine stories only.")
     except FileNotFoundError as error:
-        raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
+        raise StoryError(f"There is no story file {path}; expected the path of a Z-machine story.") from error
     except (OSError, ValueError) as error:
         raise StoryError(f"The story file {str(path)!r} cannot be read: {error}.") from error
 

@@ -27,7 +27,7 @@ def test_a_new_work_folder_belongs_to_its_first_story_wherever_the_file_of_that_
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        pytest.param(MOOR, r"moor: .*--workdir DIR", id="another name"),
+        pytest.param(MOOR, r"moor: .*\(--workdir DIR\)", id="another name"),
         pytest.param(replace(VATS, sha256="c" * 64), "another file of the same name", id="another release"),
     ],
 )
@@ -48,7 +48,7 @@ def test_a_broken_file_is_an_error_that_says_the_mend_and_is_left_alone(tmp_path
 
 def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be locked for writing: Not a directory"):
+    with pytest.raises(StoreError, match=r"cannot be made: Not a directory; choose another \(--workdir DIR\)"):
         bind_to_story(tmp_path / "file" / "work", VATS)
 
 
@@ -107,7 +107,7 @@ def test_a_server_without_a_named_model_plays_with_its_first_one() -> None:
 
 def test_a_key_without_a_model_is_a_mendable_error_and_no_model_is_picked_for_the_user() -> None:
     with (
-        pytest.raises(ConfigurationError, match="set one with --model"),
+        pytest.raises(ConfigurationError, match="set agent_model"),
         choose_model(GameConfiguration(llm={"api_key": "sk-planted"})),
     ):
         pass

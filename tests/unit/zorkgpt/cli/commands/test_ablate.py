@@ -132,7 +132,7 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--arms", ""), "--arms is empty"),
+        (("--arms", ""), "no arm is given"),
         (("--max-scores", "tidehouse"), "such as tidehouse=100"),
         (("--max-scores", "tidehouse=much"), "such as tidehouse=100"),
         (("--games", "missing.z5"), "missing.z5 cannot be read"),
