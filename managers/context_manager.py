@@ -244,7 +244,7 @@ class ContextManager(BaseManager):
     def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
         """Return the story's text for the extractor, cut to its token budget."""
         room = self.config.prompt_budgets.info_ext - self.tokens.estimate(system)
-        return self.tokens.cut(observation.text, max(room, 1))
+        return self.tokens.cut(without_padding(observation.text), max(room, 1))
 
     def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
         """Return the last ``num_turns`` turns with reasoning, command and response, or "" before the first turn."""

@@ -22,6 +22,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 """Lines in brackets, in which a story says how it has read the command."""
 _PADDING = re.compile(r"[ \t]{3,}")
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
 _WORD_END = re.compile(r"(?=\s)")
 
@@ -61,8 +62,13 @@ def quoted(text: str, structure: str = "") -> str:
 
 
 def without_padding(text: str) -> str:
-    """Return the text for a prompt, with long runs of blanks, as in menus, reduced to two."""
-    return (_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()
+    """Return the text for a prompt, with long runs of blanks, as in menus, reduced to two, and of blank lines to one."""
+    return without_blank_lines(_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()
+
+
+def without_blank_lines(text: str) -> str:
+    """Return the text with each run of blank lines, as of a screen that is cleared, reduced to one."""
+    return _BLANK_LINES.sub("\n\n", text)
 
 
 def first_line(text: str) -> str:

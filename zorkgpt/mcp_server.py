@@ -36,7 +36,7 @@ from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
 from session.resolved_configuration import is_loopback
-from session.text import cut_at, one_line, out_of, printable, quoted, text_key
+from session.text import cut_at, one_line, out_of, printable, quoted, text_key, without_blank_lines
 from zorkgpt.api.sessions import Session, Situation, require_text
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.pages import RunPage, page_data
@@ -438,7 +438,7 @@ def _exits(now: Situation, location: int) -> str:
 
 def _shown(text: str) -> str:
     """Return the story's text with a bar before each line that looks like one of this server's own."""
-    return quoted(text.strip(), _OWN_LINES)
+    return quoted(without_blank_lines(text).strip(), _OWN_LINES)
 
 
 def _memories(now: Situation, location: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from io import StringIO
 
 from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start
 from session.game_state import GameState
-from session.text import counted, one_line
+from session.text import counted, one_line, without_blank_lines
 
 TITLE = "# Transcripts\n\nThe best and the latest game. You may edit and delete them.\n\n"
 TITLE_OF_ALL = "# Transcripts\n\nEvery game. You may edit and delete them.\n\n"
@@ -192,4 +192,4 @@ def _game_of(episode: int, text: str) -> Game:
 
 
 def _quoted(text: str) -> list[str]:
-    return [f"> {line}".rstrip() for line in text.strip().splitlines()]
+    return [f"> {line}".rstrip() for line in without_blank_lines(text).strip().splitlines()]

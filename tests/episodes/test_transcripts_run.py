@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 
 from session.game_configuration import GameConfiguration
 from session.options import Setting, resolve
+from tests.episodes.test_routes_run import MILL, ROPED, WAY, play_mill
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
@@ -69,6 +71,21 @@ def test_a_game_that_a_person_deletes_or_mends_is_shown_so_in_the_next_run(own_s
     (shown, *_) = prompts(own_story, tmp_path, episodes=1)
     assert "Earlier games" not in titles(shown)
     assert file.read_text().startswith("# Mine\n\n## Episode 4: ")
+
+
+def test_a_screen_that_the_story_clears_is_one_blank_line_in_prompts_and_transcripts(tmp_path: Path) -> None:
+    cleared = "A bell tinkles." + "\n" * 11 + " \n" + "\n" * 11 + "Loft\nThe rope is yours."
+    script = {**MILL, "take rope": replace(ROPED, text=cleared)}
+    commands = iter(["examine hook", *WAY] * 2)
+    model = ScriptedLLM(lambda role, *_: {"action": next(commands)} if role == "agent" else {})
+    learning: dict[str, Any] = {"objectives": {}, "knowledge": {}, "simple_memory": {}, "objective_update_interval": 3}
+    run = play_mill(tmp_path, model, script, max_turns_per_episode=len(WAY) + 1, **learning)
+    shown = [call.prompt.user for call in model.calls]
+    assert sum("A bell tinkles.\n\nLoft" in text for text in shown) > 1
+    assert not [
+        text for text in (*shown, (tmp_path / "transcripts.md").read_text()) if re.search(r"(\n>?\s*){4}", text)
+    ]
+    assert cleared in [turn.after.text for turn in run.turns]
 
 
 def test_a_lexicon_of_an_older_version_is_left_alone(own_story: Path, tmp_path: Path) -> None:
