@@ -42,14 +42,26 @@ from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Course, RouteStep, Waypoint
-from session.text import ASIDE, addresses_player, asks, counted, cut_at, description_in, is_dark, sentences_of
+from session.text import (
+    ASIDE,
+    addresses_player,
+    asks,
+    counted,
+    cut_at,
+    description_in,
+    is_dark,
+    question_in,
+    quotation,
+    sentence_around,
+    sentences_of,
+)
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, in_reach, things_around
 from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12
 """Further commands of one answer."""
 MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
-LONGEST_NEWS = 160  # characters
+LONGEST_NEWS = 300  # characters
 _ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
 _SMALL_WORDS = frozenset({"a", "an", "of", "the"})
 
@@ -325,7 +337,7 @@ class CourseManager(BaseManager):
         after, command = record.after, plain_command(record.action)
         if after.awaits_key:
             return "the story waits for a key"
-        if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course):
+        if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course, is_question=True):
             return ""
         if after.awaits_answer:
             return "the story waits for an answer, not for a command"
@@ -355,13 +367,15 @@ class CourseManager(BaseManager):
             for turn, later in pairwise(game.turns)
         )
 
-    def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
+    def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True, is_question: bool = False) -> bool:
         """Return whether the command had the same text and effect here in an earlier game, and is not the last one.
 
         goes_on: only if that game went on with the next command of the course
+        is_question: of the text only the question at its end counts, whose preface a story may vary
         """
+        told = question_in if is_question else str
         following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
-        text, ends = digests_of(record.after.text), (record.before.location_id, record.after.location_id)
+        text, ends = digests_of(told(record.after.text)), (record.before.location_id, record.after.location_id)
         effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
         if not following or (effects and (ends[1], gained, lost) not in effects):
@@ -369,7 +383,7 @@ class CourseManager(BaseManager):
         for here, there, turn, later in self._earlier_turns():
             is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
             went_on = later and (not goes_on or plain_command(later.action) == following)
-            if is_same and went_on and digests_of(turn.response) == text:
+            if is_same and went_on and digests_of(told(turn.response)) == text:
                 return True
         return False
 
@@ -401,7 +415,9 @@ class CourseManager(BaseManager):
             return f"a new place: {self._name_of(place)}."
         what = "something new"
         if course.stop_at != "news" and (place is not None or record.is_key):
-            if course.stop_at == "place" or record.did_something or record.leads_back or only_informs(command):
+            is_answered = record.after.awaits_answer  # else the course would have stopped
+            had_effect = record.did_something or record.leads_back or is_answered
+            if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
             what = "an answer that is new, and may be a refusal"
         if self.config.assist or (is_known and not self._said_before):
@@ -411,7 +427,8 @@ class CourseManager(BaseManager):
             return ""
         if record.moved and place is not None and place.name == news:
             return f"a new place: {self._name_of(place)}."
-        return f'{what}: "{cut_at(news, LONGEST_NEWS)}"{"" if news.endswith((".", "!", "?")) else "."}'
+        told = quotation(cut_at(news, LONGEST_NEWS))
+        return f"{what}: {told}" + ("" if re.search(r"[.!?]['\"]+$", told) else ".")
 
     def _name_of(self, place: Location) -> str:
         """Return the name of a location, with its id if another room has this name."""
@@ -427,13 +444,14 @@ class CourseManager(BaseManager):
     def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
         """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
 
-        One that ends with a colon has the next one with it. Lines in brackets do not count.
+        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count.
         """
         sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
             if not any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
-                yield " ".join(sentences[at : at + 1 + sentence.endswith(":")])
+                whole = sentence_around(sentences, at)
+                yield whole if len(whole) <= LONGEST_NEWS else sentence
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
@@ -466,10 +484,14 @@ class CourseManager(BaseManager):
                 problem = "it changed nothing at all"
             elif not only_informs(command):
                 problem = self._same_answer(record)
-        if problem and not self._was_so(record, course, goes_on=course.kind != "plan"):
+        is_asked = after.awaits_answer
+        if problem and not self._was_so(
+            record, course, goes_on=is_asked or course.kind != "plan", is_question=is_asked
+        ):
             return problem
         came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
-        return "" if course.stop_at == "place" else self._changes(record, came)
+        following = next((step.command for step in course.steps[course.done + 1 :]), "")
+        return "" if course.stop_at == "place" else self._changes(record, came, following)
 
     def _names_the_absent(self, record: TurnRecord) -> bool:
         """Return whether a command, such as a look, was not carried out since it names nothing that is in sight.
@@ -502,15 +524,23 @@ class CourseManager(BaseManager):
         words = {*map(self.vocabulary.cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
         return frozenset(num for word in words for num in self.vocabulary.objects.get(word, ()))
 
-    def _changes(self, record: TurnRecord, came: str) -> str:
-        """Return what the command changed without naming it, after where the player ``came``; "" if it did not."""
+    def _changes(self, record: TurnRecord, came: str, following: str = "") -> str:
+        """Return what the command changed without naming it, after where the player ``came``; "" if it did not.
+
+        following: the next command, which the player wrote for the things that it names
+        """
+        named = self._named(following, record, record.after) if following else frozenset()
+
+        def unforeseen(things: list[GameObject]) -> list[GameObject]:
+            return [each for each in things if not named & {each.num, *things_around(each.num, record.after)}]
+
         earlier = self._known_effects(record) if record.gained or record.lost else []
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
         changes = {
-            "now you carry": self._unnamed(record, record.gained, gained, record.before),
+            "now you carry": unforeseen(self._unnamed(record, record.gained, gained, record.before)),
             "you no longer carry": self._unnamed(record, record.lost, lost, record.after),
-            "now in sight": self._awaited(record),
+            "now in sight": unforeseen(self._awaited(record)),
         }
         told = [f"{change}: {', '.join(each.label for each in things)}" for change, things in changes.items() if things]
         return "; ".join(filter(None, [came, *told])) if told else ""
@@ -551,14 +581,16 @@ class CourseManager(BaseManager):
         again = (turn for turn in self.game_state.scored if turn.before.location_id == here)
         return command in won and command not in (plain_command(turn.action) for turn in again)
 
-    def _named(self, record: TurnRecord) -> frozenset[int]:
+    def _named(self, action: str, record: TurnRecord, now: Observation) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name.
 
         If these are not at hand, it names those that may have such a word, or what alone it takes.
+
+        now: what was at hand for it, before or after the turn
         """
-        before, command, cut = record.before, plain_command(record.action), self.vocabulary.cut
+        before, command, cut = record.before, plain_command(action), self.vocabulary.cut
         words = {*re.findall(r"[\w'-]+", command)} - _SMALL_WORDS
-        things, reach = in_reach(before) | in_reach(record.after), in_reach(before).keys()
+        things, reach = in_reach(before) | in_reach(record.after), in_reach(now).keys()
         named = {num for word in words for num in self.vocabulary.objects.get(cut(word), ())}
         named |= {num for num, thing in things.items() if {*map(cut, thing.words)} & {*map(cut, words)}}
         if named.isdisjoint(reach):
@@ -579,7 +611,7 @@ class CourseManager(BaseManager):
         """
         if not _ANYTHING.isdisjoint(record.action.lower().split()):
             return []
-        before, named = record.before, self._named(record)
+        before, named = record.before, self._named(record.action, record, record.before)
         reach, carried = in_reach(before), without.carried
         return [
             thing

@@ -18,7 +18,7 @@ from session.events import EpisodeEnd
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_state import EpisodeProgress, GameState, Tries
 from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
-from session.text import TokenCounter, counted, cut_at, cut_middle, one_line
+from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, quotation
 from session.values import Location
 from zorkgpt.llm.language_model import Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
@@ -322,7 +322,7 @@ def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:
 def death_lines(summary: EpisodeSummary) -> list[str]:
     """Return a sentence for each death: the location, the command, the commands before it, the story's words."""
     return [
-        f'In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}: "{death.last.response}"'
+        f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}: {quotation(death.last.response)}"
         for death in summary.deaths
     ]
 

@@ -24,6 +24,8 @@ ASIDE = re.compile(r"^\s*\([^()]*\)[ \t]*$", re.MULTILINE)
 _PADDING = re.compile(r"[ \t]{3,}")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
+_UNFINISHED = re.compile(r"(?:\b(?:Dr|Mrs?|Ms|St)\.|:)$")
+_MARK = re.compile('["\u201c\u201d]')
 _WORD_END = re.compile(r"(?=\s)")
 
 
@@ -62,7 +64,7 @@ def quoted(text: str, structure: str = "") -> str:
 
 
 def without_padding(text: str) -> str:
-    """Return the text for a prompt, with long runs of blanks, as in menus, reduced to two, and of blank lines to one."""
+    """Return the text for a prompt, with each long run of blanks, as in menus, as two, and of blank lines as one."""
     return without_blank_lines(_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()
 
 
@@ -96,6 +98,31 @@ def without_period(message: object) -> str:
 def sentences_of(text: str) -> list[str]:
     """Return the sentences and headings of a text, each on one line."""
     return [one_line(part) for part in _SENTENCE_END.sub("\\g<0>\0", text).split("\0") if part.strip()]
+
+
+def sentence_around(sentences: Sequence[str], at: int) -> str:
+    """Return a sentence with those beside it that belong to it: of its quotation, after its colon or after "Mr."."""
+    first, text = 0, ""
+    for last, following in enumerate((*sentences[1:], "")):
+        text = " ".join(sentences[first : last + 1])
+        is_within = text.count('"') % 2 or text.count("\u201c") > text.count("\u201d")
+        is_open = is_within and not following.startswith(
+            ('"', "\u201c")
+        )  # with which each paragraph of a speech begins
+        goes_on = text.endswith(('"', "\u201d")) and following[:1].islower()
+        if following and (is_open or goes_on or _UNFINISHED.search(text)):
+            continue
+        if last >= at:
+            break
+        first = last + 1
+    return text
+
+
+def quotation(text: str) -> str:
+    """Return the text in quotation marks, with single ones for those within it; one that has them gets no others."""
+    inner = text[1:-1] if text[:1] in {'"', "\u201c"} and text[-1:] in {'"', "\u201d"} else text
+    told = text if _MARK.search(inner) else inner
+    return '"' + _MARK.sub("'", told) + '"'
 
 
 def text_key(text: str) -> str:
@@ -225,6 +252,13 @@ _DARK = re.compile(rf"{_DARK_HERE.pattern}|\bdarkness\b", re.IGNORECASE)
 def asks(text: str) -> bool:
     """Return whether a text ends with a question, whose answer the story reads in its own way."""
     return any(form.search(text.rstrip()) for form in (_ASKING, _YES_OR_NO))
+
+
+def question_in(text: str) -> str:
+    """Return the last sentence with a question mark and what follows it; the whole text if there is none."""
+    sentences = sentences_of(text)
+    first = max((number for number, sentence in enumerate(sentences) if "?" in sentence), default=0)
+    return "\n".join(sentences[first:])
 
 
 def addresses_player(text: str) -> bool:

@@ -15,7 +15,7 @@ from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
-from session.text import counted, cut_at, cut_middle, one_line, points_changed, text_key
+from session.text import counted, cut_at, cut_middle, one_line, points_changed, quotation, text_key
 from session.values import ENDINGS, Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel, Prompt, at_most
 from zorkgpt.prompts.loader import fill_prompt
@@ -162,7 +162,7 @@ def told_in_brief(record: TurnRecord) -> str:
     elif record.moved and not died:
         results.append(f"leads to {place(record.after.location)}")
     response = cut_middle(one_line(record.after.text), BRIEF_RESPONSE)
-    quote = f': "{response}"' if died or not record.moved else ""
+    quote = f": {quotation(response)}" if died or not record.moved else ""
     command = cut_at(one_line(record.action), BRIEF_ACTION)
     return f"`{command}` at {place(record.before.location)}: {', '.join(results)}{quote}"
 

@@ -575,6 +575,66 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     )
 
 
+COMES = replace(TAKEN, text="The miller comes in.", visible=(GameObject(22, "miller"),), moves=4, state_hash="e")
+BRINGS = replace(COMES, text="The miller comes in with a brass key.", visible=(GameObject(22, "miller"), KEY))
+GIVES = replace(TAKEN, text="He gives you a board.", inventory=(ROPE, GameObject(40, "board")), moves=4, state_hash="e")
+FORESEEN = {
+    "a person": (COMES, ["ask miller", "take miller"], "ask miller", True),
+    "a thing that is given": (GIVES, ["read board", "take board"], "read board", True),
+    "a person who is named later": (COMES, ["read rope", "ask miller"], "", False),
+    "one of two things": (BRINGS, ["ask miller", "take miller"], "", False),
+    "a thing that the next command needs and that is gone": (
+        replace(COMES, text="It is gone.", inventory=(), visible=()),
+        ["dip rope", "take rope"],
+        "",
+        False,
+    ),
+}
+
+
+CHANGES = ("now in sight", "now you carry", "you no longer carry")
+
+
+@pytest.mark.parametrize("case", FORESEEN)
+def test_what_a_turn_of_waiting_brings_stops_a_course_unless_the_next_command_names_it(
+    tmp_path: Path, case: str
+) -> None:
+    after, then, played, goes_on = FORESEEN[case]
+    script: Script = {**ROUTINE, "wait": after, then[0]: replace(after, text="Well.", moves=5, state_hash="f")}
+    model = answering(routine("take rope", "wait", *then))
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=5)
+    assert ((played, "then") in sources(run, 1)) == goes_on
+    told = "".join(course_in(call.prompt.user) for call in model.calls)
+    assert any(f"stopped at `wait` (3 commands played): {what}: " in told for what in CHANGES) != goes_on
+
+
+SPOKEN = {
+    "a quotation of several sentences": (
+        'Mr. Crisp drums his fingers. "Go! The shop closes at five. Hurry!"',
+        'Mr. Crisp drums his fingers. "Wait! The shop closes at five. Hurry!"',
+        'something new: "Wait! The shop closes at five. Hurry!" Not',
+    ),
+    "the middle of a quotation": (
+        '"Go! The shop closes at five. Hurry!"',
+        '"Go! The shop closes at six. Hurry! I say!"',
+        'something new: "Go! The shop closes at six. Hurry! I say!" Not',
+    ),
+    "who speaks before it": ("Well.", 'Mr. Crisp says, "Wait!" He smiles.', "new: \"Mr. Crisp says, 'Wait!'\" Not"),
+    "who speaks after it": ("Well.", '"Wait!" says Mr. Crisp. He smiles.', "new: \"'Wait!' says Mr. Crisp.\" Not"),
+    "paragraphs of one speech": ("Well.", '"Wait. Sit down.\n\n"Eat. Now."\n\nWell.', 'new: "\'Wait. Sit down." Not'),
+    "curly marks": ("Well.", "\u201cWait! Sit down.\u201d Well.", 'new: "Wait! Sit down." Not'),
+}
+
+
+@pytest.mark.parametrize("case", SPOKEN)
+def test_the_sentence_that_stops_a_course_is_shown_whole_with_its_quotation(tmp_path: Path, case: str) -> None:
+    known, spoken, told = SPOKEN[case]
+    before, after = ({**MILL, "take rope": replace(ROPED, text=text)} for text in (known, spoken))
+    model = answering(*typed(*WAY), {"action": "up", "then": ["take rope", "down"]})
+    play_mill(tmp_path, model, before, after)
+    assert told in course_in(model.calls[4].prompt.user)
+
+
 def test_a_place_to_which_no_move_led_is_named_with_what_was_gained_there(tmp_path: Path) -> None:
     dreamt = replace(CELLAR, inventory=(ROPE, KEY), moves=4)
     model = answering(routine("take rope", "read rope", "wait"))
@@ -685,6 +745,37 @@ def test_a_question_that_was_answered_so_in_an_earlier_game_is_expected(
     }
     model = answering(*typed("ask miller", answered, "wait"), {"action": "ask miller", "then": ["yes", "wait"]})
     run = play_mill(tmp_path, model, script)
+    assert (sources(run)[1] == ("yes", "then")) == is_expected
+
+
+MILL_AT_NIGHT = "Are you sure that you want to go up there?\n\n(Please type YES or NO.)"
+ANSWERED = {
+    "it was answered so": ("The mill is spooky.", "yes", True),
+    "it was answered otherwise": ("The mill is spooky.", "no", False),
+    "no game went on from it": ("The mill is spooky.", "", False),
+    "another question was answered so": ("The mill is spooky. Do you want the rope? Or is it this:", "yes", False),
+}
+
+
+@pytest.mark.parametrize("follows", [False, True], ids=["a course of its own", "the plan"])
+@pytest.mark.parametrize("case", ANSWERED)
+def test_a_question_with_another_preface_than_in_an_earlier_game_is_expected_if(
+    tmp_path: Path, case: str, *, follows: bool
+) -> None:
+    preface, answered, is_expected = ANSWERED[case]
+    asking = replace(YARD, text=f"{preface} {MILL_AT_NIGHT}", moves=1, state_hash="a", awaits_answer=True)
+    if "Or" in preface:
+        asking = replace(asking, text=preface)
+    now = replace(asking, text=f"The mill is creepy. {MILL_AT_NIGHT}", state_hash="b")
+    after: Script = {"": YARD, "yes": replace(LOFT, text="You have been warned.\n\nLoft\nA hook."), "no": YARD}
+    scripts: list[Script] = [{**after, "up": each} for each in (asking, now)]
+    course: Answer = {"action": "up", "then": ["yes", "take rope"], "stop_at": "failure"}
+    if follows:
+        course = {"action": "wait", "follow": 0, "stop_at": "failure"}
+    first = typed("up", answered, "wait") if answered else typed("wait", "wait", "up")
+    plan = "# Knowledge\n\n## NEXT EPISODE\n- Commands: 3 commands, 0 points: 1. up, 2. yes, 3. take rope\n"
+    (tmp_path / "knowledgebase.md").write_text(plan)
+    run = play_mill(tmp_path, answering(*first, course), *scripts, knowledge={})
     assert (sources(run)[1] == ("yes", "then")) == is_expected
 
 

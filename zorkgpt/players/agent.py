@@ -147,7 +147,9 @@ _StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
 _UNTIL = (
     "What ends a course beside failed moves, new places and questions. "
-    "news: failures, new sentences; failure: failures; place: three commands in a row without a turn of the story"
+    "news: failures, new sentences; failure: failures, things that you get or lose unnamed, and those that come into "
+    "sight while you wait, unless the next command names them; "
+    "place: three commands in a row without a turn of the story"
 )
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
