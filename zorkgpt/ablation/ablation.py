@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Event as Flag
@@ -134,14 +135,16 @@ class Ablation:
         """
         done = {task.folder: finished_run(self._folder_of(task)) for task in self.plan.tasks()}
         pairs = Counter((task.story, task.pair) for task in self.plan.tasks() if done[task.folder])
-        runs = []
-        for task in self.plan.tasks():
-            folder = done[task.folder]
-            if folder and pairs[task.story, task.pair] == len(self.plan.arms):
-                runs.append(measure(folder, task.story, task.arm, task.pair, max_scores.get(task.story)))
-        if not runs:
+        complete = [
+            (partial(measure, folder, task.story, task.arm, task.pair, max_scores.get(task.story)), task.story)
+            for task in self.plan.tasks()
+            if (folder := done[task.folder]) and pairs[task.story, task.pair] == len(self.plan.arms)
+        ]
+        if not complete:
             raise StoreError(f"{self.folder} has no complete pair yet")
-        return runs
+        runs = [measured(has_score=True) for measured, _ in complete]
+        scored = {run.story for run in runs if run.best_score is not None}  # its points are not those of milestones
+        return [run if story in scored else measured() for run, (measured, story) in zip(runs, complete, strict=True)]
 
     def _folder_of(self, task: Task) -> Path:
         folder = self.folder / task.folder

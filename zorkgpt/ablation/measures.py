@@ -101,12 +101,15 @@ def _is_finished(run: Path) -> bool:
     return any(b'"kind":"run_ended"' in line for line in (run / JOURNAL_FILE).read_bytes().splitlines()[-1:])
 
 
-def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None = None) -> RunMeasures:
+def measure(
+    folder: Path, story: str, arm: str, pair: int, max_score: int | None = None, *, has_score: bool = False
+) -> RunMeasures:
     """Return the measures of the run in a run folder. Raises ``StoreError``, also for a damaged journal.
 
     max_score: the story's maximum in points, if the story does not report it
+    has_score: the story is known to have a score, so milestones are not counted
     """
-    run = read_run(folder)
+    run = read_run(folder, for_player=has_score)
     if run.summary.state != "done":
         raise StoreError(f"{run.summary.reason}; without {folder.parent.parent} the same command plays it again")
     figures = figures_of(run)

@@ -7,7 +7,7 @@ small, contains no patterns and no paths, and can only add points to the figures
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -62,8 +62,11 @@ def _is_among(wanted: int | str, found: Iterable[tuple[int, str]]) -> bool:
     )
 
 
-def read_milestones(story: Path) -> tuple[tuple[Milestone, ...], str]:
-    """Return the milestones of a story file, and what to say about them; "" if there is no file."""
+def read_milestones(story: Path, seen: Sequence[Observation]) -> tuple[tuple[Milestone, ...], str]:
+    """Return the milestones of a story file, and what to say about them; "" if there is no file.
+
+    Those at a location or with a thing are left out if no observation of the run has a location or an inventory.
+    """
     path = story.with_name(FILE)
     if not path.is_file():
         return (), ""
@@ -76,7 +79,12 @@ def read_milestones(story: Path) -> tuple[tuple[Milestone, ...], str]:
         reason = first_problem(error) if isinstance(error, ValidationError) else str(error)
         return (), f"unknown: {path} is not a list of milestones ({reason})"
     found = tuple(each for each in listed if each.story in ("", story.name))
-    return found, f"{counted(len(found), 'milestone')} of {path}, which the player does not see"
+    has_location, has_things = any(each.location for each in seen), any(each.inventory is not None for each in seen)
+    known = [each for each in found if (has_location or each.location is None) and (has_things or each.thing is None)]
+    text = f"{counted(len(known), 'milestone')} of {path}, which the player does not see"
+    if others := [each.name for each in found if each not in known]:
+        text += f"; unknown, because the run has no location or no inventory: {', '.join(others)}"
+    return tuple(known), text
 
 
 def with_points(events: Iterable[Event], milestones: Iterable[Milestone]) -> Iterator[Event]:

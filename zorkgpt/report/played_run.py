@@ -99,7 +99,7 @@ class PlayedRun:
     events: all of its journal that can be read
     memories: what ``Memories.md`` held at its end by location id, superseded ones too; for a run without an end what
         it holds now; ``None`` if the run kept no memories
-    points: where they come from if the story keeps no score and has milestones, or why these are not counted
+    points: where they come from if no score is known and the story has milestones, or why these are not counted
     """
 
     summary: RunSummary
@@ -123,7 +123,7 @@ class PlayedRun:
 def read_run(folder: Path, *, for_player: bool = False) -> PlayedRun:
     """Read the intact part of the run in that folder. Raises ``StoreError`` without a manifest.
 
-    for_player: what is read is shown to the player, so milestones are not counted
+    for_player: milestones are not counted, because what is read is shown to the player, or the story has a score
     """
     manifest = read_manifest(folder)
     summary = summarise(folder)
@@ -133,9 +133,9 @@ def read_run(folder: Path, *, for_player: bool = False) -> PlayedRun:
     except StoreError as error:
         summary = replace(summary, state="damaged", reason=str(error))
     points = ""
-    seen = [observation_in(event) for event in events]
-    if not for_player and all(each is None or each.score is None for each in seen):
-        milestones, points = read_milestones(Path(manifest.story_path))
+    seen = [each for each in map(observation_in, events) if each]
+    if not for_player and seen and all(each.score is None for each in seen):
+        milestones, points = read_milestones(Path(manifest.story_path), seen)
         if milestones:
             events = list(with_points(events, milestones))
             scores = [seen.score for seen in map(observation_in, events) if seen and seen.score is not None]

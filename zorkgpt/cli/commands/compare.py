@@ -63,6 +63,8 @@ def compare(
     print_table(rows)
     if len({run.manifest.story_sha256 for run in runs}) > 1:
         print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")
+    elif len({bool(run.points) for run in runs}) > 1:
+        print_error("zorkgpt: the points of some of these runs are of milestones: points cannot be compared")
 
 
 def _column(figures: RunFigures) -> dict[str, str]:

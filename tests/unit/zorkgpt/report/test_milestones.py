@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from managers.known import Known
-from session.events import Event
+from session.events import Event, RunEnded
+from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.values import GameObject
 from tests.fixtures.typed_command import typed
-from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, played, started, turn, write_run
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, ended, played, started, turn, write_run
+from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.figures import figures_of, gains_line
@@ -120,6 +123,41 @@ def test_a_run_that_has_not_begun_has_no_points_of_milestones(tmp_path: Path) ->
     (tmp_path / "milestones.toml").write_text(FILE)
     run = read_run(write_run(tmp_path, [], story_path=str(tmp_path / "dyeworks.z5")))
     assert run.summary.best_score is None
+
+
+def test_what_no_observation_shows_is_not_counted_as_missed(tmp_path: Path) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    opening = replace(OPENING, inventory=None)
+    up = turn(1, "up", opening, location=LOFT)
+    run = read_run(write_run(tmp_path, [started(1, opening), played(up)], story_path=str(tmp_path / "dyeworks.z5")))
+    assert (run.summary.best_score, run.summary.max_score) == (2, 2)
+    assert "1 milestone of " in run.points
+    assert "no inventory: Wet banner" in run.points
+
+
+def test_of_a_run_without_an_observation_it_is_unknown_whether_milestones_count(tmp_path: Path) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    run = read_run(write_run(tmp_path, [], story_path=str(tmp_path / "dyeworks.z5")))
+    assert (run.points, run.summary.max_score) == ("", None)
+
+
+def test_points_of_milestones_are_not_compared_with_scores_of_the_story(
+    tmp_path: Path, in_own_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    story = tmp_path / "dyeworks.z5"
+    for folder, seen in (("full/1", OPENING), ("other/1", SEEN), ("full/2", OPENING), ("other/2", OPENING)):
+        events: list[Event] = [started(1, seen), played(turn(1, "up", seen, location=LOFT)), ended(), RunEnded(1)]
+        write_run(tmp_path / folder, events, story_path=str(story))
+    one, two = (str(find_run(tmp_path / name)) for name in ("full/1", "other/1"))
+    assert typed("compare", one, two).status == 0
+    assert "points cannot be compared" in capfd.readouterr().err
+    arms = {"full": GameConfiguration(), "other": GameConfiguration()}
+    plan = AblationPlan(arms, {"dyeworks": story}, pairs=2, episodes=1)
+    assert [run.score for run in Ablation(plan, tmp_path).runs()] == [None, 0, None, None]
+    without = AblationPlan({"full": GameConfiguration()}, {"dyeworks": story}, pairs=2, episodes=1)
+    assert [run.score for run in Ablation(without, tmp_path).runs()] == [2, 2]
+    assert in_own_folder.exists()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
