@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from itertools import product, zip_longest
 
 from session.commands import plain_command
@@ -29,10 +30,12 @@ class Walked:
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
+    games: the commands of whole games with what each won, those of the present one first
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
+    games: Sequence[Sequence[tuple[Played, int]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,12 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     total, expected = 0, 0
     numbered: list[str] = []
     unproven: list[int] = []
-    won: set[Played] = set()
-    for number, (command, step) in enumerate(zip(commands, steps_of(commands, start, walked), strict=True), start=1):
+    steps = steps_of(commands, start, walked)
+    seen = _gains(steps, points, walked)
+    won = {played for played, _ in seen.values()}
+    for number, (command, step) in enumerate(zip(commands, steps, strict=True), start=1):
         gain, played = next(((points[each], each) for each in step.played if each in points.keys() - won), (0, None))
+        gain = seen[number][1] if number in seen else gain
         total += gain
         won.update([played] if played else [])
         if not step.is_played or (before and walked.pairs.isdisjoint(product(before, step.played))):
@@ -92,6 +98,26 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     marked = f" ({expected} of them expected)" if expected else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
     return f"{PREFIX}{head}: {', '.join(numbered)}"
+
+
+def _gains(
+    steps: Sequence[PlannedStep], points: Mapping[Played, int], walked: Walked
+) -> Mapping[int, tuple[Played, int]]:
+    """Return what commands of the plan won, by their numbers, when a game played them in the order of the plan.
+
+    Rooms may share a number, so that the same command wins points in one of them only.
+    """
+    found: dict[int, tuple[Played, int]] = {}
+    plan = [step.command for step in steps]
+    for game in walked.games:
+        won = {played for played, _ in found.values()}
+        order = SequenceMatcher(None, plan, [command for (_, command), _ in game], autojunk=False)
+        for first, there, count in order.get_matching_blocks():
+            for number, (played, gain) in enumerate(game[there : there + count], start=first + 1):
+                is_here = played in steps[number - 1].played or not steps[number - 1].places
+                if gain > 0 and is_here and played in points.keys() - won:
+                    found.setdefault(number, (played, gain))
+    return found
 
 
 def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from managers.routes.document import (
     route_lines,
 )
 from managers.routes.trail import Trail
+from managers.transcripts.document import Game
 from session.commands import plain_command
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
@@ -58,6 +59,7 @@ class RouteManager(BaseManager):
     At the end of an episode, its routes are written to the file.
 
     map_manager: provides ways between locations
+    games: returns earlier games
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -70,10 +72,13 @@ class RouteManager(BaseManager):
         config: GameConfiguration,
         game_state: GameState,
         map_manager: MapManager,
+        *,
+        games: Callable[[], Iterable[Game]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._map = map_manager
+        self._games = games
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self._promises = RoutePromises(self.book)
@@ -93,6 +98,7 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._done: list[Played] = []  # location ids and plain commands of this game
+        self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
         self._won: set[Played] = set()  # those that won points
         self._has_followed = False
@@ -198,6 +204,7 @@ class RouteManager(BaseManager):
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
+            self._gains.append((done, record.score_change or 0))
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
@@ -240,7 +247,14 @@ class RouteManager(BaseManager):
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        return Walked(leads_to, {*self._walked.pairs, *pairwise(self._done)})
+        games = [self._gains]
+        for game in self._games():
+            there = self.game_state.opening_id
+            games.append([])
+            for turn in game.turns:
+                games[-1].append(((there, plain_command(turn.action)), turn.change))
+                there = turn.to_id or there
+        return Walked(leads_to, {*self._walked.pairs, *pairwise(self._done)}, games)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

@@ -87,7 +87,9 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
     map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
-    routes = RouteManager(*run, map_manager, **shared) if config.routes.enabled else None
+    routes = None
+    if config.routes.enabled:
+        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, **shared)
 
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -112,6 +113,23 @@ def test_commands_in_rooms_of_one_number_are_found_where_each_was_played() -> No
 def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each_of_them() -> None:
     *_, east = steps_of(["up", "up", "east"], 4, Walked(STAIRS.leads_to))
     assert east.places == {5, 6}
+
+
+def test_points_in_rooms_of_one_number_belong_to_the_command_at_which_a_game_won_them() -> None:
+    way = [(4, "up"), (5, "west"), (5, "up"), (5, "east"), (5, "up"), (6, "open door")]
+    played = [(each, int(number == 4)) for number, each in enumerate(way)]
+    longer = [played[0], ((5, "take branch"), 0), *played[1:]]
+    commands = [command for _, command in way]
+    for games in ([played], [longer], [[((4, "look"), 0)], longer], [played[:4], played]):
+        line = commands_line(commands, 4, replace(STAIRS, games=games), {(5, "up"): 1})
+        assert line.startswith("Commands: 6 commands, 1 point: 1. up, 2. west, 3. up, 4. east, 5. up (+1, 1 so far)")
+
+
+def test_points_that_a_game_won_at_another_place_or_by_a_command_that_wins_no_more_are_not_promised() -> None:
+    walked = replace(WALKED, games=[[((9, "take lamp"), 3), ((3, "take lamp"), 10)]])
+    way = ["north", "north", "take lamp"]
+    assert "3. take lamp (+10, 10 so far)" in commands_line(way, 1, walked, {(3, "take lamp"): 10})
+    assert "+" not in commands_line(way, 1, walked, {})
 
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
