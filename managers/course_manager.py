@@ -538,8 +538,8 @@ class CourseManager(BaseManager):
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
         changes = {
-            "now you carry": unforeseen(self._unnamed(record, record.gained, gained, record.before)),
-            "you no longer carry": self._unnamed(record, record.lost, lost, record.after),
+            "now you carry": unforeseen(self._unnamed(record, record.newly_held, gained, record.before)),
+            "you no longer carry": self._unnamed(record, record.no_longer_held, lost, record.after),
             "now in sight": unforeseen(self._awaited(record)),
         }
         told = [f"{change}: {', '.join(each.label for each in things)}" for change, things in changes.items() if things]

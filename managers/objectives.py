@@ -114,7 +114,7 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
     facts: list[tuple[EvidenceKind, str]] = []
     if change:
         facts.append(("score_up" if change > 0 else "score_down", f"score {change:+d}, now {after.score}"))
-    gained, lost = (", ".join(thing.label for thing in things) for things in (record.gained, record.lost))
+    gained, lost = (", ".join(thing.label for thing in things) for things in (record.newly_held, record.no_longer_held))
     facts += [("item_gained", f"gained {gained}")] if gained else []
     facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
     if after.died:

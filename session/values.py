@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, NamedTuple
@@ -374,6 +375,16 @@ class TurnRecord:
         return _not_among(self.after.inventory, self.before.inventory)
 
     @property
+    def newly_held(self) -> tuple[GameObject, ...]:
+        """What was gained, without what is in the place of a lost thing of the same name."""
+        return _without_names(self.gained, self.lost)
+
+    @property
+    def no_longer_held(self) -> tuple[GameObject, ...]:
+        """What was lost, without what has a gained thing of the same name in its place."""
+        return _without_names(self.lost, self.gained)
+
+    @property
     def did_something(self) -> bool:
         """Whether the command changed something: what the player notices, the attributes of any object, or places here.
 
@@ -477,6 +488,17 @@ def places_changed(one: Observation, other: Observation) -> frozenset[int]:
 def _not_among(others: tuple[GameObject, ...] | None, things: tuple[GameObject, ...] | None) -> tuple[GameObject, ...]:
     known = {thing.num for thing in others or ()}
     return () if others is None else tuple(thing for thing in things or () if thing.num not in known)
+
+
+def _without_names(things: Iterable[GameObject], others: Iterable[GameObject]) -> tuple[GameObject, ...]:
+    """Return the things without one of them for each other thing of the same name, as of an envelope that is open."""
+    left, kept = Counter(other.label for other in others), list[GameObject]()
+    for thing in things:
+        if left[thing.label]:
+            left[thing.label] -= 1
+        else:
+            kept.append(thing)
+    return tuple(kept)
 
 
 def in_reach(observation: Observation) -> dict[int, GameObject]:

@@ -125,8 +125,8 @@ class ActionOutcome:
         self.inventory_changed = had != has
         self.is_idle = is_routine(self.command)
         self.is_substantial = len(text) > SUBSTANTIAL or _SPEECH.search(text) is not None
-        self.taken = tuple(thing.name for thing in record.gained if thing.name)
-        self.laid_down = tuple(thing.name for thing in record.lost if thing.name)
+        self.taken = tuple(thing.name for thing in record.newly_held if thing.name)
+        self.laid_down = tuple(thing.name for thing in record.no_longer_held if thing.name)
         exchanged = record.replaced
         new = {thing.num: thing.name for thing in (*record.came_to_light, *record.gained)}
         self.replaced = [(exchanged[num].name, name) for num, name in new.items() if num in exchanged]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from managers.objectives import evidence_of
 from session.values import (
     HIGHEST_SEED,
     GameObject,
@@ -202,3 +203,15 @@ def test_a_man_who_gets_down_from_a_table_in_the_room_does_not_come_to_light() -
     after = replace(before, visible=(table, man, cup), parents=(0, 0, 1, 1, 1))
     record = TurnRecord(1, 1, before, (Proposal("wait"),), (Verdict(accepted=True),), after)
     assert record.came_to_light == (cup,)
+
+
+def test_a_thing_that_is_exchanged_for_one_of_its_name_was_neither_got_nor_lost() -> None:
+    closed, opened, letter = (
+        GameObject(number, name) for number, name in ((70, "envelope"), (69, "envelope"), (68, "letter"))
+    )
+    before, after = replace(SEEN, inventory=(closed, BANNER)), replace(SEEN, inventory=(letter, opened))
+    record = TurnRecord(1, 1, before, (Proposal("open envelope"),), (Verdict(accepted=True),), after)
+    assert (record.newly_held, record.no_longer_held) == ((letter,), (BANNER,))
+    second = replace(record, after=replace(after, inventory=(letter, opened, replace(opened, num=71))))
+    assert [thing.label for thing in second.newly_held] == ["letter", "envelope"], "there are more of them than before"
+    assert [fact.text for fact in evidence_of(record, ())] == ["gained letter", "no longer carried: banner"]

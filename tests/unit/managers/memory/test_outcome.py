@@ -418,3 +418,16 @@ class TestOneQuestionAVisit:
         play.turn("up", "Loft", location=LOFT)
         (kept,) = play.manager.memory_cache[VATS.num]
         assert kept.turns == "3-5"
+
+
+def test_a_thing_that_is_exchanged_for_one_of_its_name_is_not_shown_as_taken_and_gone(tmp_path: Path) -> None:
+    play = play_at_the_vats(tmp_path)
+    play.turn("take jar", inventory=(MORDANT,))
+    play.turn(
+        "open jar", "It holds a note.", inventory=(replace(MORDANT, num=99), replace(MORDANT, num=98, name="note"))
+    )
+    play.manager.end()
+    (line,) = [line for line in play.prompts[-1].splitlines() if "open jar (" in line]
+    assert "took note" in line
+    assert f"took {MORDANT.name}" not in line
+    assert "no longer carries" not in line
