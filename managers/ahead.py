@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Protocol
 
 from typing_extensions import Unpack, override
 
@@ -18,6 +19,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.known import memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
+from managers.routes.document import Effect
 from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
@@ -40,12 +42,24 @@ class _Points:
     """Points that a command brought or lost at a place, whose number is ``None`` if it is unknown.
 
     after: the command to which it refers, as in "take it"
+    things: the numbers of the things that it got and, below 0, lost
     """
 
     place: int | None
     command: str
     change: int
     after: str = ""
+    things: frozenset[int] = frozenset()
+
+
+class KnownRoutes(Protocol):
+    """Knows routes, and what commands did in earlier games."""
+
+    def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], object]:
+        """Return the routes that the prompt shows at a moment, each with the number of commands done."""
+
+    def things_of(self, location_id: int | None, command: str) -> frozenset[int]:
+        """Return the things that a plain command got at a location and, below 0, lost."""
 
 
 class Ahead(BaseManager):
@@ -58,7 +72,7 @@ class Ahead(BaseManager):
     episodes: has the points and the ends of earlier episodes, and the plan that the last one left
     planned: returns the locations to which the plan's commands lead
     map_manager: provides the distances; ``None`` to show none
-    routes: returns those that the prompt shows at a moment, which show what has to be done before
+    routes: those that the prompt shows at a moment show what has to be done before
     """
 
     def __init__(
@@ -70,7 +84,7 @@ class Ahead(BaseManager):
         *,
         planned: Callable[[], Sequence[int]] = tuple,
         map_manager: MapManager | None = None,
-        routes: Callable[[Observation], Sequence[tuple[Route, int]]] = lambda _: (),
+        routes: KnownRoutes | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
@@ -81,6 +95,7 @@ class Ahead(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
+        self._games = [{scored.played for scored in game} for game in self._episodes.points_by_game()]
         self._earlier: list[_Points] = []  # in the order of the best game, then of the next
         self._lost: list[_Points] = []
         for known, turns in (
@@ -88,7 +103,8 @@ class Ahead(BaseManager):
             (self._lost, self._episodes.known_losses()),
         ):
             for scored in turns:
-                points = _Points(*scored.played, scored.change, scored.after)
+                things = self._routes.things_of(*scored.played) if self._routes else frozenset[int]()
+                points = _Points(*scored.played, scored.change, scored.after, things)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
         self._in_vain = self._episodes.in_vain()
@@ -108,7 +124,9 @@ class Ahead(BaseManager):
         for turn in state.scored if known or not is_whole else ():
             if (turn.score_change or 0) <= 0:
                 continue
-            points = _Points(turn.before.location_id, plain_command(turn.action), turn.score_change or 0)
+            effect = Effect(0, *(tuple(each.num for each in things) for things in (turn.gained, turn.lost)))
+            played = turn.before.location_id, plain_command(turn.action)
+            points = _Points(*played, turn.score_change or 0, things=effect.things)
             own = self._key(points)
             same = [key for key, each in known.items() if key == own or self._is_alike(each, points)]
             key = same[0] if same else own
@@ -151,14 +169,21 @@ class Ahead(BaseManager):
         return points.place, exit_
 
     def _is_alike(self, one: _Points, other: _Points) -> bool:
-        """Return whether they are as many points of one place, won by commands that name the same things."""
-        is_place = (one.place, one.change) == (other.place, other.change)
-        return is_place and self.vocabulary.means_same(one.command, other.command)
+        """Return whether they are as many points of one place, won by commands that name, get or lose the same things.
+
+        Commands that won points in one game are not the same, unless they name the same things.
+        """
+        if (one.place, one.change) != (other.place, other.change):
+            return False
+        played = {(each.place, each.command) for each in (one, other)}
+        return self.vocabulary.means_same(one.command, other.command) or (
+            not one.things.isdisjoint(other.things) and not any(played <= game for game in self._games)
+        )
 
     def _won_on_routes(self, observation: Observation) -> dict[tuple[int | None, str], str]:
         """Return in words which command of a route wins points, by its location id and plain form."""
         won: dict[tuple[int | None, str], str] = {}
-        for route, done in self._routes(observation):
+        for route, done in self._routes.shown(observation)[0] if self._routes else ():
             for number, (before, after) in enumerate(pairwise(route.points[done:]), start=1):
                 if None not in (before.score, after.score) and (after.score or 0) > (before.score or 0):
                     played = before.location_id, plain_command(route.commands[done + number - 1])

@@ -131,8 +131,12 @@ class EpisodeSynthesizer(BaseManager):
 
     def known_points(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were won, those of the best one first."""
+        return [scored for game in self.points_by_game() for scored in game]
+
+    def points_by_game(self) -> list[list[Scored]]:
+        """Return the turns of each earlier episode in which points were won, the best one first."""
         earlier = sorted(self._earlier(), key=lambda summary: -sum(scored.change for scored in summary.scored))
-        return [scored for summary in earlier for scored in summary.scored if scored.change > 0]
+        return [[scored for scored in summary.scored if scored.change > 0] for summary in earlier]
 
     def in_vain(self) -> dict[Played, str]:
         """Return when commands that had won points at their locations won none, if that was the last time."""

@@ -264,6 +264,11 @@ class RouteManager(BaseManager):
             if self.vocabulary.means_same(known, command):
                 yield effect
 
+    def things_of(self, location_id: int | None, command: str) -> frozenset[int]:
+        """Return the things that a plain command got at a location in earlier games and, below 0, lost."""
+        effects = [] if location_id is None else self.effects_of(command, location_id)
+        return frozenset(num for each in effects for num in each.things)
+
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
         """Return the best routes from here, each with the number of commands done, and their lines.
 

@@ -119,7 +119,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         episodes,
         planned=lambda: courses.places_ahead,
         map_manager=shown_map,
-        routes=lambda now: routes.shown(now)[0] if routes else (),
+        routes=routes,
         **shared,
     )
     named: dict[type[BaseManager], BaseManager | None] = {

@@ -33,6 +33,11 @@ class Effect(NamedTuple):
     gained: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()
 
+    @property
+    def things(self) -> frozenset[int]:
+        """The things that the player got and, below 0, lost."""
+        return frozenset([*self.gained, *(-num for num in self.lost)])
+
 
 @dataclass(frozen=True, slots=True)
 class RouteBook:

@@ -16,8 +16,8 @@ from session.commands import Vocabulary
 from session.context import PromptSection
 from session.memory import Memory
 from session.route import Goal, Route, RouteStep, Waypoint
-from session.values import AgentNote, Proposal, TurnRecord
-from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from session.values import AgentNote, Observation, Proposal, TurnRecord
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
 
@@ -29,6 +29,7 @@ class Games(EpisodePlay):
         super().__init__(workdir, lambda *_: {}, episode=1, **options)
         log = structlog.get_logger()
         self.routes: list[tuple[Route, int]] = []
+        self.things: dict[tuple[int | None, str], frozenset[int]] = {}
         self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))
         self.ahead = Ahead(
             log,
@@ -36,12 +37,19 @@ class Games(EpisodePlay):
             self.state,
             self.manager,
             map_manager=self.map,
-            routes=lambda _: self.routes,
+            routes=self,
             directions=("east", "west", "up"),
             vocabulary=Vocabulary(9, frozenset(), objects={"vat": (7,), "tub": (6, 7), "lamp": (8,)}),
         )
         self.learners = (self.map, self.manager)
         self.start(1)
+
+    def shown(self, observation: Observation) -> tuple[list[tuple[Route, int]], None]:
+        del observation
+        return self.routes, None
+
+    def things_of(self, location_id: int | None, command: str) -> frozenset[int]:
+        return self.things.get((location_id, command), frozenset())
 
     def aims(self) -> list[str]:
         return [*self.knowledge.plan(), *self.state.notes]
@@ -443,3 +451,35 @@ def test_memories_ahead_that_are_not_proven_are_marked_shown_or_named(tmp_path: 
 
 def stands(title: str, text: str = "") -> Memory:
     return Memory("NOTE", title, 1, "3", None, text or title, "permanent")
+
+
+JAR = frozenset({MORDANT.num})
+
+
+def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("take all", score=3, inventory=(MORDANT,))
+    games.turn("open gate", score=6)
+    games.things = {(GATE.num, command): JAR for command in ("take all", "get jar", "take jar")}
+    games.end(1)
+    games.turn("get jar", score=3, inventory=(MORDANT,))
+    games.turn("unlock gate", score=6)
+    assert games.ahead_of == ["+3 open gate, L11, here"]
+    assert "done of these: +3 get jar (turn 1)" in games.told
+    games.end(2)
+    games.turn("take jar", score=3, inventory=(MORDANT,))
+    assert games.ahead_of == ["+3 open gate, L11, here", "+3 unlock gate, L11, here"]
+
+
+def test_points_of_one_game_and_for_other_things_are_others(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("take jar", score=3, inventory=(MORDANT,))
+    games.turn("drop jar", inventory=())
+    games.turn("grab jar", score=6, inventory=(MORDANT,))
+    games.turn("take banner", score=9, inventory=(MORDANT, BANNER))
+    games.things = {(GATE.num, f"{verb} jar"): JAR for verb in ("take", "grab")}
+    games.things[GATE.num, "take banner"] = frozenset({BANNER.num})
+    games.end(1)
+    assert len(games.ahead_of) == 3
+    games.turn("take jar", score=3, inventory=(MORDANT,))
+    assert games.ahead_of == ["+3 grab jar, L11, here", "+3 take banner, L11, here"]
