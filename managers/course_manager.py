@@ -419,7 +419,7 @@ class CourseManager(BaseManager):
             had_effect = record.did_something or record.leads_back or is_answered
             if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
-            what = "an answer that is new, and may be a refusal"
+            what = "an answer that is new, and may be a refusal, because no thing at hand changed"
         if self.config.assist or (is_known and not self._said_before):
             return ""
         news = next(self._new_sentences(record), "")

@@ -147,8 +147,8 @@ _StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
 _UNTIL = (
     "What ends a course beside failed moves, new places and questions. "
-    "news: failures, new sentences; failure: failures, things that you get or lose unnamed, and those that come into "
-    "sight while you wait, unless the next command names them; "
+    "news: failures, new sentences; failure: failures, new answers to commands that changed no thing, things that you "
+    "get or lose unnamed, and those that come into sight while you wait, unless the next command names them; "
     "place: three commands in a row without a turn of the story"
 )
 _WAYS = {
