@@ -315,7 +315,17 @@ class RouteManager(BaseManager):
         route = f": the route to +{best.gain()} {takes}" if best.gain() > 0 else ""
         limit = f"An episode has at most {counted(most, 'turn')}{route}."
         lines, _, left_out = route_lines(routes, self.book.names, ROUTES_SHOWN)
-        return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, limit]))
+        return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, self._beaten(), limit]))
+
+    def _beaten(self) -> str:
+        """Return by which known route the route to the most points of this game is not kept; "" if it is."""
+        won = [route for route in self._trail.routes(self.game_state.episode) if route.goal.kind == "score"]
+        own = max(won, key=Route.gain, default=None)
+        rivals = [route for route in self.book.routes if own and route.goal == own.goal]
+        if own is None or not rivals or own.gain() <= 0 or any(route.commands == own.commands for route in rivals):
+            return ""
+        as_many = f"route {rivals[0].number} leads to as many points in {counted(len(rivals[0].steps), 'turn')}"
+        return f"This game's +{own.gain()} in {counted(len(own.steps), 'turn')} is not among the routes: {as_many}."
 
     @override
     def get_status(self) -> ManagerStatus:

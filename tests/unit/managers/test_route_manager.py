@@ -322,6 +322,18 @@ def test_a_beginning_of_a_longer_route_is_not_among_those_that_are_shown(tmp_pat
     assert sorted(route.number for route, _ in routes) == sorted(lines.numbers) == [2, 3]
 
 
+@pytest.mark.parametrize(("known", "is_beaten"), [(("in",), True), (("in", "up", "wait"), False)])
+def test_a_plan_is_made_with_the_points_of_a_game_whose_route_is_not_kept(
+    tmp_path: Path, known: tuple[str, ...], *, is_beaten: bool
+) -> None:
+    manager = manager_in(tmp_path, route_to(5, *known))
+    play(manager, YARD, replace(HALL, score=0), "north")
+    play(manager, replace(HALL, score=0), replace(LOFT, score=5), "climb")
+    manager.finish("left")
+    told = "This game's +5 in 2 turns is not among the routes: route 1 leads to as many points in 1 turn."
+    assert (told in manager.outlook().splitlines()) == is_beaten
+
+
 def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_leaves(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "in"), route_to(9, *["north"] * 7))
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=10)
