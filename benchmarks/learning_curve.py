@@ -91,7 +91,9 @@ def plot(curves: Sequence[Curve], means: dict[tuple[str, str], list[float]], fil
                     _ends(curve.means), curve.means, color=f"C{labels.index(curve.label)}", alpha=0.3, linewidth=1
                 )
         for number, label in enumerate(labels):
-            axes.plot(_ends(means[story, label]), means[story, label], color=f"C{number}", linewidth=2.5, label=label)
+            mean = means.get((story, label), [])  # a folder may lack the story
+            if mean:
+                axes.plot(_ends(mean), mean, color=f"C{number}", linewidth=2.5, label=label)
         axes.set_title(story)
         axes.set_xlabel("episode")
         axes.set_ylabel("points, mean of ten episodes")
