@@ -105,6 +105,7 @@ class CourseManager(BaseManager):
         self._said: set[str] = set(digests_of(self.game_state.opening))
         self._plan_at: tuple[object, ...] = ()
         self._plan_then: tuple[Sequence[PlannedStep], Progress] = (), Progress()
+        self._plan_turns = 0  # of this game, in ``_plan_then``
         self._known_rooms = frozenset(self._map.game_map.rooms)  # at the opening
         self.has_stopped = False
 
@@ -227,7 +228,11 @@ class CourseManager(BaseManager):
         if self._plan_at != now:
             walked = self._routes.walked() if self._routes and commands else Walked()
             steps = steps_of(commands, state.opening_id, walked)
-            self._plan_at, self._plan_then = now, (steps, progress_in(steps, state.turns, self._does_same))
+            is_same = self._plan_at[2:] == now[2:] and steps == self._plan_then[0]
+            seen, progress = (self._plan_turns, self._plan_then[1]) if is_same else (0, Progress())
+            self._plan_turns = len(state.turns)
+            progress = progress_in(steps, state.turns[seen:], self._does_same, progress)
+            self._plan_at, self._plan_then = now, (steps, progress)
         return self._plan_then
 
     @property

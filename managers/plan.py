@@ -170,14 +170,16 @@ def progress_in(
     steps: Sequence[PlannedStep],
     turns: Iterable[TurnRecord],
     does_same: Callable[[TurnRecord, PlannedStep], bool],
+    before: Progress = Progress(),
 ) -> Progress:
     """Return what of the plan was done in this game, in whatever order.
 
     A command without a known place counts only directly after the one before it.
 
     does_same: whether a turn did what a command at its place would do
+    before: what was done before these turns
     """
-    done, at = set[int](), 0
+    done, at = {*before.done}, before.at
     for turn in (turn for turn in turns if turn.after.refusal is None):
         here = turn.before.location_id
         fits = [
