@@ -192,9 +192,11 @@ class JerichoGame(Game):
         if "?" in text or self._question.times or not is_usual:
             self._question = self._question.after(text)
         observation = self._observer.observe(text)
+        victory = interpreter.known and interpreter.victory() > 0
+        defeat = interpreter.known and interpreter.defeat() > 0
         if stop == "crash":
             observation = replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
-        elif self._question.times or not is_usual or self._may_end(text):
+        elif victory or defeat or self._question.times or not is_usual or "***" in text or "RESTART" in text or stop:
             in_doubt = stop is None and not asks_what_next(text) and sounds_like_an_end(text)
             locked_in = in_doubt and is_locked_in(interpreter, self._command_places, text, self._dictionary.words)
             died, ending = self._judged(text, observation.score, observation.max_score, locked_in=locked_in)
@@ -209,25 +211,22 @@ class JerichoGame(Game):
         """Return the score after a tried command, and how the story ended, unless the player died."""
         reader, text = self._observer.reader, told_text(printed, self._story.version)
         score = reader.score(self._interpreter.memory)
-        died, ending = self._judged(text, score, self._observer.max_score) if self._may_end(text) else (False, None)
+        if not ("***" in text or "RESTART" in text or self._interpreter.stop):
+            return score, None
+        died, ending = self._judged(text, score, self._observer.max_score)
         return score, None if died else ending
-
-    def _may_end(self, text: str) -> bool:
-        """Return whether the text, the machine or the profile gives a sign of a death or an end."""
-        return bool("***" in text or "RESTART" in text or self._interpreter.stop or any(self._outcome()))
-
-    def _outcome(self) -> tuple[bool, bool]:
-        """Return whether the profile sees a victory, and whether it sees a defeat."""
-        interpreter = self._interpreter
-        return interpreter.known and interpreter.victory() > 0, interpreter.known and interpreter.defeat() > 0
 
     def _judged(
         self, text: str, score: int | None, most: int | None, *, locked_in: bool = False
     ) -> tuple[bool, Ending | None]:
-        stopped, (victory, defeat) = self._interpreter.stop is not None, self._outcome()
-        all_points = bool(most) and score == most
+        interpreter = self._interpreter
         return judge_ending(
-            text, stopped=stopped, victory=victory, defeat=defeat, locked_in=locked_in, all_points=all_points
+            text,
+            stopped=interpreter.stop is not None,
+            victory=interpreter.known and interpreter.victory() > 0,
+            defeat=interpreter.known and interpreter.defeat() > 0,
+            locked_in=locked_in,
+            all_points=bool(most) and score == most,
         )
 
 

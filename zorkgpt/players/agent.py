@@ -148,7 +148,7 @@ _FURTHER = "Further commands, at most 12, to play after it until something new h
 _UNTIL = (
     "What ends a course beside failed moves, new places and questions. "
     "news: failures, new sentences; failure: failures, new answers to commands that changed no thing, things that you "
-    "get or lose unnamed, and those that come into sight while you wait, unless the next command names them; "
+    "get, lose or first see while waiting and that no command names; "
     "place: three commands in a row without a turn of the story"
 )
 _WAYS = {

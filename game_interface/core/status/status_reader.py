@@ -123,7 +123,7 @@ class ProfileReader:
         else:
             room = read_word(memory, self._here)
         moves = interpreter.moves() if self._counts_moves else None
-        return Status(room or None, self._player, self.score(memory), interpreter.max_score, moves)
+        return Status(room or None, self._player, interpreter.score(), interpreter.max_score, moves)
 
     def score(self, _memory: DynamicMemory) -> int:
         """Return the score as the profile reads it."""
