@@ -20,7 +20,7 @@ from zorkgpt import api
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
-PAUSED = ("--episodes", "2", "--max-turns", "2", "--max-tokens", "25", "--quiet", "--workdir")
+PAUSED = ("--episodes", "3", "--max-turns", "2", "--max-tokens", "25", "--quiet", "--workdir")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def server() -> Iterator[MisbehavingServer]:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer, own_story: Path) -> Path:
-    """A work folder with a run that was paused in its second episode. No test changes it."""
+    """A work folder with a run that was paused after its first episode. No test changes it."""
     folder = tmp_path_factory.mktemp("recorded") / "work"
     shown = typed("run", "--game", str(own_story), "--base-url", server.base_url, *PAUSED, str(folder))
     assert shown.status == 1, shown
