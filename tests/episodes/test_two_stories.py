@@ -35,7 +35,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer, 
     (folder / f"{SECOND}.z5").write_bytes(content[: RELEASE.start] + b"\0\2" + content[RELEASE.stop :])
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
-        assert run(server, FIRST, "--max-tokens", "10").status == 1
+        assert run(server, FIRST, "--max-turns", "6", "--max-tokens", "10").status == 1
         assert run(server, SECOND).status == 0
     return folder
 

@@ -210,6 +210,7 @@ def test_valid_actions_each_change_the_world_in_their_own_way(game: JerichoInter
     assert len({each.world_hash for each in outcomes}) == len(outcomes)
 
 
+@pytest.mark.slow
 def test_all_points_of_our_story_can_be_won_by_valid_actions(own_story: Path) -> None:
     """Some change only the score or end the story, or name one part of a hyphenated name."""
     found = list(scoring_commands(walkthrough_of(own_story)))

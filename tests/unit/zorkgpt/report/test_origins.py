@@ -97,6 +97,7 @@ def test_why_of_a_title_that_never_was_names_the_closest_one(played: list[str]) 
     assert "Truth of 35" in typed("memories", "why", "Truth off 35").err.decode()
 
 
+@pytest.mark.slow
 def test_why_takes_a_part_of_a_title_that_no_other_has_with_or_without_its_backticks(played: list[str]) -> None:
     whole = typed("memories", "why", "Written later").text
     assert typed("memories", "why", "`written` LAT").text == whole
@@ -167,6 +168,7 @@ def test_one_change_can_be_undone_and_an_unknown_one_is_an_error_that_names_the_
     assert (wrong.status, played[1] in wrong.err.decode()) == (2, True)
 
 
+@pytest.mark.slow
 def test_at_prints_what_was_remembered_at_the_end_of_an_episode(played: list[str]) -> None:
     del played
     first, last = typed("memories", "at", "1").text, typed("memories", "at", "3").text
@@ -332,6 +334,7 @@ def _own_title(run: str) -> str:
     return str(next(title for title in titles if title in _believed() and "of" in title and "46" not in title))
 
 
+@pytest.mark.slow
 def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played: list[str]) -> None:
     title, memories = _own_title(played[0]), WORK / "Memories.md"
     before = typed("memories", "why", title).text
@@ -359,6 +362,7 @@ def test_which_memory_a_person_changed_is_unknown_if_several_have_its_title(play
     assert all("which memory of this title is unknown" in line for line in by_hand)
 
 
+@pytest.mark.slow
 def test_what_was_remembered_after_an_episode_that_two_runs_have_is_unknown(played: list[str]) -> None:
     assert typed("memories", "at", "1").status == 0
     other = WORK / "runs" / "20990101-000000-abcd"
