@@ -63,6 +63,8 @@ class Affordances:
     """Tries the commands of a story on its interpreter.
 
     Commands are built from Jericho's templates if it knows the story, otherwise from the story's dictionary.
+
+    result: what a tried command did to the score and the story's end
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class Affordances:
         self._templates = sorted(usage, key=lambda template: -usage[template])
 
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
-        """Return one command for each distinct change of the world: first moves, then by frequency of the verb."""
+        """Return one command for each distinct effect: first moves, then usual commands, then by frequency of the verb."""
         with self._interpreter.trying() as start:
             trial = _Trial(self._interpreter, self._table, start, self._result)
             effects: dict[Hashable, str] = {}
@@ -184,7 +186,7 @@ class _Trial:
         """Return a key for the effect of ``command``; ``None`` if it has none.
 
         It consists of the changed bits of the object tree, the new score, and how the story ended if not by the
-        player's death, so that a command that only kills is no valid action.
+        player's death: a command that only kills the player is not listed.
         """
         if refusal(command):
             return None
