@@ -93,7 +93,7 @@ class Affordances:
         self._templates = sorted(usage, key=lambda template: -usage[template])
 
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
-        """Return one command for each distinct effect: first moves, then usual commands, then by frequency of the verb."""
+        """Return one command for each distinct effect: moves, then usual commands, then by frequency of the verb."""
         with self._interpreter.trying() as start:
             trial = _Trial(self._interpreter, self._table, start, self._result)
             effects: dict[Hashable, str] = {}
