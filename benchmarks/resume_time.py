@@ -63,7 +63,7 @@ def resume_seconds(folder: Path) -> float:
         open_story(configuration) as parts,
         open_resumed_run(
             configuration,
-            replace(parts, model=ChosenModel(Player(TOUR), "scripted")),
+            replace(parts, model=ChosenModel(Player(TOUR), ("scripted",))),
             run,
             show=lambda _event: None,
             stop=stop,

@@ -293,7 +293,7 @@ def play(
         open_story(configuration) as parts,
         open_run(
             configuration,
-            replace(parts, model=ChosenModel(player, "scripted")),
+            replace(parts, model=ChosenModel(player, ("scripted",))),
             episodes=episodes,
             show=show,
             stop=stopping,

@@ -205,8 +205,9 @@ def open_fork(
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "configuration": before_model.without_keys(),
             "player": parts.player.name if parts.player else manifest.player,
-            "model": parts.model.name if parts.model else manifest.model,
-            "server": parts.model.server if parts.model else manifest.server,
+            "model": parts.model.names if parts.model else manifest.model,
+            "server": parts.model.servers if parts.model else manifest.server,
+            "engine": parts.model.engine if parts.model else manifest.engine,
             "forked_from": manifest.run_id,
         }
     )

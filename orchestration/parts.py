@@ -38,7 +38,6 @@ from session.game_configuration import GameConfiguration, PlayerKind, RoleOption
 from session.model_files import is_large, model_path
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
-from session.text import EMBEDDED
 from session.values import ROLES, Proposal, StoryFacts
 from zorkgpt.llm.budget import Waits, require_prices
 from zorkgpt.llm.embedded.model_store import ModelStore, Progress
@@ -107,7 +106,7 @@ def choose_model(
             why = "prompts for a small model" if is_brief else "full prompts"
             if agent.model is None:
                 why = "no server or key is configured"
-            yield ChosenModel(model, embedded[agent.model].model, EMBEDDED, why, waits, try_out)
+            yield ChosenModel(model, (embedded[agent.model].model,), (), "embedded", why, waits, try_out)
 
 
 def _require_server(options: RoleOptions) -> None:

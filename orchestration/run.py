@@ -47,8 +47,8 @@ from session.files.shared_files import remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import derived_seed
-from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.run_model import RunModel
+from zorkgpt.llm.language_model import NoModel, Prompt, Role
+from zorkgpt.llm.run_model import ChosenModel, RunModel
 from zorkgpt.prompts.loader import using_prompts
 
 SOURCE = "zorkgpt source"
@@ -213,6 +213,7 @@ def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, 
         player=manifest.player,
         model=manifest.model,
         server=manifest.server,
+        engine=manifest.engine,
         model_choice=parts.model.reason if parts.model else "",
         assistance=manifest.assistance,
         episodes=len(manifest.seeds),
@@ -243,7 +244,7 @@ def other_versions(manifest: Manifest) -> str:
 
 def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
     """Return the manifest of a new run, with episode numbers that no other run has. Raises ``StoreError``."""
-    facts = parts.game.facts
+    facts, chosen = parts.game.facts, parts.model or ChosenModel(NoModel())
     seed = configuration.game.seed
     return Manifest(
         run_id=new_run_id(),
@@ -258,8 +259,9 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         else tuple(derived_seed(seed, number, "episode") for number in range(1, episodes + 1)),
         first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
         player=parts.player.name if parts.player else "",
-        model=parts.model.name if parts.model else "",
-        server=parts.model.server if parts.model else "",
+        model=chosen.names,
+        server=chosen.servers,
+        engine=chosen.engine,
         versions={
             "python": platform.python_version(),
             **{name: version(name) for name in _PACKAGES},

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter
 
 from session.route import Route
 from session.values import Observation, Proposal, Seed, StoryFacts, TurnRecord
 
 OptionValue = JsonValue
 """The value of an option that may change within a run."""
+
+Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda names: [names] if names and isinstance(names, str) else names or ())
+]
+"""Journals of earlier versions have one text, which is read as one name."""
 
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "stuck", "left"]
 
@@ -22,7 +27,8 @@ class RunStarted:
     """A run begins.
 
     story_choice: the story with the reason for the choice, in words
-    model, server: of all roles, separated by commas; "" for none
+    model, server: the distinct names of the models and URLs of the servers of all roles
+    engine: what calls the models if not their servers: "embedded" or "Inspect"
     model_choice: the reason for the choice of the model, "" if the user made it
     player: the name of the player if the agent's model does not play, else ""
     files: SHA-256 of the manifest and of the copies of the shared files, by their names in the run folder
@@ -32,14 +38,15 @@ class RunStarted:
     folder: str
     story: StoryFacts
     story_choice: str
-    model: str
+    model: Names
     assistance: tuple[str, ...]
     episodes: int
     max_turns: int
     files: Mapping[str, str]
     player: str = ""
-    server: str = ""
+    server: Names = ()
     model_choice: str = ""
+    engine: str = ""
     kind: Literal["run_started"] = "run_started"
 
 
@@ -198,12 +205,13 @@ class OptionsChanged:
     """The run was resumed with other models, servers or sampling.
 
     options: the new values, by the options' names
-    model, server: the new ones
+    model, server, engine: the new ones
     """
 
     options: Mapping[str, OptionValue]
-    model: str
-    server: str
+    model: Names
+    server: Names
+    engine: str = ""
     kind: Literal["options_changed"] = "options_changed"
 
 

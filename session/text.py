@@ -324,13 +324,11 @@ class TokenCounter:
         return cut_middle(text, self.characters(tokens))
 
 
-EMBEDDED = "embedded"
-"""The server of a run whose model runs in a process of its own."""
-
-
-def who_plays(player: str, model: str, server: str) -> str:
-    """Return who plays, for a reader: the player, or else the model with its server."""
-    served = f"{model} at {server}" if "://" in server else f"{model} ({server})" if server else model
+def who_plays(player: str, model: Sequence[str], server: Sequence[str], *notes: str) -> str:
+    """Return who plays, for a reader: the player, or else the models with their servers and notes on them."""
+    served = ", ".join(model) + (f" at {', '.join(server)}" if server else "")
+    if any(notes):
+        served += f" ({', '.join(filter(None, notes))})"
     if player and served:
         return f"{player}, with {served} to learn from it,"
     return player or served

@@ -112,7 +112,7 @@ def play(configuration: GameConfiguration, stories: Mapping[str, Path], episodes
 
         def play_run() -> str:
             with open_story(settings) as opened:
-                parts = replace(opened, model=ChosenModel(models, str(state.model), "Inspect"))
+                parts = replace(opened, model=ChosenModel(models, (str(state.model),), (), "Inspect"))
                 with open_run(settings, parts, episodes=episodes, show=show, stop=Flag()) as run:
                     state.store.set(RUN, str(run.folder))
                     return run.play()

@@ -29,7 +29,7 @@ from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
 from session.errors import StoreError, first_problem, reported_as
-from session.events import EVENTS, EpisodeStarted, Event, ModelAnswered, TurnPlayed
+from session.events import EVENTS, EpisodeStarted, Event, ModelAnswered, Names, TurnPlayed
 from session.files.shared_files import (
     GrowingFile,
     append_whole,
@@ -66,7 +66,7 @@ class Manifest(BaseModel):
     configuration: the value of every option but the keys
     seeds, first_episode: the seed of each episode, and the number of the first one
     player: the name of the player if the agent's model does not play, else ""
-    model, server: of all roles, separated by commas; "" for none
+    model, server, engine: as in ``RunStarted``
     versions: of Python and of the packages that decide what happens
     forked_from: the id of the run that this one is a fork of, "" for none
     """
@@ -82,11 +82,12 @@ class Manifest(BaseModel):
     story_sha256: str
     seeds: tuple[Seed, ...]
     first_episode: int
-    model: str
+    model: Names
     versions: dict[str, str]
     assistance: tuple[str, ...]
     player: str
-    server: str
+    server: Names
+    engine: str = ""
     forked_from: str = ""
 
 

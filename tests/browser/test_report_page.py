@@ -50,8 +50,8 @@ def test_of_many_seeds_the_first_are_shown_with_the_number_of_the_others(open_re
 
 def test_a_person_is_named_in_place_of_a_model(open_report: OpenReport) -> None:
     run = run_of(4)
-    run["figures"]["run"] |= {"player": "a person", "model": ""}
-    run["figures"]["manifest"] |= {"player": "a person", "model": ""}
+    run["figures"]["run"] |= {"player": "a person", "model": []}
+    run["figures"]["manifest"] |= {"player": "a person", "model": []}
     page = open_report(report_of(run, run_of(4, number=2)))
     expect(page.get_by_role("banner").get_by_role("term").first).to_have_text("Player")
     expect(page.get_by_role("banner").get_by_role("definition").first).to_have_text("a person")

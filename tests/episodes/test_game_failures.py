@@ -48,7 +48,7 @@ def play_isolated(game: IsolatedGame, model: ScriptedLLM, folder: Path, **option
         {"zork_game_workdir": folder, "max_turns_per_episode": TURNS, "critic": {"max_rejections": 0}, **options}
     )
     events: list[Event] = []
-    chosen = ChosenModel(model, "scripted")
+    chosen = ChosenModel(model, ("scripted",))
     parts = Parts(game, chosen, ChosenStory(STORY, "a test"), read_vocabulary(Story.load(STORY)))
     with open_run(configuration, parts, episodes=1, show=events.append, stop=Flag()) as run:
         run.play()

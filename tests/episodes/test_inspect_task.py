@@ -113,7 +113,7 @@ def test_the_command_plays_a_run_an_epoch_and_its_log_links_journals_that_replay
         run = journal(sample)
         seeds = (first, derived_seed(first, 2, "episode"))
         assert (run.summary.state, run.manifest.seeds) == ("done", seeds)
-        assert (run.summary.model, run.summary.server) == ("openai/gpt-4.1-mini", "Inspect")
+        assert (run.summary.model, run.summary.engine) == (("openai/gpt-4.1-mini",), "Inspect")
         assert run.summary.folder.is_relative_to(tmp_path / "inspect")
         (score,) = (sample.scores or {}).values()
         ends = [episode.observations[-1].score or 0 for episode in run.episodes]

@@ -69,7 +69,7 @@ def test_a_function_is_shown_what_the_machine_says_and_its_runs_episodes_and_tur
     assert [record.action for record in records[:3]] == list(COMMANDS[:3])
     assert [situation.observation for situation in player.seen] == [record.before for record in records]
     assert records[1].before.text in player.seen[1].prompt
-    assert (run.summary.player, run.summary.model) == ("Player()", "")
+    assert (run.summary.player, run.summary.model) == ("Player()", ())
     turns, episodes, runs = (
         list(rows) for rows in (zorkgpt.api.turns(run), zorkgpt.api.episodes(run), zorkgpt.api.runs())
     )

@@ -344,7 +344,7 @@ def play_mill(folder: Path, model: LanguageModel, *scripts: Script, episodes: in
     configuration = GameConfiguration(zork_game_workdir=folder, **{**usual, **off, **options})
     events: list[Event] = []
     game = ChangingMill(*(scripts or (MILL,)))
-    parts = Parts(game, ChosenModel(model, "scripted"), ChosenStory(folder / "mill.z5", "a test"), words())
+    parts = Parts(game, ChosenModel(model, ("scripted",)), ChosenStory(folder / "mill.z5", "a test"), words())
     with open_run(configuration, parts, episodes=episodes, show=events.append, stop=Flag()) as run:
         end = run.play()
     return WholeRun(end, tuple(events))

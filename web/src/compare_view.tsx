@@ -110,7 +110,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         />
       </div>
       <dl class="facts">
-        <Fact name={player ? "Player" : "Model"}><Written text={player || manifest.model} /></Fact>
+        <Fact name={player ? "Player" : "Model"}><Written text={player || manifest.model.join(", ")} /></Fact>
         <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
         <Fact name="Score">{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</Fact>
         <Fact name="End">{endInWords(figures.end)}</Fact>

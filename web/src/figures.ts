@@ -20,9 +20,8 @@ export function costInWords({ dollars: known, unpriced }: { dollars: number | nu
   return known === null ? "no price known" : `${dollars(known)} and ${plural(unpriced, "call")} of unknown price`;
 }
 
-/** The names of models without the folder or organisation before each and the remark in brackets behind them. */
-export const shortName = (models: string) =>
-  models.replace(/ \(.*\)$/, "").split(", ").map((model) => model.replace(/^.*\/(?=[^/]+$)/, "")).join(", ");
+/** The names of models without the folder or organisation before each. */
+export const shortName = (models: string[]) => models.map((model) => model.replace(/^.*\/(?=[^/]+$)/, "")).join(", ");
 
 export const share = (value: number | null) => (value === null ? "–" : `${Math.round(1000 * value) / 10} %`);
 

@@ -71,7 +71,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
       </div>
       <dl class="facts">
         {summary.player && <Fact name="Player"><Written text={summary.player} /></Fact>}
-        {manifest.model && <Fact name="Model"><Written text={manifest.model} /></Fact>}
+        {manifest.model.length > 0 && <Fact name="Model"><Written text={manifest.model.join(", ")} /></Fact>}
         <Fact name="Assistance"><Written text={manifest.assistance.join(", ") || "none"} /></Fact>
         <Fact name="Best score">{summary.best_score === null ? "unknown" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>

@@ -40,7 +40,7 @@ const columnsOf = (index: IndexedRun[]): Column<IndexedRun>[] => [
     name: "Model",
     of: ({ run }) => run.player || shortName(run.model),
     cell: (row) => (
-      <span title={spelled(row.run.model)}>
+      <span title={spelled(row.run.model.join(", "))}>
         <Written text={row.run.player || shortName(row.run.model)} />
         {helpOf(row) && <div class="label"><Written text={`with ${helpOf(row)}`} /></div>}
       </span>

@@ -122,7 +122,7 @@ def measure(
         arm=arm,
         pair=pair,
         seed=run.manifest.seeds[0],
-        model=run.manifest.player or run.manifest.model,
+        model=run.manifest.player or ", ".join(run.manifest.model),
         assistance=run.manifest.assistance,
         episodes=episodes,
         score=mean(each.score for each in episodes),

@@ -189,7 +189,7 @@ def _rehearse(configuration: GameConfiguration) -> list[Event]:
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
         configuration = configuration.model_copy(update=update)
-        model = ChosenModel(answers, "random")
+        model = ChosenModel(answers, ("random",))
         player = None if configuration.agent.player == "model" else RandomPlayer(seed)  # others propose without a call
         with (
             open_story(configuration) as parts,

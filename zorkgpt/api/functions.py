@@ -367,7 +367,7 @@ def ablate(
                         "pair": task.pair,
                         **figures,
                         "player": run.manifest.player,
-                        "model": run.manifest.model,
+                        "model": ", ".join(run.manifest.model),
                         "calls": len(calls),
                         "tokens": sum(call.prompt_tokens + call.completion_tokens for call in calls),
                         "run": str(run.summary.folder),

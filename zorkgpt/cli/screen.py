@@ -172,16 +172,15 @@ def _news(event: Event, episodes: int) -> list[str]:
         case RunStarted():
             help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
             length = f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}"
-            player = who_plays(event.player, event.model, ", ".join(filter(None, (event.server, event.model_choice))))
+            player = who_plays(event.player, event.model, event.server, event.engine, event.model_choice)
             lines = [f"{player}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
         case EpisodeEnded():
             score = "score unknown" if event.score is None else f"score {out_of(event.score, event.max_score)}"
             end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
             lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
         case OptionsChanged():
-            lines = [
-                f"From here on {who_plays('', event.model, event.server)} plays, with {as_settings(event.options)}"
-            ]
+            player = who_plays("", event.model, event.server, event.engine)
+            lines = [f"From here on {player} plays, with {as_settings(event.options)}"]
         case ModelFailed() if event.role != "agent":
             lines = [f"The {event.role} model gave no answer: {event.error}"]
         case RunPaused():

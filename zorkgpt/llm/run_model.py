@@ -39,15 +39,16 @@ PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
 class ChosenModel:
     """A model for every role.
 
-    name, server: of the models, "" for none; the server is a URL, ``EMBEDDED``, or what calls the models
+    names, servers, engine: as in ``RunStarted``
     reason: for the choice, in words; "" if the user made it
     try_out: checks that each model can be used, and waits for the agent's if it is down and the argument is true;
         raises ``LanguageModelUnavailable``
     """
 
     model: LanguageModel
-    name: str = ""
-    server: str = ""
+    names: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    engine: str = ""
     reason: str = ""
     waits: Waits = field(default_factory=Waits)
     try_out: Callable[[bool], None] = lambda _waits: None
@@ -232,7 +233,8 @@ class RunModel:
             return None
         changes = changes_between(self.in_force, self._configuration)
         self._compared = self.in_force
-        return OptionsChanged(changes, self._chosen.name, self._chosen.server) if changes else None
+        chosen = self._chosen
+        return OptionsChanged(changes, chosen.names, chosen.servers, chosen.engine) if changes else None
 
 
 def answered(role: Role, prompt: Prompt, completion: Completion[Any]) -> ModelAnswered:

@@ -32,7 +32,7 @@ def as_markdown(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
     manifest, summary = run.manifest, run.summary
     facts = {
         "Story": manifest.story,
-        "Player": who_plays(manifest.player, manifest.model, manifest.server),
+        "Player": who_plays(manifest.player, manifest.model, manifest.server, manifest.engine),
         "Assistance": ", ".join(manifest.assistance) or "none",
         **({"Points": run.points} if run.points else {}),
         "Begun": manifest.created,
@@ -212,7 +212,7 @@ def as_atif(run: PlayedRun) -> str:
     figures, manifest = figures_of(run), run.manifest
     unpriced = any(usage.unpriced for usage in figures.usage)
     agent = {"name": "zorkgpt", "version": manifest.versions.get("zorkgpt", "unknown")}
-    agent |= {"model_name": manifest.model} if manifest.model else {}
+    agent |= {"model_name": ", ".join(manifest.model)} if manifest.model else {}
     totals = _tokens([each for each in run.events if isinstance(each, ModelAnswered | ModelFailed)])
     trajectory = {
         "schema_version": "ATIF-v1.7",

@@ -170,9 +170,9 @@ def update_site(
 def _row(workdir: Path, run: RunSummary) -> IndexedRun:
     """Return the row of a run, without paths of this computer and addresses of servers."""
     folder, reason = run.folder.relative_to(workdir), run.reason.replace(f"{workdir}/", "")
-    for address in filter(None, run.server.split(", ")):
+    for address in run.server:
         reason = reason.replace(f" at {address}", "")
-    return IndexedRun(replace(run, folder=folder, server="", reason=reason, changes=()))
+    return IndexedRun(replace(run, folder=folder, server=(), reason=reason, changes=()))
 
 
 def _write_row(

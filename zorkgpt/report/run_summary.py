@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import StoreError
-from session.events import OptionValue
+from session.events import Names, OptionValue
 from session.files.journal import Manifest, checked, read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed, latest_checkpoint
 from session.resolved_configuration import as_settings
@@ -31,8 +31,9 @@ class OptionsChange:
     episode: int
     turn: int
     options: Mapping[str, OptionValue]
-    model: str
-    server: str
+    model: tuple[str, ...]
+    server: tuple[str, ...]
+    engine: str
 
     def describe(self) -> str:
         """Return the change in words."""
@@ -44,7 +45,8 @@ class OptionsChange:
 class RunSummary:
     """One run at a glance.
 
-    created: ISO 8601, UTC; like ``story``, ``player``, ``model`` and ``server`` "" if the manifest cannot be read
+    created: ISO 8601, UTC; "" as all that the manifest has, if it cannot be read
+    model, server, engine: as in ``RunStarted``, of the last change
     player: the name of the player if the agent's model does not play, else ""
     episodes, planned: those that were played to their end, and those that the run was to play
     turns: of all episodes
@@ -52,14 +54,14 @@ class RunSummary:
     tokens: of all answers, prompts included; ``None`` if no server counted any
     reason: why it is not done
     forked_from: the id of the run that it is a fork of, "" for none
-    changes: of options since it began, oldest first; ``model`` and ``server`` are those of the last one
+    changes: of options since it began, oldest first
     """
 
     run_id: str
     folder: Path
     created: str
     story: str
-    model: str
+    model: tuple[str, ...]
     assistance: tuple[str, ...]
     episodes: int
     planned: int | None
@@ -71,7 +73,8 @@ class RunSummary:
     reason: str = ""
     forked_from: str = ""
     player: str = ""
-    server: str = ""
+    server: tuple[str, ...] = ()
+    engine: str = ""
     changes: tuple[OptionsChange, ...] = ()
 
 
@@ -94,6 +97,7 @@ def summarise(folder: Path) -> RunSummary:
     except StoreError as error:
         state, reason = "damaged", str(error)
     changes = tuple(_changes(heads))
+    latest = changes[-1] if changes else manifest
     scored = [head for head in heads if head.score is not None and head.kind in ("episode_started", "turn_played")]
     tokens = [head.prompt_tokens + head.completion_tokens for head in heads]
     return RunSummary(
@@ -102,8 +106,9 @@ def summarise(folder: Path) -> RunSummary:
         created=manifest.created if manifest else "",
         story=manifest.story if manifest else "",
         player=_player(manifest, changes),
-        model=changes[-1].model if changes else manifest.model if manifest else "",
-        server=changes[-1].server if changes else manifest.server if manifest else "",
+        model=latest.model if latest else (),
+        server=latest.server if latest else (),
+        engine=latest.engine if latest else "",
         assistance=manifest.assistance if manifest else (),
         episodes=sum(head.kind == "episode_ended" for head in heads),
         planned=len(manifest.seeds) if manifest else None,
@@ -136,8 +141,9 @@ class _Head(BaseModel):
     score: int | None = None
     max_score: int | None = None
     reason: str = ""
-    model: str = ""
-    server: str = ""
+    model: Names = ()
+    server: Names = ()
+    engine: str = ""
     options: dict[str, OptionValue] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -162,7 +168,7 @@ def _changes(heads: Iterable[_Head]) -> Iterator[OptionsChange]:
         if head.kind == "turn_played":
             episode, turn = head.episode, head.turn
         elif head.kind == "options_changed":
-            yield OptionsChange(episode, turn, head.options, head.model, head.server)
+            yield OptionsChange(episode, turn, head.options, head.model, head.server, head.engine)
 
 
 def _player(manifest: Manifest | None, changes: Iterable[OptionsChange]) -> str:

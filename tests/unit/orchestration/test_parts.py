@@ -102,7 +102,7 @@ def test_a_server_without_a_named_model_plays_with_its_first_one() -> None:
         MisbehavingServer(Says(500), models=("first", "second")) as server,
         choose_model(GameConfiguration(llm={"base_url": server.base_url})) as chosen,
     ):
-        assert (chosen.name, chosen.server) == ("first", server.base_url)
+        assert (chosen.names, chosen.servers) == (("first",), (server.base_url,))
 
 
 def test_a_key_without_a_model_is_a_mendable_error_and_no_model_is_picked_for_the_user() -> None:

@@ -21,6 +21,7 @@ from session.text import (
     quoted,
     shared_room,
     text_key,
+    who_plays,
     without_period,
 )
 
@@ -187,3 +188,26 @@ def test_a_question_is_the_last_sentence_and_may_address_the_player(
 
 def test_a_message_goes_into_a_sentence_without_a_period_of_its_own() -> None:
     assert (without_period(ValueError("gone.")), without_period("no period")) == ("gone", "no period")
+
+
+@pytest.mark.parametrize(
+    ("player", "model", "server", "notes", "shown"),
+    [
+        (
+            "",
+            ("indigo", "alum"),
+            ("vats:8000", "https://mordant/v1"),
+            ("",),
+            "indigo, alum at vats:8000, https://mordant/v1",
+        ),
+        ("", ("indigo",), (), ("embedded", "full prompts"), "indigo (embedded, full prompts)"),
+        ("", ("indigo",), (), ("a://b",), "indigo (a://b)"),
+        ("a person", (), (), ("", ""), "a person"),
+        ("a person", ("indigo",), (), ("embedded",), "a person, with indigo (embedded) to learn from it,"),
+        ("", (), (), (), ""),
+    ],
+)
+def test_who_plays_has_servers_and_notes_for_what_they_are_whatever_they_look_like(
+    player: str, model: tuple[str, ...], server: tuple[str, ...], notes: tuple[str, ...], shown: str
+) -> None:
+    assert who_plays(player, model, server, *notes) == shown

@@ -71,7 +71,7 @@ def _column(figures: RunFigures) -> dict[str, str]:
     run = figures.run
     return {
         "story": figures.manifest.story,
-        "player": who_plays(run.player, run.model, run.server),
+        "player": who_plays(run.player, run.model, run.server, run.engine),
         "state": run.state,
         "episodes": f"{run.episodes}/{as_count(run.planned)}",
         "turns": as_count(run.turns),
@@ -110,6 +110,7 @@ def _as_object(figures: RunFigures) -> dict[str, object]:
         "player": summary.player,
         "model": summary.model,
         "server": summary.server,
+        "engine": summary.engine,
         "assistance": manifest.assistance,
         **({"points": figures.points} if figures.points else {}),
         **{name: getattr(summary, name) for name in ("state", "episodes", "turns", "best_score", "max_score")},

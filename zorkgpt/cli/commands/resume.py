@@ -72,7 +72,7 @@ def resume(
     ):
         if not as_json:
             player, chosen = watch.parts.player, watch.parts.model
-            served = (chosen.name, chosen.server) if chosen else ("", "")
+            served = (chosen.names, chosen.servers, chosen.engine) if chosen else ((), (), "")
             name = who_plays(player.name if player else "", *served)
             name_of_story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()

@@ -67,7 +67,7 @@ def _print_list(runs: Sequence[RunSummary]) -> None:
         (
             run.run_id,
             as_cell(run.story, LONGEST_STORY),
-            as_cell(run.player or run.model, LONGEST_MODEL),
+            as_cell(run.player or ", ".join(run.model), LONGEST_MODEL),
             f"{run.episodes}/{as_count(run.planned)}",
             str(run.turns),
             of_maximum(run.best_score, run.max_score),
@@ -112,7 +112,7 @@ def print_figures(figures: RunFigures) -> None:
         ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
         ("Begun", run.created[:16].replace("T", " ") or NOTHING),
         ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
-        ("Player", who_plays(manifest.player, manifest.model, manifest.server)),
+        ("Player", who_plays(manifest.player, manifest.model, manifest.server, manifest.engine)),
         *[("Changed", change.describe()) for change in run.changes],
         ("Assistance", ", ".join(manifest.assistance) or "none"),
         *([("Points", figures.points)] if figures.points else []),

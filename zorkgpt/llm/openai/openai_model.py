@@ -121,13 +121,13 @@ class OpenAIModel:
                     raise _explained(error, role, model) from error.__cause__
                 _LOG.warning("%s: %s: %s; it is tried again when it is needed", role, model.label, error)
 
-    def names(self) -> str:
-        """Return the distinct models in the order of the roles, separated by commas, without a request."""
-        return ", ".join(dict.fromkeys(model.name for model in self._models.values()))
+    def names(self) -> tuple[str, ...]:
+        """Return the distinct models in the order of the roles, without a request."""
+        return tuple(dict.fromkeys(model.name for model in self._models.values()))
 
-    def servers(self) -> str:
-        """Return the URLs of the distinct servers in the order of the roles, separated by commas."""
-        return ", ".join(dict.fromkeys(model.server.address for model in self._models.values()))
+    def servers(self) -> tuple[str, ...]:
+        """Return the URLs of the distinct servers in the order of the roles."""
+        return tuple(dict.fromkeys(model.server.address for model in self._models.values()))
 
     def _stable_parts(self, role: Role, prompt: Prompt) -> tuple[int, ...]:
         """Return the ends of the parts of the prompt that other prompts of the role begin with, in characters.

@@ -23,6 +23,7 @@ from session.events import (
     MemoryRemoved,
     ModelAnswered,
     RunPaused,
+    RunStarted,
     TurnPlayed,
 )
 from session.files.journal import (
@@ -42,6 +43,7 @@ from session.files.recording import Difference, Diverged, Recording, RecordingEn
 from session.files.shared_files import GrowingFile
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.full_disk import no_file_may_pass
+from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.run_events import answered, episode_ended, failed, turn_played
 from tests.unit.zorkgpt.report.dye_runs import manifest, played, started, turn
 
@@ -418,3 +420,11 @@ class TestWholeTurns:
         run = Resumed(tmp_path, answered(), *after)
         assert run.recording.next_turn() is None
         assert run.recording.next_event == answered()
+
+
+def test_a_run_of_an_earlier_version_has_its_models_as_one_name() -> None:
+    (run,) = (RECORDED / "runs").iterdir()
+    first = next(read_journal(run)).event
+    assert isinstance(first, RunStarted)
+    for each in (read_manifest(run), first):
+        assert (each.model, each.server, each.engine) == (("scripted",), (), "")

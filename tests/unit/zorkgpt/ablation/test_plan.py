@@ -226,7 +226,7 @@ def test_the_random_model_answers_whatever_a_run_asks(own_story: Path, tmp_path:
     everything = SERVED | {"critic": {"mode": "llm"}, "extractor": {"mode": "separate"}, "zork_game_workdir": tmp_path}
     configuration = GameConfiguration.model_validate(everything | {"game": {"file": own_story}})
     events: list[Event] = []
-    model = ChosenModel(RandomModel(1), "random")
+    model = ChosenModel(RandomModel(1), ("random",))
     with (
         open_story(configuration) as parts,
         open_run(configuration, replace(parts, model=model), episodes=2, show=events.append, stop=Flag()) as run,

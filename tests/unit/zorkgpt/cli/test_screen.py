@@ -333,7 +333,7 @@ def test_after_ctrl_c_it_stays_on_the_screen_how_the_run_goes_on(tmp_path: Path)
 
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
-STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9, {})
+STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", ("a model",), ("valid-actions",), 2, 9, {})
 BEFORE = Observation("A mill.\x1b[2J", Location(3, "Mill"), score=0)
 AFTER = Observation("The wheel [bold]turns[/bold].", Location(3, "Mill"), score=5)
 RECORD = TurnRecord(
@@ -396,7 +396,7 @@ def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed(capsys: pyte
 
 
 def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
-    named = replace(STARTED, model="evil\nTo resume: zorkgpt resume x")
+    named = replace(STARTED, model=("evil\nTo resume: zorkgpt resume x",))
     shown = plain(
         named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", "invalid", 1.0)
     )

@@ -73,7 +73,7 @@ def door(
     lines = [JournalLine(seq, "", event) for seq, event in enumerate(recorded, start=1)]
     events: list[Event] = []
     recording = Recording(events.append, journal, lines)
-    chosen = ChosenModel(live, "scripted", waits=waits or Waits()) if live else None
+    chosen = ChosenModel(live, ("scripted",), waits=waits or Waits()) if live else None
     model = RunModel(
         configuration,
         options if begun_with is None else begun_with,

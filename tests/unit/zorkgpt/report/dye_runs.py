@@ -55,11 +55,11 @@ def manifest(run_id: str, **changes: Any) -> Manifest:
         "story_sha256": "5c" * 32,
         "seeds": (10, 20),
         "first_episode": 1,
-        "model": "scripted",
+        "model": ("scripted",),
         "versions": {"python": "3.12.0"},
         "assistance": (),
         "player": "",
-        "server": "",
+        "server": (),
     }
     return Manifest(**{**fields, **changes})
 

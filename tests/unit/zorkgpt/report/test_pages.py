@@ -11,9 +11,9 @@ from zorkgpt.report.pages import update_site
 
 
 def test_the_index_of_a_site_has_no_address_of_a_server_either_in_what_paused_a_run(tmp_path: Path) -> None:
-    own, other = "http://dye-works.lan:8000/v1", "https://vats.lan/v1"
+    own, other = "http://dye-works.lan:8000/v1", "https://vats.lan/indigo, alum"
     reason = f"agent: indigo at {other}: no connection (refused); gave up after 3 requests"
-    run = write_run(tmp_path, [started(), RunPaused(reason, episode=1, turns=0)], server=f"{own}, {other}")
+    run = write_run(tmp_path, [started(), RunPaused(reason, episode=1, turns=0)], server=(own, other))
     update_site(tmp_path, [run], tmp_path / "site", GameConfiguration(zork_game_workdir=tmp_path))
     index = (tmp_path / "site" / "report.json").read_text(encoding="utf-8")
     assert ".lan" not in index

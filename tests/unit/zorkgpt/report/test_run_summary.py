@@ -160,6 +160,6 @@ def test_summaries_as_json_hold_no_control_character(tmp_path: Path, capsys: pyt
     assert text.isascii()
     assert "\x1b" not in text
     (plain,) = json.loads(text)
-    assert plain["model"] == "\x1b[2Jbad\u202e"
+    assert plain["model"] == ["\x1b[2Jbad\u202e"]
     assert plain["assistance"] == ["valid-actions"]
     assert (plain["best_score"], plain["state"]) == (5, "killed")

@@ -277,4 +277,4 @@ def test_neither_an_error_nor_what_it_came_from_repeats_the_key(step: Echoes | S
 def test_a_model_that_is_named_like_the_key_is_not_called_by_it() -> None:
     with MisbehavingServer(Says(500), models=(KEY,)) as server, model_on(server, model=None, api_key=KEY) as model:
         model.find_names()
-    assert (model.names(), model.servers()) == (HIDDEN, server.base_url)
+    assert (model.names(), model.servers()) == ((HIDDEN,), (server.base_url,))

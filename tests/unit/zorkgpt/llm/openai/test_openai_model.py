@@ -302,10 +302,10 @@ class TestUnnamedModel:
 
     def test_is_played_by_the_first_that_the_server_lists(self) -> None:
         with MisbehavingServer(GOOD, models=("first", "second")) as server, model_on(server, model=None) as model:
-            assert (model.names(), model.servers()) == ("the first model", server.base_url)
+            assert (model.names(), model.servers()) == (("the first model",), (server.base_url,))
             ask(model)
             ask(model)
-            assert (model.names(), model.servers()) == ("first", server.base_url)
+            assert (model.names(), model.servers()) == (("first",), (server.base_url,))
         assert [asked.body["model"] for asked in server.asked] == ["first", "first"]
         assert server.listings == 1
 
@@ -353,7 +353,7 @@ def test_each_model_is_described_once_and_no_secret_shown() -> None:
     here = RoleOptions("one", "http://user:password@host:8/v1/", SecretStr("sk-secret"))
     there = RoleOptions("two", "https://there/v1")
     with OpenAIModel({"critic": there, "agent": here, "memory": here}) as model:
-        assert (model.names(), model.servers()) == ("one, two", "http://host:8/v1, https://there/v1")
+        assert (model.names(), model.servers()) == (("one", "two"), ("http://host:8/v1", "https://there/v1"))
     assert "sk-secret" not in repr(here)
 
 
