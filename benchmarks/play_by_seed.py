@@ -23,7 +23,7 @@ from benchmarks.stories import OWN_STORY
 from benchmarks.tables import Row, show
 from session.files.run_folders import find_run
 from zorkgpt.ablation.measures import LAST, RunMeasures, measure
-from zorkgpt.report.figures import mean
+from zorkgpt.report.figures import mean, total
 
 BAR = 0.9  # of the seeds
 SECONDS_FILE = "processor_seconds.txt"
@@ -67,7 +67,7 @@ def row_of(run: RunMeasures, processor_seconds: str) -> Row:
         f"mean of the last {LAST}": mean(each.score for each in run.episodes[-LAST:]),
         "turns to the last point": ", ".join(last_points),
         "turns on routes": sum(each.route_turns for each in run.episodes),
-        "points on routes": sum(each.route_points for each in run.episodes),
+        "points on routes": total(each.route_points for each in run.episodes),
         "calls": run.calls,
         "processor s": processor_seconds,
         "SHA-256 of the journal": run.journal_sha256,

@@ -144,7 +144,7 @@ class EpisodeEnded:
     """An episode ended.
 
     score, best_score, max_score: last known, highest and maximum score; ``None`` if it was never known
-    rooms: number of locations that were seen
+    rooms: number of locations that were seen, 0 if none was known
     """
 
     episode: int

@@ -169,5 +169,5 @@ const RUNS: Column<Row>[] = [
   { name: "Seed", of: ({ run }) => run.seed, cell: ({ run }) => run.seed },
   { name: "Points by episode", of: ({ run }) => run.episodes.map((episode) => short(episode.score)).join(", ") },
   { name: "Best", of: ({ run }) => max(run.episodes, (episode) => episode.best_score) ?? null },
-  { name: "Rooms", of: ({ run }) => max(run.episodes, (episode) => episode.rooms) ?? 0 },
+  { name: "Rooms", of: ({ run }) => max(run.episodes, (episode) => episode.rooms) ?? null },
 ];

@@ -49,7 +49,7 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
       <div class="two-sides">
         <section>
           <h2>Milestones</h2>
-          {milestones.length === 0 && <p class="label">Neither of the two reached anything.</p>}
+          {milestones.length === 0 && <p class="label">Neither of the two is known to have reached anything.</p>}
           {milestones.length > 0 && <Table label="Milestones" rows={milestones} columns={columns} chosen={({ key }) => key === row?.key} />}
         </section>
         <Chart title="Score: left in blue, right in amber" height={180} series={series.filter((each) => each.points.length)} across="turn" />
@@ -126,7 +126,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
 const LEADING = 3; // turns that are shown before a milestone
 
 function SideTurns({ name, steps, turn, label }: { name: string; steps: Step[]; turn: number | null | undefined; label: string }) {
-  if (turn == null) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
+  if (turn == null) return <section class="side" aria-label={`${name}, turns`}><p class="label">Not known to have reached <Written text={label} />.</p></section>;
   const shown = steps.slice(Math.max(0, turn - LEADING), turn + 1);
   return (
     <section class="side" aria-label={`${name}, turns`}>

@@ -37,7 +37,7 @@ const FIGURES: [Exclude<keyof Metrics, "milestones">, string, (value: number | n
   ["objective_seconds", "Time of an objective update", seconds],
   ["route_turns", "Commands of routes, of turns", share],
   ["route_points", "Points won by routes", count],
-  ["calls_saved", "Calls saved by routes", count],
+  ["calls_saved", "Turns in which the player was not asked", count],
 ];
 
 /** A command as a shell takes it. */

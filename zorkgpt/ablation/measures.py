@@ -28,7 +28,7 @@ class RunMeasures:
     last_score: points at the end of the last episode
     best_score: the highest score at any time, in points
     max_score: the story's maximum in points; ``None`` if the story does not report it
-    rooms: number of locations seen
+    rooms: number of locations seen; ``None`` if no location was known
     turns_to_best: the turn in which the best score was reached, in the first episode that reached it
     repeated_actions: share of the turns (0 to 1) whose command had failed before at the same location
     calls, tokens: of all models; tokens of prompts and answers, as counted by the server
@@ -51,7 +51,7 @@ class RunMeasures:
     last_score: float | None
     best_score: float | None
     max_score: int | None
-    rooms: int
+    rooms: int | None
     turns_to_best: int | None
     repeated_actions: float | None
     calls: int
@@ -130,7 +130,7 @@ def measure(
         last_score=episodes[-1].score,
         best_score=best,
         max_score=next((each.max_score for each in reversed(episodes) if each.max_score), max_score),
-        rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}),
+        rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}) or None,
         turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,
         calls=sum(role.calls for role in usage),

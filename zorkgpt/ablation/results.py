@@ -40,7 +40,10 @@ UNIT = "a pair is two runs from the same seeds; the episodes of a run share what
 
 @dataclass(frozen=True, slots=True)
 class ReachedScore:
-    """A score that an arm reached in a story: in how many of its episodes, and after how many turns (median)."""
+    """A score that an arm reached in a story: in how many of its episodes, and after how many turns (median).
+
+    episodes: those whose score is known
+    """
 
     story: str
     arm: str
@@ -111,7 +114,8 @@ def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
         for score in new_best_scores(episode for run in runs if run.story == story for episode in run.episodes):
             turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
             if turns:
-                yield ReachedScore(story, arm, score, len(turns), len(episodes), median(turns))
+                known = sum(episode.score is not None for episode in episodes)
+                yield ReachedScore(story, arm, score, len(turns), known, median(turns))
 
 
 def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:

@@ -177,7 +177,8 @@ def _news(event: Event, episodes: int) -> list[str]:
         case EpisodeEnded():
             score = "score unknown" if event.score is None else f"score {out_of(event.score, event.max_score)}"
             end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
-            lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
+            rooms = f", {counted(event.rooms, 'room')}" if event.rooms else ""
+            lines = [f"{end}: {score}{rooms}, {event.seconds:.0f} s"]
         case OptionsChanged():
             player = who_plays("", event.model, event.server, event.engine)
             lines = [f"From here on {player} plays, with {as_settings(event.options)}"]

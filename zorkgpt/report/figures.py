@@ -32,7 +32,7 @@ from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, text_of, tokens_in
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, has_counts, text_of, tokens_in
 from zorkgpt.report.repetition import read_known
 from zorkgpt.report.run_summary import RunSummary
 
@@ -162,15 +162,16 @@ class EpisodeFigures:
 
     end: how it ended; ``unfinished`` if it has not
     score, best_score, max_score: points; ``None`` if they were never known
-    rooms: how many were seen
+    rooms: how many were seen; ``None`` if no location was known
     seconds: of its turns, from each observation to the next
     milestones: every new best score, first to last
     repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before, in this episode or
         an earlier one of the run; ``None`` if no place was known
     memory_tokens: of the location memory shown to the agent, a turn; ``None`` if memories are off or no turn
         was played
-    route_turns, route_points: turns whose command was taken from a route, and the points won by these
-    calls_saved: turns without a call of the agent's model: on a course, or if its list had one command
+    route_turns, route_points: turns whose command was taken from a route, and the points won by these; ``None`` if the
+        score was not always known
+    calls_saved: turns in which the player was not asked: on a course, or if its list had one command
     """
 
     episode: int
@@ -180,17 +181,17 @@ class EpisodeFigures:
     score: int | None
     best_score: int | None
     max_score: int | None
-    rooms: int
+    rooms: int | None
     seconds: float
     milestones: tuple[NewBest, ...]
     repeated_actions: float | None
     memory_tokens: float | None
     route_turns: int
-    route_points: int
+    route_points: int | None
     calls_saved: int
 
     def turns_to(self, score: float) -> int | None:
-        """Return the turns after which the episode had won so many points; ``None`` for never."""
+        """Return the turns after which the episode is known to have had so many points, ``None`` if it is not."""
         return next((best.turn for best in self.milestones if best.score >= score), None)
 
 
@@ -198,7 +199,8 @@ class EpisodeFigures:
 class Milestone:
     """A score, in points, that was a new best in some episode.
 
-    turns: after how many turns each episode had as much, in the order of the episodes; ``None`` for never
+    turns: after how many turns each episode is known to have had as much, in the order of the episodes; ``None`` for
+        none
     """
 
     score: int
@@ -223,8 +225,8 @@ class Metrics:
     objective_tokens: of an update, prompt and answer, on average; 15,000 at most
     objective_seconds: of an update, on average; under 30
     route_turns: share of the turns (0 to 1) whose command was taken from a route
-    route_points: points won by these
-    calls_saved: turns without a call of the agent's model: on a course, or if its list had one command
+    route_points: points won by these; ``None`` if the score was not always known
+    calls_saved: turns in which the player was not asked: on a course, or if its list had one command
     """
 
     repeated_actions: float | None
@@ -239,7 +241,7 @@ class Metrics:
     objective_tokens: float | None
     objective_seconds: float | None
     route_turns: float | None
-    route_points: int
+    route_points: int | None
     calls_saved: int
 
 
@@ -279,6 +281,13 @@ def mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of the known values, ``None`` if there are none. Of booleans: the share that is true."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """Return the sum, ``None`` if one of the values is unknown."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 def core_downgrades(events: Iterable[Event]) -> int | None:
@@ -328,13 +337,13 @@ def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_mem
         score=progress.score,
         best_score=progress.best_score,
         max_score=progress.max_score,
-        rooms=len(progress.rooms),
+        rooms=len(progress.rooms) or None,
         seconds=round(progress.seconds, 3),
         milestones=tuple(progress.new_bests),
         repeated_actions=mean(islice(repeated, len(turns))),
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
         route_turns=len(by_route),
-        route_points=sum(turn.played.record.score_change or 0 for turn in by_route),
+        route_points=None if progress.score is None else total(turn.played.record.score_change for turn in by_route),
         calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in unasked),
     )
 
@@ -361,10 +370,12 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures], repeated_action
         objectives=len(found) if updates else None,
         objectives_located=mean(each.location_id is not None for each in found),
         objectives_cited=mean((_SOURCE.search(f"{each.text} {each.evidence}") is not None) for each in found),
-        objective_tokens=mean(answered.prompt_tokens + answered.completion_tokens for answered, _ in updates),
+        objective_tokens=mean(
+            each.prompt_tokens + each.completion_tokens if has_counts(each) else None for each, _ in updates
+        ),
         objective_seconds=mean(answered.seconds for answered, _ in updates),
         route_turns=mean(turn.record.is_of_route for turn in turns),
-        route_points=sum(episode.route_points for episode in episodes),
+        route_points=total(episode.route_points for episode in episodes),
         calls_saved=sum(episode.calls_saved for episode in episodes),
     )
 
@@ -423,10 +434,10 @@ def _by_route(episode: PlayedEpisode, known: Known) -> str:
     return f", of which {points} by a route{found}"
 
 
-def known_in(copies: Path) -> dict[str, int] | None:
+def known_in(copies: Path) -> dict[str, int | None] | None:
     """Count the believed memories, lines of knowledge, rooms and routes in copies of the shared files.
 
-    Returns ``None`` if the run folder has no such copies. Raises ``StoreError``.
+    A number is ``None`` if its copy is missing. Returns ``None`` if all are. Raises ``StoreError``.
     """
     if not copies.is_dir():
         return None
@@ -436,9 +447,10 @@ def known_in(copies: Path) -> dict[str, int] | None:
 
     memories = parse_memories(text_of(copies / "Memories.md")).memories()
     known, graph = read_known(copies.joinpath, memories, logging.getLogger("zorkgpt").warning, fail)
-    return {
-        "memories": sum(map(len, known.believed.values())),
-        "knowledge": len(known.knowledge),
-        "rooms": len(graph.rooms) if graph else 0,
-        "routes": len(known.routes),
+    counts = {
+        "Memories.md": ("memories", sum(map(len, known.believed.values()))),
+        "knowledgebase.md": ("knowledge", len(known.knowledge)),
+        "map_state.json": ("rooms", len(graph.rooms) if graph else 0),
+        "routes.json": ("routes", len(known.routes)),
     }
+    return {kind: count if (copies / name).exists() else None for name, (kind, count) in counts.items()}

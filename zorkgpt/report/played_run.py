@@ -15,7 +15,7 @@ from managers.state_manager import CURRENT_STATE_FILE
 from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest, observation_in, read_journal, read_manifest
-from session.files.run_folders import MEMORIES_AT_END
+from session.files.run_folders import AT_END, MEMORIES_AT_END
 from session.files.shared_files import read_shared
 from session.memory import Memory
 from session.values import Observation
@@ -98,7 +98,7 @@ class PlayedRun:
 
     events: all of its journal that can be read
     memories: what ``Memories.md`` held at its end by location id, superseded ones too; for a run without an end what
-        it holds now; ``None`` if the run kept no memories
+        it holds now; ``None`` if the run kept no memories, or its copy of them is missing
     points: where they come from if no score is known and the story has milestones, or why these are not counted
     """
 
@@ -149,11 +149,12 @@ def _memories(folder: Path, manifest: Manifest) -> dict[int, list[Memory]] | Non
     options = options if isinstance(options, dict) else {}
     if not options.get("enabled", True):
         return None
-    for path in (folder / MEMORIES_AT_END, folder.parent.parent / options.get("memory_file", "Memories.md")):
-        content = read_shared(path)
-        if content is not None:
-            return parse_memories(content.decode("utf-8", "replace")).memories()
-    return {}
+    has_copies = (folder / AT_END).is_dir()
+    now = folder.parent.parent / options.get("memory_file", "Memories.md")
+    content = read_shared(folder / MEMORIES_AT_END if has_copies else now)
+    if content is None:
+        return None if has_copies else {}
+    return parse_memories(content.decode("utf-8", "replace")).memories()
 
 
 def text_of(path: Path) -> str:

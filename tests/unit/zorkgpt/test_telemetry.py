@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -144,6 +145,13 @@ def test_run_episode_and_turn_say_which_they_are_and_what_came_of_them(watched: 
         "zorkgpt.score": 5,
         "zorkgpt.rooms": 2,
     }
+
+
+def test_rooms_are_left_out_if_no_location_was_known() -> None:
+    watched = Watched()
+    watched.show(1, OPENING)
+    watched.show(2, replace(episode_ended(), rooms=0))
+    assert "zorkgpt.rooms" not in watched.told("episode")
 
 
 def test_nobodys_words_are_in_a_span_and_no_key_and_no_path() -> None:

@@ -128,10 +128,12 @@ def print_figures(figures: RunFigures) -> None:
             *(str(each.episode), str(each.seed), each.end, str(each.turns)),
             of_maximum(each.score, each.max_score),
             as_count(each.best_score),
-            str(each.rooms),
+            as_count(each.rooms),
             _share(each.repeated_actions),
             _number(each.memory_tokens),
-            f"{each.route_points:+} in {each.route_turns}" if each.route_turns else NOTHING,
+            f"{NOTHING if each.route_points is None else format(each.route_points, '+')} in {each.route_turns}"
+            if each.route_turns
+            else NOTHING,
             ", ".join(f"{best.score} at T{best.turn}" for best in each.milestones) or NOTHING,
         )
         for each in figures.episodes
@@ -158,7 +160,7 @@ def print_figures(figures: RunFigures) -> None:
             ("objective update", _number(metrics.objective_seconds, digits=1), "seconds"),
             ("commands of routes", _share(metrics.route_turns), "of turns"),
             ("won by routes", as_count(metrics.route_points), "points"),
-            ("turns without a call", as_count(metrics.calls_saved), ""),
+            ("player not asked", as_count(metrics.calls_saved), "turns"),
             *turns,
         ],
         wraps=True,

@@ -17,6 +17,7 @@ from scipy import stats
 from session.errors import StoreError
 from session.events import Event, RunEnded
 from session.files.journal import JOURNAL_FILE
+from session.values import Observation
 from tests.fixtures.run_events import answered
 from tests.fixtures.small_ablation import measured_pairs, measured_run
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
@@ -224,6 +225,12 @@ def test_what_is_learned_after_a_turn_takes_time_too(tmp_path: Path) -> None:
     ]
     run = measured(tmp_path, started(), *calls, played(turn(1, "wait"), seconds=1.5), ended(), RunEnded(1))
     assert run.seconds == 13.5
+
+
+def test_where_no_location_is_known_the_number_of_rooms_is_not(tmp_path: Path) -> None:
+    fog = Observation("Fog.", score=0)
+    assert measured(tmp_path, started(1, fog), played(turn(1, "wait", fog)), ended(), RunEnded(1)).rooms is None
+    assert measured(tmp_path, *scoring(1), arm="other").rooms == 1
 
 
 @pytest.mark.parametrize("line", [1, 2])

@@ -410,6 +410,11 @@ def test_a_failure_of_the_agents_model_is_told_once_and_every_end_of_an_episode(
     assert all(plain(replace(ENDED, end=end)).startswith("Episode 1 ") for end in get_args(EpisodeEnd))
 
 
+def test_the_number_of_rooms_is_left_out_if_no_location_was_known() -> None:
+    assert "score 5 of 80, 1 room, 12 s" in plain(ENDED)
+    assert "score 5 of 80, 12 s" in plain(replace(ENDED, rooms=0))
+
+
 def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
     assert plain(quiet=True).splitlines() == [
         "a model, assisted by valid-actions, plays mill.z5 (asked for)",

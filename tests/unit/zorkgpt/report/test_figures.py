@@ -19,6 +19,7 @@ from managers.routes.document import RouteBook
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import MEMORIES_AT_END
 from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
 from session.knowledge import KnowledgeEntry, KnowledgeLine
@@ -29,6 +30,7 @@ from tests.fixtures.report_data import text_of
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.commands.runs import print_figures
+from zorkgpt.cli.terminal import NOTHING
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.figures import (
     Milestone,
@@ -164,7 +166,7 @@ def test_what_was_not_played_or_has_no_score_and_no_places_is_not_measured(tmp_p
     assert metrics.milestones == ()
     opening = Observation("Fog.")
     found = figures(tmp_path, [started(opening=opening), played(turn(1, "wait", opening))])
-    assert (found.episodes[0].best_score, found.episodes[0].rooms) == (None, 0)
+    assert (found.episodes[0].best_score, found.episodes[0].rooms) == (None, None)
     assert (found.metrics.repeated_actions, found.metrics.memory_coverage) == (None, None)
 
 
@@ -250,11 +252,41 @@ def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(
     print_figures(found)
     lines = capsys.readouterr().out.splitlines()
     assert any(" +3 in 3 " in line for line in lines)
-    assert [line.split() for line in lines if "routes" in line or "without a call" in line] == [
+    assert [line.split() for line in lines if "routes" in line or "not asked" in line] == [
         ["commands", "of", "routes", "60.0%", "of", "turns"],
         ["won", "by", "routes", "3", "points"],
-        ["turns", "without", "a", "call", "2"],
+        ["player", "not", "asked", "2", "turns"],
     ]
+
+
+def test_points_of_routes_rooms_and_tokens_are_unknown_where_nothing_shows_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a story without a score and without locations, by a server that counts no tokens."""
+    fog = Observation("Fog.")
+    uncounted = objectives(prompt=0, completion=0)
+    walked = played(by_route(turn(1, "up", fog)))
+    found = figures(tmp_path, [started(1, fog), uncounted, walked, played(turn(2, "wait", fog))])
+    (episode,) = found.episodes
+    assert (episode.rooms, episode.route_turns, episode.route_points) == (None, 1, None)
+    assert (found.metrics.route_points, found.metrics.objective_tokens) == (None, None)
+    print_figures(found)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["won", "by", "routes", NOTHING, "points"] in lines
+    assert any(line[-4:] == [NOTHING, "in", "1", NOTHING] for line in lines)
+
+
+def test_points_of_routes_are_unknown_if_one_of_their_turns_lacks_the_score(tmp_path: Path) -> None:
+    blind = by_route(replace(turn(2, "dip"), before=replace(SEEN, score=None)))
+    seen = by_route(turn(1, "up", score=5))
+    assert figures(tmp_path, [started(), played(seen), played(blind)]).metrics.route_points is None
+
+
+def test_what_a_deleted_copy_of_the_memories_contained_is_not_taken_from_the_file_of_today(tmp_path: Path) -> None:
+    run = write_run(tmp_path, two_episodes(), memories=MEMORIES)
+    (run / MEMORIES_AT_END).rename(tmp_path / "Memories.md")
+    metrics = figures_of(read_run(run)).metrics
+    assert (metrics.memory_coverage, metrics.tentative_memories) == (None, None)
 
 
 VAT = GameObject(7, "vat", parent=31)

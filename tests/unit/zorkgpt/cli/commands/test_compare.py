@@ -52,8 +52,9 @@ def episode(number: int, *scores: int) -> list[Event]:
 
 def keep(run: Path, when: str, memories: str, knowledge: str = "") -> None:
     (run / when).mkdir(exist_ok=True)
-    (run / when / "Memories.md").write_text(memories)
-    (run / when / "knowledgebase.md").write_text(knowledge)
+    texts = {"Memories.md": memories, "knowledgebase.md": knowledge, "map_state.json": "", "routes.json": ""}
+    for name, text in texts.items():
+        (run / when / name).write_text(text)
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +89,12 @@ def test_json_has_all_of_it() -> None:
             [{"episode": 3, "seed": 30, "turn": 2}],
         ],
     }
+
+
+def test_what_a_copy_that_was_deleted_contained_is_unknown(in_own_folder: Path) -> None:
+    (in_own_folder / "game_files" / "runs" / OLD / AT_END / "Memories.md").unlink()
+    (memories,) = [line for line in typed("compare", OLD, NEW).text.splitlines() if line.startswith("memories")]
+    assert memories.split() == ["memories", "0", "→", NOTHING, "1", "→", "2"]
 
 
 def test_runs_of_two_stories_are_reported_as_such_and_a_run_without_copies_has_dashes(
