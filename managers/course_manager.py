@@ -33,6 +33,7 @@ from session.commands import (
     is_move,
     is_speech,
     is_waiting,
+    only_confirms,
     only_informs,
     passes_time,
     perceives,
@@ -309,6 +310,7 @@ class CourseManager(BaseManager):
         news = "" if problem or is_last else self._news_in(record, course, is_known=is_known)
         if not (problem or news or is_last or number < course.known or course.stop_at == "place"):
             news = self._gone(record, course.steps[number].command, number)
+            news = "" if news and self._was_so(record, course) else news
         if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
@@ -376,19 +378,20 @@ class CourseManager(BaseManager):
         """Return whether the command had the same text and effect here in an earlier game, and is not the last one.
 
         goes_on: only if that game went on with the next command of the course
-        is_question: of the text only the question at its end counts, whose preface a story may vary
+        is_question: either is enough: the text, or with the same effect its question, whose preface a story may vary
         """
-        told = question_in if is_question else str
         following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
-        text, ends = digests_of(told(record.after.text)), (record.before.location_id, record.after.location_id)
+        text, ends = digests_of(record.after.text), (record.before.location_id, record.after.location_id)
         effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
-        if not following or (effects and (ends[1], gained, lost) not in effects):
-            return False
-        for here, there, turn, later in self._earlier_turns():
+        is_as_known = not effects or (ends[1], gained, lost) in effects
+        question = digests_of(question_in(record.after.text)) if is_question and is_as_known else None
+        for here, there, turn, later in self._earlier_turns() if following and (is_as_known or is_question) else ():
             is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
             went_on = later and (not goes_on or plain_command(later.action) == following)
-            if is_same and went_on and digests_of(told(turn.response)) == text:
+            if is_same and went_on and text == digests_of(turn.response):
+                return True
+            if is_same and went_on and question == digests_of(question_in(turn.response)):
                 return True
         return False
 
@@ -449,14 +452,31 @@ class CourseManager(BaseManager):
     def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
         """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
 
-        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count.
+        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count, nor does
+        what only confirms a command that did something, or lists what was in sight before at the place it led to.
         """
         sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
-            if not any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
+            if any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
+                continue
+            if not self._is_foreseen(sentence, record):
                 whole = sentence_around(sentences, at)
                 yield whole if len(whole) <= LONGEST_NEWS else sentence
+
+    def _is_foreseen(self, sentence: str, record: TurnRecord) -> bool:
+        """Return whether a sentence only confirms a command, or lists things that were in sight before where it led."""
+        command, place = plain_command(record.action), record.after.location_id
+        if not (record.did_something or is_waiting(command)):
+            return False
+        reach = in_reach(record.before) | in_reach(record.after)
+        things = {reach[num] for num in self._named(command, record, record.before) & reach.keys()}
+        if not _ANYTHING.isdisjoint(command.split()):
+            things.update(record.gained, record.lost)
+        if record.moved:
+            then = (turn.before for turn in reversed(self.game_state.turns) if turn.before.location_id == place)
+            things.update(in_reach(next(then, record.before)).values())
+        return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
         """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
@@ -496,7 +516,8 @@ class CourseManager(BaseManager):
             return problem
         came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
         following = next((step.command for step in course.steps[course.done + 1 :]), "")
-        return "" if course.stop_at == "place" else self._changes(record, came, following)
+        changes = "" if course.stop_at == "place" else self._changes(record, came, following)
+        return "" if changes and self._was_so(record, course) else changes
 
     def _names_the_absent(self, record: TurnRecord) -> bool:
         """Return whether a command, such as a look, was not carried out since it names nothing that is in sight.

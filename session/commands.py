@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -90,6 +90,15 @@ _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
 _LOOKING_AT = frozenset({"examine", "x"})
 _PERCEIVING = frozenset({"look", "l", "read", "search", "inspect", "consult", "listen", "smell", "taste", "feel"})
 TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
+_CONFIRMING = frozenset(
+    {
+        *("a", "also", "an", "and", "are", "can", "done", "dropped", "from", "here", "in", "into", "is", "it", "now"),
+        *("of", "off", "ok", "okay", "on", "one", "onto", "out", "passes", "see", "taken", "the", "there", "time"),
+        *("to", "up", "with", "you", "your"),
+    }
+)
+"""Words with which stories confirm a command, or list things."""
+_SHORTEST_STEM = 3  # letters of a verb
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
@@ -161,6 +170,19 @@ def only_informs(command: str) -> bool:
 def perceives(command: str) -> bool:
     """Return whether a plain command looks, reads or listens, so that the story describes or quotes something."""
     return command.split(" ", 1)[0] in _LOOKING_AT | _PERCEIVING
+
+
+def only_confirms(sentence: str, command: str, names: Collection[str]) -> bool:
+    """Return whether a sentence confirms a plain command, or lists things, without other words than its own and names.
+
+    Forms of its verb count as its own: "opened" after "open door".
+    """
+    own = command.split()
+    stem = own[0].removesuffix("e") if own else ""
+    return all(
+        word in _CONFIRMING or word in own or word in names or (len(stem) >= _SHORTEST_STEM and word.startswith(stem))
+        for word in _WORD.findall(sentence.lower())
+    )
 
 
 def is_speech(command: str) -> bool:

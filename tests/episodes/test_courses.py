@@ -123,6 +123,34 @@ def test_what_was_not_expected_stops_them(tmp_path: Path, case: str) -> None:
     assert course_in(prompts[1]).endswith("Not played: 3. down.")
 
 
+TRUNK, KNIFE = GameObject(33, "oak trunk"), GameObject(34, "knife")
+CONFIRMING = {
+    "a first confirmation": ((), "You take the rope.", (), True),
+    "with news": ((), "You take the rope. It hums.", (), False),
+    "of nothing that happened": ((ROPE,), "You take the rope.", (), False),
+    "what was in sight there": ((), "Taken.", (TRUNK,), True),
+    "what was not": ((), "Taken.", (TRUNK, KNIFE), False),
+}
+
+
+@pytest.mark.parametrize("case", CONFIRMING)
+def test_a_new_sentence_that_confirms_a_command_or_lists_what_was_in_sight_stops_none(
+    tmp_path: Path, case: str
+) -> None:
+    held, text, there, goes_on = CONFIRMING[case]
+    yard = replace(YARD, visible=(TRUNK,))
+    again = f"You can see {' and '.join(f'a {thing.name}' for thing in there)} here." if there else "A yard."
+    script: Script = {
+        "": yard,
+        "up": replace(LOFT, inventory=held, visible=() if held else (ROPE,)),
+        "take rope": replace(ROPED, text=text),
+        "down": replace(yard, text=again, inventory=(ROPE,), visible=there or (TRUNK,), moves=3),
+    }
+    model = answering({"action": "up"}, {"action": "take rope", "then": ["down", "look"]})
+    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=4)
+    assert ([source for _, source in sources(run, 1)[2:]] == ["then", "then"]) == goes_on
+
+
 def test_the_dark_stops_them(tmp_path: Path) -> None:
     dark = "It is pitch black."
     before = {**MILL, "wait": replace(YARD, text=dark, moves=1)}
@@ -572,6 +600,41 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     assert "stopped at `wait` (3 commands played): now in sight: brass key. Not played: 4. read rope." in course_in(
         model.calls[-1].prompt.user
     )
+
+
+KNOWN_EFFECTS = {
+    "what comes into sight": (
+        {"wait": replace(TAKEN, text="A key falls.", visible=(KEY,), moves=4, state_hash="d")},
+        ("wait", "read rope"),
+        (),
+    ),
+    "what goes out of sight": (
+        {"ask miller": replace(TAKEN, text="He takes it.", inventory=(), visible=(), moves=4, state_hash="d")},
+        ("ask miller", "read rope"),
+        (),
+    ),
+    "a question for a further answer": (
+        {
+            "ask miller": replace(TAKEN, text="Well?", awaits_answer=True, moves=4, state_hash="d"),
+            "yes": replace(TAKEN, text="Sure?", awaits_answer=True, moves=4, state_hash="e"),
+            "no": replace(TAKEN, text="Oh.", moves=5, state_hash="f"),
+            "pull hook": replace(TAKEN, text="It slips.", inventory=(), visible=(ROPE,), moves=6),
+        },
+        ("ask miller", "yes", "no"),
+        ("pull hook", "yes"),  # which now gives the rope back
+    ),
+}
+
+
+@pytest.mark.parametrize("case", KNOWN_EFFECTS)
+def test_what_happened_before_the_same_next_command_in_an_earlier_game_stops_no_course(
+    tmp_path: Path, case: str
+) -> None:
+    more, then, later = KNOWN_EFFECTS[case]
+    game = ("examine hook", "take rope", *then, *later)
+    model = answering(*typed(*game), routine("take rope", *then))
+    run = play_mill(tmp_path, model, {**ROUTINE, **more}, max_turns_per_episode=len(game))
+    assert [source for _, source in sources(run)[1 : 2 + len(then)]] == ["then"] * (1 + len(then))
 
 
 COMES = replace(TAKEN, text="The miller comes in.", visible=(GameObject(22, "miller"),), moves=4, state_hash="e")

@@ -30,7 +30,7 @@ OPTIONS: dict[str, Any] = {
     "objectives": {"enabled": False},
     "simple_memory": {"enabled": False},
 }
-PLANNED = (*WALKTHROUGH[:9], "wait", *WALKTHROUGH[9:14])
+PLANNED = (*WALKTHROUGH[:9], "jump", *WALKTHROUGH[9:14])
 
 
 def turn_of(prompt: Prompt) -> int:

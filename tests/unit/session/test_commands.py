@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.commands import commands_of, read_command, steps_of, words_of
+from session.commands import commands_of, only_confirms, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 
@@ -79,3 +79,25 @@ def test_a_line_is_parted_at_every_stop_where_no_vocabulary_is_known() -> None:
     assert steps_of("n. e then s;") == ["n", "e", "s"]
     assert steps_of("n, and then e and s") == ["n", "e and s"]
     assert steps_of(" . ") == []
+
+
+CONFIRMED = [
+    ("Taken.", "get brass lamp", True),
+    ("You open the old oak door.", "open door", True),
+    ("The gate is now closed.", "close gate", True),
+    ("OK, chest unlocked.", "unlock chest", True),
+    ("You can also see a lamp here.", "north", True),
+    ("Time passes...", "wait", True),
+    ("You open the oak door, revealing a key.", "open door", False),
+    ("You can't open the oak door.", "open door", False),
+    ("The oak door is locked.", "open door", False),
+    ("The lamp is not here.", "take lamp", False),
+    ("You unlock the chest.", "open chest", False),
+]
+
+
+@pytest.mark.parametrize(("sentence", "command", "confirms"), CONFIRMED)
+def test_a_sentence_that_has_only_words_of_the_command_and_its_things_confirms_it(
+    sentence: str, command: str, confirms: bool
+) -> None:
+    assert only_confirms(sentence, command, {"old", "oak", "door", "brass", "lamp"}) == confirms
