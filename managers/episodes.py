@@ -286,7 +286,7 @@ def handover_text(summary: EpisodeSummary, *, with_points: bool) -> str:
     shown += [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
     gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found and with_points else []
     room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
-    deaths, _ = Part("deaths", [[Line(line)] for line in death_lines(summary)], empty="").fit(room)
+    deaths = Part("deaths", [[Line(line)] for line in death_lines(summary)], empty="").fit(room).text
     return "\n".join(filter(None, [*outcome, deaths, *gains]))
 
 

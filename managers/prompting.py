@@ -52,12 +52,22 @@ class Line(NamedTuple):
 
     matters: kept if its item is; others are kept if there is room beside those that matter, the latest first
     weight: as how many its item counts if it is left out, for the first line of an item
+    key: what the prompt shows if the item is whole in it, for the first line of an item; "" for none
     """
 
     head: str
     text: str = ""
     matters: bool = True
     weight: int = 1
+    key: str = ""
+
+
+class Fitted(NamedTuple):
+    """The text of a part, the number of items in it, and the keys of those that are whole."""
+
+    text: str
+    number: int
+    shows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +94,10 @@ class Part:
     @property
     def whole(self) -> str:
         """The text with all items."""
-        return self.fit(sys.maxsize)[0]
+        return self.fit(sys.maxsize).text
 
-    def fit(self, characters: int) -> tuple[str, int]:
-        """Return the text of the part in at most ``characters`` characters, and the number of items in it."""
+    def fit(self, characters: int) -> Fitted:
+        """Return the part in at most ``characters`` characters."""
         count = len(self.items)
         text = self._written(count, characters)
         if text is None:
@@ -95,12 +105,12 @@ class Part:
             count = bisect_left(fewer, True, key=lambda each: self._written(each, characters) is None)
             text = self._written(count, characters) if count else None
         if text is not None:
-            return text, count
+            return Fitted(text, count, tuple(item[0].key for item in self._kept(count) if item[0].key))
         told = self._left_out(1)
         if self.items and characters - len(told) >= SHORTEST:
             item = "\n".join(line.head + line.text for line in self._kept(1)[0] if line.matters)
-            return cut_middle(item, characters - len(told)) + told, 1
-        return LEFT_OUT, 0
+            return Fitted(cut_middle(item, characters - len(told)) + told, 1)
+        return Fitted(LEFT_OUT, 0)
 
     def _left_out(self, count: int, lines: int = 0) -> str:
         """Return the end of the text with that many items: how many others there are, and missing lines of these."""
@@ -136,20 +146,20 @@ class Part:
         return text if len(text) <= characters else None
 
 
-def fit(parts: Sequence[Part], characters: int) -> dict[str, str]:
-    """Return the texts of the parts by name, in at most ``characters`` characters together.
+def fit(parts: Sequence[Part], characters: int) -> dict[str, Fitted]:
+    """Return the parts by name, in at most ``characters`` characters together.
 
     All parts have equal shares. The room that a short part does not need is given to longer ones.
     """
     most = [int(part.share * characters) for part in parts]
-    lengths = [len(part.fit(room)[0]) for part, room in zip(parts, most, strict=True)]
-    texts: dict[str, str] = {}
+    lengths = [len(part.fit(room).text) for part, room in zip(parts, most, strict=True)]
+    fitted: dict[str, Fitted] = {}
     left = characters
     for done, number in enumerate(sorted(range(len(parts)), key=lengths.__getitem__)):
         room = min(most[number], left // (len(parts) - done))
-        texts[parts[number].name] = parts[number].fit(room)[0]
-        left -= len(texts[parts[number].name])
-    return texts
+        fitted[parts[number].name] = parts[number].fit(room)
+        left -= len(fitted[parts[number].name].text)
+    return fitted
 
 
 def fitted_prompt(
@@ -161,7 +171,10 @@ def fitted_prompt(
     fields: texts that are never cut
     """
     room = room_beside(system, templates, fields, characters)
-    return Prompt.of(system, _filled(templates, {**fields, **fit(parts, room)}))
+    fitted = fit(parts, room)
+    texts = {**fields, **{name: each.text for name, each in fitted.items()}}
+    shows = tuple(key for each in fitted.values() for key in each.shows)
+    return Prompt.of(system, _filled(templates, texts), shows)
 
 
 def room_beside(system: str, templates: Sequence[str], fields: Mapping[str, str], characters: int) -> int:

@@ -121,10 +121,10 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
         _remembered("memories", played, played.persistent, MEMORIES_SHARE),
         _remembered("ephemeral", played, played.ephemeral, EPHEMERAL_SHARE),
     ]
-    fields.update(fit(memories, room))
+    fields.update({name: each.text for name, each in fit(memories, room).items()})
     room = room_beside(system, templates, fields, characters)
     stretches = _stretches(played.turns)
-    play, count = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
+    play, count, _ = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
@@ -144,7 +144,7 @@ def brief_question(turns: Sequence[LearnedTurn], characters: int) -> KnowledgePr
     system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
     room = room_beside(system, ["knowledge_brief_play"], fields, characters)
     lines = [[Line(turn_text(record.turn, told_in_brief(record)))] for record in telling]
-    play, count = Part("play", lines).fit(room)
+    play, count, _ = Part("play", lines).fit(room)
     shown = numbers[len(numbers) - count :]
     user = fill_prompt("knowledge_brief_play", play=play, turns=", ".join(map(str, shown)))
     return KnowledgePrompt(Prompt(system, user), turns=shown)

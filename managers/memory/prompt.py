@@ -279,13 +279,13 @@ def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: in
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
-    fields["elsewhere"], _ = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room))
+    fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
     parts, told = _story_parts(visit, state, window), _arrival_told(visit, state, window)
     for below in (told, None):  # without the reference if its text has no room
         memories = existing_memories(visit.memories, visit.worked, below)
-        fields["memories"], _ = memories.fit(int(MEMORIES_SHARE * room))
+        fields["memories"] = memories.fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
-        if below is None or below.text in prompt.user:
+        if below is None or below.key in prompt.shows:
             break
     return prompt
 
@@ -349,10 +349,10 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
 
 
 class Told(NamedTuple):
-    """An arrival memory, a text of the prompt that says the same, and a reference to that text."""
+    """An arrival memory, the key of the item in the prompt that says the same, and a reference to that item."""
 
     memory: Memory
-    text: str
+    key: str
     where: str
 
 
@@ -361,15 +361,15 @@ def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | Non
     memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
     if memory is None:
         return None
-    printed = [(visit.first.arrival_text, TOLD_BELOW)] if visit.first else []
+    printed = [(visit.first.arrival_text, "arrival", TOLD_BELOW)] if visit.first else []
     printed += [
-        (record.after.text, f"(as it stands below, in turn {record.turn})")
+        (record.after.text, f"turn {record.turn}", f"(as it stands below, in turn {record.turn})")
         for record in reversed(_played(visit, state, window))
         if record.after.location == visit.here
     ]
-    for text, where in printed:
+    for text, key, where in printed:
         if _arrival_text(text, visit.here) == one_line(memory.text):
-            return Told(memory, description_in(without_padding(text), visit.here.name) or "", where)
+            return Told(memory, key, where)
     return None
 
 
@@ -387,7 +387,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     name = visit.here.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
     played = _played(visit, state, window)
-    latest = {record.after.text: record.turn for record in played}
+    latest = {record.after.text: record.turn for record in played if record.after.location in (None, visit.here)}
     turns, shown_from = [], played[0].turn
     has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
     before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
@@ -395,19 +395,22 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         steps = "; ".join(_short(record.action) for record in before)
         turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
     for record in played:
-        turn, text = record.turn, without_padding(record.response)
-        if shown_on_arrival and text.endswith(shown_on_arrival):
-            text = f"{text.removesuffix(shown_on_arrival)}{TOLD_BELOW}"
+        turn, whole = record.turn, without_padding(record.response)
+        is_arrival = bool(shown_on_arrival) and whole.endswith(shown_on_arrival)
+        text = f"{whole.removesuffix(shown_on_arrival)}{TOLD_BELOW}" if is_arrival else whole
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state) or text
-        elif record.moved and not text.endswith(TOLD_BELOW) and latest[record.after.text] > turn:
+        elif record.moved and not is_arrival and latest.get(record.after.text, turn) > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
         place = name if turn == visit.outcomes[-1].record.turn else record.before.location_label
         where = f" [{_short(place)}]" if place else ""
-        turns.append([Line(turn_text(turn, _short(record.command_text), where=where)), Line("Response: ", text)])
+        head = turn_text(turn, _short(record.command_text), where=where)
+        turns.append([Line(head, key=f"turn {turn}" if text == whole else ""), Line("Response: ", text)])
     reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)
     reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons if reason]
-    shown = [[Line("On arrival the story showed: ", arrival)]] if arrival else _arrival_before(visit, state, shown_from)
+    shown = [[Line("On arrival the story showed: ", arrival, key="arrival")]]
+    if not arrival:
+        shown = _arrival_before(visit, state, shown_from)
     return [
         Part("arrival", shown, empty=""),
         Part("actions", turns, separator="\n\n", others=shown_from - 1 - len(before)),

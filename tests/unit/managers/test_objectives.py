@@ -55,11 +55,11 @@ def bare_manager(workdir: Path) -> ObjectiveManager:
 
 
 def memories_text(manager: ObjectiveManager, location_id: int | None, characters: int = 20_000) -> str:
-    return manager._memories_part(location_id).fit(characters)[0]
+    return manager._memories_part(location_id).fit(characters).text
 
 
 def map_text(manager: ObjectiveManager, characters: int = 20_000) -> str:
-    return manager._map_part().fit(characters)[0]
+    return manager._map_part().fit(characters).text
 
 
 def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
@@ -438,7 +438,7 @@ def test_an_answer_is_whole_in_the_recent_play_and_earlier_turns_are_left_out_fo
     )
     for turn in range(1, 9):
         play.turn("search ashes", found_in_ashes.replace("A stopper", f"Stopper {turn}"))
-    told, count = play_part(play.state, play.manager.evidence, 8).fit(1500)
+    told, count, _ = play_part(play.state, play.manager.evidence, 8).fit(1500)
     assert 0 < count < 8
     assert [f"Stopper {turn} is" in told for turn in range(1, 9)] == [turn > 8 - count for turn in range(1, 9)]
     assert f"({play.state.turn_count - count} earlier left out)" in told

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.prompting import (
     LEFT_OUT,
+    Fitted,
     Line,
     Part,
     as_many_as_fit,
@@ -90,48 +91,54 @@ class TestParts:
     def test_what_fits_stays_whole_and_no_text_is_cut_to_make_room_for_others(self) -> None:
         """Texts were cut alike, and lost what only their middle had."""
         part = Part("play", [played(1), played(2)], separator="\n\n")
-        text, count = part.fit(2000)
+        text, count, _ = part.fit(2000)
         assert text == "\n\n".join(f"Turn {turn}: dig\n  {'word ' * 100}" for turn in (1, 2))
         assert count == 2
-        assert part.fit(len(text)) == (text, 2)
-        text, count = Part("play", [played(1), played(2), played(3)]).fit(len(text))
+        assert part.fit(len(text)) == Fitted(text, 2)
+        text, count, _ = Part("play", [played(1), played(2), played(3)]).fit(len(text))
         assert (text, count) == (f"Turn 3: dig\n  {'word ' * 100}\n(2 earlier left out)", 1)
+
+    def test_a_part_shows_the_items_that_are_whole_in_it(self) -> None:
+        part = Part("play", [[Line("x" * 300, key=f"turn {turn}")] for turn in (1, 2, 3)])
+        assert part.fit(2000).shows == ("turn 1", "turn 2", "turn 3")
+        assert part.fit(400).shows == ("turn 3",)
+        assert part.fit(250)[1:] == (1, ())
 
     @pytest.mark.parametrize(("keeps", "kept"), [("newest", "Turn 3"), ("best", "Turn 1")])
     def test_then_the_oldest_or_the_least_useful_items_go(self, keeps: Literal["newest", "best"], kept: str) -> None:
-        text, count = Part("play", [played(1), played(2), played(3)], keeps=keeps).fit(250)
+        text, count, _ = Part("play", [played(1), played(2), played(3)], keeps=keeps).fit(250)
         assert count == 1
         assert text.startswith(kept)
 
     def test_texts_that_matter_get_room_first_and_the_number_of_the_others_is_told(self) -> None:
-        text, count = Part("play", [played(1, matters=False), played(2)]).fit(600)
+        text, count, _ = Part("play", [played(1, matters=False), played(2)]).fit(600)
         assert (text, count) == (f"Turn 1: dig\nTurn 2: dig\n  {'word ' * 100}\n(1 line of the above left out)", 2)
-        text, count = Part("play", [played(0), played(1, matters=False), played(2)]).fit(600)
+        text, count, _ = Part("play", [played(0), played(1, matters=False), played(2)]).fit(600)
         assert text.endswith("(1 earlier and 1 line of the above left out)")
         assert count == 2
-        whole, _ = Part("play", [played(1, matters=False), played(2, matters=False)]).fit(1100)
+        whole = Part("play", [played(1, matters=False), played(2, matters=False)]).fit(1100).text
         assert whole.count("word ") == 200, "and nothing is said if nothing is missing"
         assert "left out" not in whole
 
     def test_a_text_longer_than_the_whole_room_says_how_much_of_it_is_missing(self) -> None:
-        text, count = Part("play", [played(1), [Line("Turn 2: read\n  ", "x" * 900)]]).fit(300)
+        text, count, _ = Part("play", [played(1), [Line("Turn 2: read\n  ", "x" * 900)]]).fit(300)
         assert (len(text), count) == (300, 1)
         missing = re.search(r"x \[… (\d+) characters\]x", text)
         assert missing is not None
         assert text.count("x") == 900 - int(missing[1])
 
     def test_without_items_or_room_it_says_so(self) -> None:
-        assert Part("play", []).fit(100) == ("(none)", 0)
-        assert Part("play", [], empty="").fit(100) == ("", 0)
-        assert Part("play", [played(1)]).fit(100) == (LEFT_OUT, 0)
+        assert Part("play", []).fit(100) == Fitted("(none)", 0)
+        assert Part("play", [], empty="").fit(100) == Fitted("", 0)
+        assert Part("play", [played(1)]).fit(100) == Fitted(LEFT_OUT, 0)
 
     def test_what_a_short_part_leaves_goes_to_the_long_ones_up_to_their_share(self) -> None:
         short, long = Part("short", [[Line("s" * 10)]]), Part("long", [[Line("", "l" * 500)]])
-        texts = fit([short, long], 400)
-        assert texts["short"] == "s" * 10
-        assert 380 <= len(texts["long"]) <= 390
+        fitted = fit([short, long], 400)
+        assert fitted["short"].text == "s" * 10
+        assert 380 <= len(fitted["long"].text) <= 390
         half = Part("half", [[Line("", "word " * 100)]], share=0.5)
-        assert 150 < len(fit([half], 400)["half"]) <= 200
+        assert 150 < len(fit([half], 400)["half"].text) <= 200
 
     @given(
         st.lists(st.tuples(st.integers(0, 80), st.integers(0, 900), st.booleans()), max_size=12),
@@ -139,7 +146,7 @@ class TestParts:
     )
     def test_a_part_keeps_to_its_room(self, sizes: list[tuple[int, int, bool]], room: int) -> None:
         items = [[Line("h" * head, "word " * (text // 5), matters=matters)] for head, text, matters in sizes]
-        text, count = Part("play", items).fit(room)
+        text, count, _ = Part("play", items).fit(room)
         assert len(text) <= room or not count
 
 

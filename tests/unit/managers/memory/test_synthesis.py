@@ -316,6 +316,35 @@ class TestPrompt:
         play.turn("dip banner", "It stays grey.", score=5)
         assert f"Arrival at Blue Vats: {LONG}" in asked(play)
 
+    def test_two_turns_with_one_text_do_not_refer_to_each_other(self, tmp_path: Path) -> None:
+        vats, twin = f"Blue Vats\n{LONG}", Location(VATS.num + 100, VATS.name)
+        play = MemoryPlay(tmp_path, silent, memory_sampling={"memory_history_window": 10})
+        play.turn("north", vats, location=VATS)
+        play.turn("up", vats, location=twin)
+        play.turn("down", "Blue Vats", location=VATS)
+        play.turn("dip banner", "Blue!", score=5)
+        prompt = asked(play)
+        assert f"Turn 1 [Dye Works Gate]: north\nResponse: {vats}\n" in prompt
+        assert "Turn 2 [Blue Vats]: up\nResponse: Blue Vats, as in turn 1\n" in prompt
+        assert "Arrival at Blue Vats: (as it stands below, in turn 1)" in prompt
+
+    def test_an_arrival_memory_is_whole_if_the_turn_with_its_text_is_left_out(self, tmp_path: Path) -> None:
+        room = "Blue Vats\nIt is dim here."
+        play = MemoryPlay(
+            tmp_path, silent, memory_sampling={"memory_history_window": 10}, prompt_budgets={"memory": 3000}
+        )
+        play.turn("north", room, location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("up", "Drying Loft", location=LOFT)
+        play.turn("down", "Blue Vats", location=VATS)
+        for _ in range(5):
+            play.turn("wait", "The vats bubble. " * 120)
+        play.turn("look", f"{room} A jar glows.", score=5)
+        prompt = asked(play)
+        assert "\nTurn 1 " not in prompt
+        assert f"{room} A jar glows." in prompt
+        assert "Arrival at Blue Vats: It is dim here." in prompt
+
     def test_the_text_of_another_place_is_shown_once(self, tmp_path: Path) -> None:
         loft = f"Drying Loft\n{LONG}"
         play = play_at_the_vats(tmp_path)
@@ -479,7 +508,7 @@ class TestPrompt:
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
-        text, _ = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(150)
+        text = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(150).text
         assert text.splitlines() == [
             f"- [NOTE - PERMANENT - ACTIVE] New: {'x' * 50}",
             "- [NOTE - PERMANENT - SUPERSEDED] Old 0",
