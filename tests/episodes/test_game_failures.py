@@ -123,6 +123,7 @@ class Hanging(Killed):
 )
 def test_a_process_that_is_killed_or_stopped_once_costs_nothing(kind: type[Killed], tmp_path: Path) -> None:
     with kind(STORY, time_limit=0.5 if kind is Hanging else 10.0) as game:
+        kill(game)  # before the opening, too
         events = play_isolated(game, prompted(), tmp_path)
     with IsolatedGame(STORY) as game:
         undisturbed = play_isolated(game, prompted(), tmp_path / "undisturbed")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 import pytest
 import structlog
@@ -18,7 +18,7 @@ from orchestration.learning import build_learning
 from orchestration.turn import Turn, build_critic
 from orchestration.zork_orchestrator import ZorkOrchestrator
 from session.commands import Vocabulary
-from session.errors import GameError, LanguageModelUnavailable
+from session.errors import LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, FileWritten, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -58,7 +58,7 @@ class Run:
         assist: Collection[str] = (),
     ) -> None:
         self.model = ScriptedLLM(replies)
-        self.game = ScriptedGame(SCRIPT, valid_actions=valid_actions, failing_commands=("dive",))
+        self.game = ScriptedGame(SCRIPT, valid_actions=valid_actions)
         self.stop = Flag()
         self.checkpoints: list[int] = []
         configuration = GameConfiguration(
@@ -240,16 +240,8 @@ def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_
     assert offered[2:] == last
 
 
-def lost(state: object) -> NoReturn:
-    raise GameError(f"The interpreter died, and there is no other for {state}.")
-
-
-def test_an_interpreter_that_is_not_restored_and_a_file_that_cannot_be_written_pause_the_run(tmp_path: Path) -> None:
-    run = Run(tmp_path / "dies", says("dive", "board boat", "row home"))
-    run.game.restore = lost  # type: ignore[method-assign]
-    assert run.orchestrator.play() == "paused"
-    assert "died" in run.of(RunPaused)[0].reason
-    run = Run(tmp_path / "full", says("board boat", "row home"))
-    (tmp_path / "full" / "map_state.json").mkdir()
+def test_a_file_that_cannot_be_written_pauses_the_run(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home"))
+    (tmp_path / "map_state.json").mkdir()
     assert run.orchestrator.play() == "paused"
     assert "map_state.json" in run.of(RunPaused)[0].reason
