@@ -1,4 +1,4 @@
-"""``Memories.md`` outlives kills at any instant, two writers at once and a full disk.
+"""``Memories.md`` outlives kills at any instant and two writers at once.
 
 Source: docs/records/specification.md, Atomic writes.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from itertools import count
@@ -99,34 +97,3 @@ def test_every_memory_reported_done_is_there_once_after_kills_at_random_instants
             workdir = tmp_path / str(round_number + 1)
             workdir.mkdir()
     assert reported + len(reported_in(workdir)) > kills
-
-
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-import structlog
-from tests.unit.managers.memory_parts import manager_in, memory
-
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-manager = manager_in(Path(sys.argv[1]))
-assert manager.add_memory(31, "Blue Vats", memory("before"))
-unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (200, unlimited[1]))
-assert not manager.add_memory(31, "Blue Vats", memory("kept"))
-assert not manager.add_memory(31, "Blue Vats", memory("kept too"))
-assert "kept too" in manager.get_location_memory(31)
-assert "kept" not in manager.memory_file.read_text()
-resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
-assert manager.add_memory(31, "Blue Vats", memory("after"))
-"""
-
-
-def test_a_full_disk_gives_one_error_keeps_what_was_there_and_writes_the_rest_later(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stderr.count("[error") == 1
-    assert "cannot be written: File too large" in run.stderr
-    assert titles_in(tmp_path) == ["before", "kept", "kept too", "after"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["Memories.md", "Memories.md.backup", "Memories.md.lock"]

@@ -228,7 +228,12 @@ def test_files_that_a_power_cut_has_emptied_are_written_again_from_checkpoint_an
     assert files_of(tmp_path) == files_of(whole)
 
 
-@pytest.mark.parametrize("name", [SHARED[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SHARED[1:])])
+EACH_FILE = pytest.mark.parametrize(
+    "name", [SHARED[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SHARED[1:])]
+)
+
+
+@EACH_FILE
 def test_a_kill_inside_the_write_of_a_shared_file_loses_nothing(tmp_path: Path, whole: Path, name: str) -> None:
     assert killed_before_writing(tmp_path / name)
     go_on(tmp_path)
@@ -237,8 +242,7 @@ def test_a_kill_inside_the_write_of_a_shared_file_loses_nothing(tmp_path: Path, 
     assert files_of(tmp_path) == files_of(whole)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHARED)
+@EACH_FILE
 def test_so_it_does_if_a_person_adds_a_memory_before_the_run_goes_on(tmp_path: Path, name: str) -> None:
     assert killed_before_writing(tmp_path / name)
     add(tmp_path)

@@ -14,7 +14,7 @@ from managers.map_manager import MapManager
 from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation
 
 
 def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
@@ -52,21 +52,6 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
     }
     assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
     assert statuses["MapManager"]["metrics"]["rooms"] == 0
-
-
-def test_the_turns_of_a_route_are_written_before_a_model_is_asked(tmp_path: Path) -> None:
-    state = GameState()
-    manager = manager_in(tmp_path, state)
-    manager.commit()
-    state.turn_count = 1
-    here = Observation("")
-    manager.learn(TurnRecord(1, 1, here, (Proposal("wait"),), (Verdict(accepted=True, source="route"),), here))
-    manager.commit()
-    manager.catch_up()
-    assert json.loads((tmp_path / "current_state.json").read_text())["turn"] == 1
-    (tmp_path / "current_state.json").unlink()
-    manager.catch_up()
-    assert not (tmp_path / "current_state.json").exists()
 
 
 def test_a_file_that_cannot_be_written_is_one_warning_an_episode_and_play_goes_on(tmp_path: Path) -> None:

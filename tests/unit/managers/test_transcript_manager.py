@@ -31,15 +31,6 @@ def shown(manager: TranscriptManager) -> str:
     return section.text if section else ""
 
 
-def test_a_game_is_kept_at_its_end_and_shown_in_the_next_one(tmp_path: Path) -> None:
-    first = played(tmp_path, 1, 5, 0)
-    assert shown(first) == ""
-    first.finish("turn_limit")
-    assert "## Episode 1: 5 points, 2 turns" in (tmp_path / TRANSCRIPTS_FILE).read_text()
-    turns = "Turn 1: pull 1 (+5)\nDone 1.\n\nTurn 2: pull 2 (-5)\nDone 2."
-    assert shown(played(tmp_path, 2)) == f"Episode 1, 5 points:\n\nStart:\nAs in this game.\n\n{turns}"
-
-
 def test_an_opening_is_shown_once_and_that_of_an_earlier_game_if_this_game_shows_another_or_none(
     tmp_path: Path,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +15,6 @@ from tests.fixtures.misbehaving_server import MisbehavingServer, Says
 
 VATS = StoryFacts("vats.z5", "vats", "a" * 64, version=5, release=1, serial="260101", known=False)
 MOOR = replace(VATS, path="moor.z5", name="moor", sha256="b" * 64)
-
-
-def test_a_new_work_folder_belongs_to_its_first_story_wherever_the_file_of_that_is(tmp_path: Path) -> None:
-    bind_to_story(tmp_path / "new", VATS)
-    bind_to_story(tmp_path / "new", replace(VATS, path="elsewhere.z5", name="elsewhere"))
-    assert json.loads((tmp_path / "new" / "story.json").read_text()) == {"name": "vats", "sha256": "a" * 64}
 
 
 @pytest.mark.parametrize(
@@ -50,14 +43,6 @@ def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> N
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"cannot be made: Not a directory; choose another \(--workdir DIR\)"):
         bind_to_story(tmp_path / "file" / "work", VATS)
-
-
-def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) -> None:
-    here = GameConfiguration(zork_game_workdir=tmp_path)
-    assert folder_for_story(here, MOOR) == tmp_path
-    bind_to_story(tmp_path, VATS)
-    assert folder_for_story(here, VATS) == tmp_path
-    assert folder_for_story(here, MOOR) == tmp_path / "moor"
 
 
 @pytest.mark.parametrize(

@@ -100,15 +100,6 @@ def test_the_best_game_comes_first_and_an_unknown_score_is_no_best_one(games: li
     assert [each.episode for each in file_of(*games).shown_before(9)] == shown
 
 
-def test_a_game_that_a_person_deleted_or_changed_is_shown_so() -> None:
-    text = file_of(game(1, 45), game(2, 30)).render()
-    start = text.index("## Episode 1")
-    end = text.index("## Episode 2")
-    assert [each.episode for each in parse_transcripts(text[:start] + text[end:]).shown_before(3)] == [2]
-    (changed,) = parse_transcripts(text[end:].replace("`wait`", "`wait` (+5)").replace("> wait!", "> Nothing.")).games
-    assert changed.turns == (PlayedTurn(1, "wait", "Nothing.", change=5),)
-
-
 def test_a_game_begins_a_new_paragraph_below_what_people_wrote() -> None:
     for text in ("Mine", "Mine\n", "Mine\n\n"):
         assert parse_transcripts(text).with_game(GAME).render().startswith("Mine\n\n## Episode 3")
