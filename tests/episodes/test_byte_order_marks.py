@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from codecs import BOM_UTF8
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,10 @@ import pytest
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from zorkgpt import prompts
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 def play(server: MisbehavingServer, own_story: Path, folder: Path, *options: str) -> Ran:

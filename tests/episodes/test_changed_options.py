@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,11 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 FIRST, SECOND = "first-model", "second-model"
 ENOUGH = ("--max-tokens", "1000000")
 CHANGES = ("--model", SECOND, "--set", "agent_sampling.temperature=0.5")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

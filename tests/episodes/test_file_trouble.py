@@ -8,7 +8,7 @@ import os
 import resource
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,12 +32,6 @@ STORY, ROOM = 100_000, 1_000_000
 HUGE = 100 * 2**20
 SHARED = ("Memories.md", "map_state.json", "story.json", "episodes.json", "knowledgebase.md")
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 @pytest.fixture

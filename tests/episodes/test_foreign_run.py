@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,19 +13,12 @@ from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from zorkgpt import api
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 PAUSED = ("--episodes", "3", "--max-turns", "2", "--max-tokens", "25", "--quiet", "--workdir")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,11 +14,11 @@ from orchestration.history import Replayed
 from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
-from session.files.run_folders import CHECKPOINTS, find_run
+from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, killed, killed_before_writing
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.recorded_run import RECORDED
-from tests.fixtures.rewritten_journal import rewrite
+from tests.fixtures.rewritten_journal import tamper
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import verify_run
@@ -52,19 +51,6 @@ def places(path: Path) -> list[int]:
     """Samples from all over the file, its first and its last byte among them."""
     last = path.stat().st_size - 1
     return sorted({last * step // (SAMPLES - 1) for step in range(SAMPLES)})
-
-
-def tampered(folder: Path, seq: int, change: Callable[[dict[str, Any]], None]) -> None:
-    """An event of the newest run's journal has been changed, every sum made to fit, and the checkpoints removed."""
-    run = find_run(folder)
-    shutil.rmtree(run / CHECKPOINTS)
-
-    def at_line(entry: dict[str, Any]) -> dict[str, Any]:
-        if entry["seq"] == seq:
-            change(entry["event"])
-        return entry
-
-    rewrite(run, at_line)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +165,7 @@ def test_another_answer_is_the_first_difference(copied: Path) -> None:
     tenth = [line.seq for line in lines if isinstance(line.event, TurnPlayed)][9]
     answers = [line.seq for line in lines if isinstance(line.event, ModelAnswered) and line.event.role == "agent"]
     answer = max(seq for seq in answers if seq < tenth)
-    tampered(copied, answer, lambda event: event["answer"].update(reasoning="because of something else"))
+    tamper(find_run(copied), answer, lambda event: event["answer"].update(reasoning="because of something else"))
     replayed = verify_run(STORY, copied)
     assert replayed.turns == 9
     assert replayed.difference is not None
@@ -189,7 +175,7 @@ def test_another_answer_is_the_first_difference(copied: Path) -> None:
 
 def test_another_observation_is_the_first_difference_of_both_ways(copied: Path) -> None:
     fifth = [line for line in read_journal(find_run(copied)) if isinstance(line.event, TurnPlayed)][4]
-    tampered(copied, fifth.seq, lambda event: event["record"]["after"].update(text="The sky falls."))
+    tamper(find_run(copied), fifth.seq, lambda event: event["record"]["after"].update(text="The sky falls."))
     for replayed in (verify_run(STORY, copied), actions_of(STORY, copied)):
         assert replayed.turns == 4
         assert replayed.difference is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ import pytest
 
 from orchestration.learning import shared_files
 from orchestration.run import SOURCE, other_versions, source_digest
-from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
-from session.files.run_folders import AT_START, CHECKPOINTS, FORKS, find_run
+from session.events import TurnPlayed
+from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
+from session.files.run_folders import AT_START, FORKS, find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.recorded_run import RECORDED
+from tests.fixtures.rewritten_journal import tamper
 from tests.fixtures.run_traces import contents_of
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from zorkgpt.report.played_run import read_run
 
@@ -29,12 +30,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # eac
 
 TURNS = 4
 EVIL = "\x1b]0;owned\x07 [b]x[/b] \x1b[31mred\r\u202e"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +54,9 @@ def replay(folder: Path, *arguments: str) -> Ran:
 def changed_turn(folder: Path, change: Callable[[dict[str, Any]], object]) -> int:
     """The second turn's record was changed, every sum made to fit; the line it is in."""
     run = find_run(folder / "work")
-    shutil.rmtree(run / CHECKPOINTS)
-    entries = [json.loads(line) for line in (run / JOURNAL_FILE).read_bytes().splitlines()]
-    turns = [number for number, entry in enumerate(entries) if entry["event"]["kind"] == "turn_played"]
-    change(entries[turns[1]]["event"]["record"])
-    chain, lines = "", []
-    for entry in entries:
-        body = json.dumps(entry).encode()[:-_SUM_LENGTH] + b"}"
-        chain = _sum(chain, body)
-        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
-    (run / JOURNAL_FILE).write_bytes(b"".join(lines))
-    return turns[1] + 1
+    second = [line.seq for line in read_journal(run) if isinstance(line.event, TurnPlayed)][1]
+    tamper(run, second, lambda event: change(event["record"]))
+    return second
 
 
 @pytest.mark.parametrize("way", [(), ("--verify",), ("--from-actions",)])

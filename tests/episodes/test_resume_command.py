@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,11 @@ from session.resolved_configuration import BUDGETS
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of, journal_of
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # each case starts the interpreter anew
 
 TURNS = 12
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 def play(folder: Path, server: MisbehavingServer, *options: str) -> Ran:

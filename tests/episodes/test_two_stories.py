@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,18 +11,11 @@ import pytest
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 FIRST, SECOND = "dry", "wet"
 RELEASE = slice(2, 4)
 """Where a story file says which release it is: the checksum leaves that out."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MisbehavingServer]:
-    with MisbehavingServer(Answers()) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -27,14 +27,11 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.journal import (
-    _SUM_FIELD,
-    _SUM_LENGTH,
     JOURNAL_FILE,
     JOURNAL_VERSION,
     Journal,
     JournalFollower,
     JournalLine,
-    _sum,
     new_run_id,
     read_journal,
     read_manifest,
@@ -44,6 +41,7 @@ from session.files.shared_files import GrowingFile
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.full_disk import no_file_may_pass
 from tests.fixtures.recorded_run import RECORDED
+from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered, episode_ended, failed, turn_played
 from tests.unit.zorkgpt.report.dye_runs import manifest, played, started, turn
 
@@ -141,28 +139,17 @@ def test_a_line_cut_off_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
     assert events_in(path.parent) == EVENTS[:2]
 
 
-def test_any_byte_that_is_changed_and_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
+def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    written = path.read_bytes()
-    first, _, third = written.splitlines(keepends=True)
-    damaged = [(first + third, 2)]
-    for at in range(0, len(written) - 1, 7):
-        changed = written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :]
-        damaged.append((changed, written.count(b"\n", 0, at) + 1))
-    for content, line in damaged:
-        path.write_bytes(content)
-        with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
-            list(read_journal(path.parent))
+    first, _, third = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + third)
+    with pytest.raises(StoreError, match=r"journal\.jsonl:2:"):
+        list(read_journal(path.parent))
 
 
 def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    chain, lines = "", []
-    for line in path.read_bytes().replace(b"turn_played", b"turn_dreamt").splitlines():
-        body = line[:-_SUM_LENGTH] + b"}"
-        chain = _sum(chain, body)
-        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
-    path.write_bytes(b"".join(lines))
+    rewrite(path.parent, lambda line: {**line, "event": {"kind": "turn_dreamt"}} if line["seq"] == 2 else line)
     assert events_in(path.parent) == [EVENTS[0], None, EVENTS[2]]
 
 
