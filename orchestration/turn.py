@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple
 from game_interface.core.commands import refusal
 from game_interface.core.restoring_game import RestoringGame
 from managers.base_manager import ManagerParts
-from managers.context_manager import ContextManager
-from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from orchestration.parts import Parts, Review
 from session.commands import commands_of
@@ -53,16 +51,6 @@ class Turn:
     recording: Recording
     extractor: LanguageModel
     review: Review
-
-    @property
-    def routes(self) -> RouteManager | None:
-        """The routes of the player, whose commands are played without asking it."""
-        return self.learning.routes
-
-    @property
-    def context(self) -> ContextManager:
-        """Puts prompts together."""
-        return self.learning.context
 
     @property
     def judged_by(self) -> JudgedBy:
@@ -124,7 +112,7 @@ class Turn:
 
         step: the next command of its own course, which the story's tables judge; if they refuse it, the agent is called
         """
-        routes = self.routes.offers(before) if self.routes else ()
+        routes = self.learning.routes.offers(before) if self.learning.routes else ()
         valid_actions = self._offered(state)
         attempts: list[_JudgedProposal] = []
         rejections: list[Rejection] = []
@@ -166,7 +154,7 @@ class Turn:
 
     def _parted(self, proposal: Proposal, *, is_listed: bool) -> tuple[Proposal, list[_JudgedProposal]]:
         """Return the first of several commands in a line, and the line if the player may not write them as ``then``."""
-        first, *others = commands_of(proposal.action, self.context.vocabulary)
+        first, *others = commands_of(proposal.action, self.learning.context.vocabulary)
         if not others or proposal.wants_way:
             return proposal, []
         if isinstance(self.player, ModelPlayer) and self.player.plans_ahead and not is_listed:
@@ -192,7 +180,7 @@ class Turn:
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
-        earlier = self.routes.times_tried(action) if self.routes else 0
+        earlier = self.learning.routes.times_tried(action) if self.learning.routes else 0
         return len(state.tries.of(state.current_room_id, action, is_key=state.latest.awaits_key)) + earlier
 
     def _turn_context(
@@ -204,11 +192,11 @@ class Turn:
         routes: tuple[OfferedRoute, ...] | None,
     ) -> TurnContext:
         """Return what the player may know. ``routes``: ``None`` if it may neither follow a route nor walk."""
-        turn, limit = self.context.game_state.turn_count + 1, self.configuration.max_turns_per_episode
+        turn, limit = self.learning.context.game_state.turn_count + 1, self.configuration.max_turns_per_episode
 
         def prompt(system: str) -> AgentContext:
             choices = (*(route.choice for route in context.route_choices), *(valid_actions or ()))
-            return self.context.get_agent_context(
+            return self.learning.context.get_agent_context(
                 before,
                 learned(),
                 valid_actions=None if valid_actions is None else choices,
@@ -250,7 +238,7 @@ class Turn:
 
             def context() -> AgentContext:
                 system = self.critic.system_prompt
-                return self.context.get_critic_context(
+                return self.learning.context.get_critic_context(
                     before, proposal.action, learned(), reason=proposal.reasoning, system=system
                 )
 
@@ -264,10 +252,10 @@ class Turn:
             return proposals
         try:
             system = fill_prompt("extractor")
-            prompt = Prompt(system, self.context.get_extractor_text(before, system=system))
+            prompt = Prompt(system, self.learning.context.get_extractor_text(before, system=system))
             reading = self.extractor.complete("info_ext", prompt, ReadingAnswer).value.reading()
         except LanguageModelError as error:
-            self.context.log_warning("the text was not read", error=str(error))
+            self.learning.context.log_warning("the text was not read", error=str(error))
             return proposals
         return (replace(proposals[0], reading=reading), *proposals[1:])
 

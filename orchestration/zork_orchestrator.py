@@ -166,7 +166,7 @@ class ZorkOrchestrator:
                 return record
             seconds = round(time.monotonic() - start, 3)
             memory = "".join(section.text for section in sections if section.place == Place.MEMORY)
-            played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
+            played = TurnPlayed(record, seconds, self.learning.context.tokens.estimate(memory))
         self.recording.emit(played)
         understood = self.learning.context.movements.understood(played.record, state.turns)
         state.record(understood)
