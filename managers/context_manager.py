@@ -215,7 +215,7 @@ class ContextManager(BaseManager):
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
             *learned,
         )
-        return AgentContext(tuple(self._fitted(budget, observation, pasts, others)), valid_actions)
+        return AgentContext(tuple(self._fitted(budget, observation, pasts, others)))
 
     def get_critic_context(
         self,

@@ -68,16 +68,9 @@ class OfferedRoute:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """Everything that the agent may know when it chooses a command, or the critic when it judges one.
-
-    valid_actions: the commands that the agent must choose from; ``None`` if any command is allowed
-    offers_ways: the agent may follow a route or walk to a location instead
-    """
+    """Everything that the agent may know when it chooses a command, or the critic when it judges one."""
 
     sections: tuple[PromptSection, ...]
-    valid_actions: tuple[str, ...] | None = None
-    routes: tuple[OfferedRoute, ...] = ()
-    offers_ways: bool = True
 
     @property
     def parts(self) -> tuple[str, ...]:
