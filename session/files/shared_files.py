@@ -276,7 +276,7 @@ def read_shared(path: Path) -> bytes | None:
 def open_ordinary(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading. Raises ``OSError``, and ``StoreError`` for what :func:`read_shared` refuses."""
     with open(real_place(path), "rb", opener=_without_waiting) as file:
-        _size_of_ordinary(path, file)
+        _require_ordinary(path, file)
         yield file
 
 
@@ -285,17 +285,14 @@ def read_whole(path: Path, largest: int | None = None) -> bytes:
 
     Raises ``OSError`` if it cannot be read, ``StoreError`` for what :func:`read_shared` refuses.
     """
-    with open(real_place(path), "rb", opener=_without_waiting) as file:
-        size = _size_of_ordinary(path, file)
-        if largest is None:
-            return file.read()
-        content = b"" if size > largest else file.read(largest + 1)
-    if max(size, len(content)) > largest:
-        raise StoreError(
-            f"{path} is not read: it has {size / 2**20:,.0f} MiB, more than the {largest / 2**20:.0f} MiB "
-            "that such a file may have; move it away, or shorten it"
-        )
-    return content
+    with open_ordinary(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if largest is not None and size > largest:
+            raise StoreError(
+                f"{path} is not read: it has {size / 2**20:,.0f} MiB, more than the {largest / 2**20:.0f} MiB "
+                "that such a file may have; move it away, or shorten it"
+            )
+        return file.read()
 
 
 def open_to_append(path: Path) -> FileIO:
@@ -304,7 +301,7 @@ def open_to_append(path: Path) -> FileIO:
     Raises ``OSError``, and ``StoreError`` for a pipe, a folder or a device, and for a link out of its folder.
     """
     file = FileIO(real_place(path), "ab", opener=_without_waiting)
-    _size_of_ordinary(path, file)
+    _require_ordinary(path, file)
     return file
 
 
@@ -342,11 +339,9 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
-def _size_of_ordinary(path: Path, file: BinaryIO | FileIO) -> int:
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
+def _require_ordinary(path: Path, file: BinaryIO | FileIO) -> None:
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         raise StoreError(f"{path} cannot be used: it is not a regular file")
-    return status.st_size
 
 
 class GrowingFile:
