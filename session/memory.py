@@ -144,11 +144,9 @@ class LocationMemories(Protocol):
 
     def consider(self) -> None:
         """Learn from the current visit so far."""
-        ...
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the id of the location whose memories are shown at this one, ``None`` if none are."""
-        ...
 
 
 MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in PERSISTENCES)))

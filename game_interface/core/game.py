@@ -65,7 +65,6 @@ class Game(Protocol):
         The same seed and commands give the same observations. Raises ``ConfigurationError`` for an invalid seed, and
         for ``jericho`` if Jericho has no walkthrough of the story.
         """
-        ...
 
     def step(self, command: str) -> Observation:
         """Send one command to the story and return the observation after its answer.
@@ -75,7 +74,6 @@ class Game(Protocol):
         ``reset`` or ``restore``. Raises ``GameError`` if the command is not a string, and if the interpreter crashes
         or hangs.
         """
-        ...
 
     def valid_actions(self) -> tuple[str, ...]:
         """Return commands that would change the world or the score now, or end the story, in a fixed order.
@@ -85,22 +83,18 @@ class Game(Protocol):
         assistance (docs/records/specification.md, Assistance). Empty if the story does not read commands, has ended, or
         no candidate had an effect.
         """
-        ...
 
     def save(self) -> SavedState:
         """Return the whole state, including the random number generator and the latest observation."""
-        ...
 
     def restore(self, state: SavedState) -> Observation:
         """Restore ``state`` and return the observation that was saved with it.
 
         Raises ``GameError`` if ``state`` is not a saved state or belongs to another story.
         """
-        ...
 
     def close(self) -> None:
         """Shut the interpreter down. All other methods raise ``GameError`` afterwards; closing twice is allowed."""
-        ...
 
     def __enter__(self) -> Self:
         return self

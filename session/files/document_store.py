@@ -48,7 +48,6 @@ class Rendered(Protocol):
 
     def render(self) -> str:
         """Return the text of the file."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

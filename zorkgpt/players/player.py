@@ -79,7 +79,6 @@ class Player(Protocol):
 
     def propose(self, context: TurnContext) -> Proposal | Remember | Leave:
         """Return what the player wants to do. Raises ``LanguageModelError``, or what a function raises."""
-        ...
 
 
 class Person:
