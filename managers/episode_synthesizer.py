@@ -28,7 +28,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, guesses_in, numbered_commands
+from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, doubts_about
 from managers.prompting import is_for_a_small_model, place, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -106,7 +106,7 @@ class EpisodeSynthesizer(BaseManager):
         parts = {line: _GUESS_BEGINS.split(line)[0].strip() for line in self._plan}
         is_guess = {line: not part or bool(_GUESS.search(part)) for line, part in parts.items()}
         planned = "".join(f"\n- {line}" for line in self._plan if not is_guess[line])
-        guessed = "".join(f"\n- {line}" for line in (*(each for each in self._plan if is_guess[each]), *self._unseen))
+        guessed = "".join(f"\n- {line}" for line in self._plan if is_guess[line])
         has_both = any(part != line and not is_guess[line] for line, part in parts.items())
         marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
@@ -114,6 +114,7 @@ class EpisodeSynthesizer(BaseManager):
             self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
+            *self._doubts,
             f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
         ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._commands) if line)
@@ -127,7 +128,7 @@ class EpisodeSynthesizer(BaseManager):
         self.handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
         self._commands = self.knowledge_manager.commands_line()
-        self._unseen = self._unseen_of_plan(self.knowledge_manager.planned_commands())
+        self._doubts = self._doubts_about(self.knowledge_manager.planned_commands())
 
     def known_points(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were won, those of the best one first."""
@@ -199,7 +200,7 @@ class EpisodeSynthesizer(BaseManager):
             episode_prompt,
             [*self._earlier(), summary],
             insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
-            plan=[*self._plan, *filter(None, [checked]), *self._unseen_of_plan(planned)],
+            plan=[*self._plan, *filter(None, [checked]), *self._doubts_about(planned)],
             budget=budget,
             tokens=self.tokens,
         )
@@ -281,12 +282,11 @@ class EpisodeSynthesizer(BaseManager):
         walked = self._routes.walked() if self._routes else Walked()
         return commands_line(commands, self.game_state.opening_id, walked, points)
 
-    def _unseen_of_plan(self, commands: Sequence[str]) -> list[str]:
-        """Return a line about the commands of the plan that no game has played at their place."""
+    def _doubts_about(self, commands: Sequence[str]) -> list[str]:
+        """Return lines about the commands of the plan that no game has played at their place, or in vain."""
         if self._routes is None or not self._routes.book.effects:
             return []
-        numbers = guesses_in(commands, self.game_state.opening_id, self._routes.walked())
-        return [f"Never played where the plan has them: {numbered_commands(numbers)}"] if numbers else []
+        return doubts_about(commands, self.game_state.opening_id, self._routes.walked())
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -30,11 +30,13 @@ class Walked:
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
+    unchanged: commands at which nothing visible changed, whenever they were played on a known route
     games: the commands of whole games with what each won, those of the present one first
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
+    unchanged: AbstractSet[Played] = frozenset()
     games: Sequence[Sequence[tuple[Played, int]]] = ()
 
 
@@ -69,7 +71,7 @@ class Progress:
 
 
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
-    """Return the line of the plan's commands, with their points and the numbers of those that were not walked so.
+    """Return the line of the plan's commands, with their points and the numbers of those that were not played so.
 
     Points from the first of those on are expected, not seen.
 
@@ -94,8 +96,8 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         mark = " expected" if unproven else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = step.played
-    told = f"; {numbered_commands(unproven)} not walked in this order before" if unproven else ""
-    marked = f" ({expected} of them expected)" if expected else ""
+    told = f"; {numbered_commands(unproven)} not played in this order before" if unproven else ""
+    marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
     head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
     return f"{PREFIX}{head}: {', '.join(numbered)}"
 
@@ -120,11 +122,17 @@ def _gains(
     return found
 
 
-def guesses_in(commands: Sequence[str], start: int | None, walked: Walked) -> list[int]:
-    """Return the numbers of the commands that were never played at their place, or anywhere if it is unknown."""
+def doubts_about(commands: Sequence[str], start: int | None, walked: Walked) -> list[str]:
+    """Return a line about the commands that were never played at their place, and one about those in vain there.
+
+    Those whose place is unknown were never played anywhere.
+    """
     anywhere = {command for _, command in walked.leads_to}
-    steps = enumerate(steps_of(commands, start, walked), start=1)
-    return [at for at, step in steps if not step.is_played and (step.places or step.command not in anywhere)]
+    steps = [*enumerate(steps_of(commands, start, walked), start=1)]
+    never = [at for at, step in steps if not step.is_played and (step.places or step.command not in anywhere)]
+    in_vain = [at for at, step in steps if step.is_played and walked.unchanged >= {*step.played}]
+    found = {"Never played where the plan has them": never, "Played there, but nothing visible changed": in_vain}
+    return [f"{title}: {numbered_commands(numbers)}." for title, numbers in found.items() if numbers]
 
 
 def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequence[PlannedStep]:

@@ -254,7 +254,7 @@ class RouteManager(BaseManager):
             for turn in game.turns:
                 games[-1].append(((there, plain_command(turn.action)), turn.change))
                 there = turn.to_id or there
-        return Walked(leads_to, {*self._walked.pairs, *pairwise(self._done)}, games)
+        return replace(self._walked, leads_to=leads_to, pairs={*self._walked.pairs, *pairwise(self._done)}, games=games)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
@@ -419,14 +419,20 @@ def _walked_in(book: RouteBook) -> Walked:
     """Return what was played in earlier games, as far as it is kept."""
     leads_to: defaultdict[Played, set[int]] = defaultdict(set)
     pairs: set[tuple[Played, Played]] = set()
+    unchanged: set[Played] = set()
+    changed: set[Played] = set()
     for place, effects in book.effects.items():
         for command, effect in effects.items():
             leads_to[place, plain_command(command)].add(effect.to_id)
+            changed.update([(place, plain_command(command))] if effect.things or effect.to_id != place else [])
     for route in book.routes:
         for steps in filter(None, (route.steps, route.spare)):
             places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
             played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
             pairs.update(pairwise(played))
+            idle = replace(route, steps=steps).without_change()
+            for number, each in enumerate(played, start=1):
+                (unchanged if number in idle else changed).add(each)
             for each, to in zip(played, places[1:], strict=True):
                 leads_to[each].update([] if to is None else [to])
-    return Walked({each: to for each, to in leads_to.items() if to}, pairs)
+    return Walked({each: to for each, to in leads_to.items() if to}, pairs, unchanged - changed)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Played, Progress, Walked, commands_in, commands_line, guesses_in, next_of, steps_of
+from managers.plan import Played, Progress, Walked, commands_in, commands_line, doubts_about, next_of, steps_of
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
@@ -22,7 +22,7 @@ POINTS: dict[Played, int] = {(2, "north"): 5, (3, "take lamp"): 10}
 def test_the_line_has_running_numbers_and_points() -> None:
     line = commands_line(["north", "north", "take lamp", "south", "north"], 1, WALKED, POINTS)
     assert line == (
-        "Commands: 5 commands, 15 points; command 5 not walked in this order before: "
+        "Commands: 5 commands, 15 points; command 5 not played in this order before: "
         "1. north, 2. north (+5, 5 so far), 3. take lamp (+10, 15 so far), 4. south, 5. north"
     )
     assert commands_in(line) == ("north", "north", "take lamp", "south", "north")
@@ -32,23 +32,23 @@ def test_the_line_has_running_numbers_and_points() -> None:
     ("commands", "told"),
     [
         (["north", "north", "take lamp"], "3 commands, 15 points: "),
-        (["north", "ring bell", "north"], "commands 2 to 3 not walked in this order before: "),
-        (["north", "dance", "north", "take lamp"], "commands 2 to 3 not walked in this order before: "),
+        (["north", "ring bell", "north"], "commands 2 to 3 not played in this order before: "),
+        (["north", "dance", "north", "take lamp"], "commands 2 to 3 not played in this order before: "),
         (
             ["north", "ring no bell", "wear hat", "north", "take lamp"],
-            "5 commands, 15 points (15 of them expected); commands 2 to 4 not walked in this order before: ",
+            "5 commands, 15 points (all expected); commands 2 to 4 not played in this order before: ",
         ),
-        (["north", "jump", "north"], "3 commands, 5 points (5 of them expected); commands 2 to 3 not walked"),
+        (["north", "jump", "north"], "3 commands, 5 points (all expected); commands 2 to 3 not played"),
         (["jump", "north", "north"], "1. jump, 2. north, 3. north (+5 expected, 5 so far)"),
         (
             ["north", "north", "jump", "take lamp"],
-            "4 commands, 15 points (10 of them expected); commands 3 to 4 not walked",
+            "4 commands, 15 points (10 of them expected); commands 3 to 4 not played",
         ),
         (
             ["pull rope", "ring bell", "north", "take lamp"],  # only the second place has the bell
-            "4 commands, 15 points (15 of them expected); commands 1 to 3 not walked",
+            "4 commands, 15 points (all expected); commands 1 to 3 not played",
         ),
-        (["jump"], "1 command, 0 points; command 1 not walked in this order before: "),
+        (["jump"], "1 command, 0 points; command 1 not played in this order before: "),
     ],
 )
 def test_a_command_counts_as_walked_if_it_followed_the_one_before_it_at_this_place(
@@ -81,20 +81,25 @@ def test_a_person_may_write_the_line_without_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("commands", "guesses"),
+    ("commands", "never"),
     [
-        (["north", "north", "take lamp"], []),
-        (["north", "ring bell", "north"], []),
-        (["north", "ring no bell", "north", "take lamp"], [2]),
-        (["north", "take lamp", "wear hat", "north", "south", "south"], [2, 3, 6]),
-        (["north", "north", "dance", "south", "jump", "north"], [3, 5]),
-        (["pull rope", "ring bell", "north", "take lamp"], [1]),
+        (["north", "north", "take lamp"], ""),
+        (["north", "ring bell", "north"], ""),
+        (["north", "ring no bell", "north", "take lamp"], "command 2"),
+        (["north", "take lamp", "wear hat", "north", "south", "south"], "commands 2 to 3, 6"),
+        (["north", "north", "dance", "south", "jump", "north"], "commands 3, 5"),
+        (["pull rope", "ring bell", "north", "take lamp"], "command 1"),
     ],
 )
-def test_only_the_commands_that_were_never_played_at_their_place_are_guesses(
-    commands: list[str], guesses: list[int]
-) -> None:
-    assert guesses_in(commands, 1, WALKED) == guesses
+def test_only_the_commands_that_were_never_played_at_their_place_are_called_so(commands: list[str], never: str) -> None:
+    told = [f"Never played where the plan has them: {never}."] if never else []
+    assert doubts_about(commands, 1, WALKED) == told
+
+
+def test_commands_that_were_played_in_vain_at_their_place_are_named() -> None:
+    walked = replace(WALKED, unchanged={(2, "ring bell")})
+    told = ["Never played where the plan has them: command 1.", "Played there, but nothing visible changed: command 3."]
+    assert doubts_about(["ring bell", "north", "ring bell", "north"], 1, walked) == told
 
 
 STAIRS = Walked(  # rooms 5 are several of one number, as of a trail
@@ -105,9 +110,9 @@ STAIRS = Walked(  # rooms 5 are several of one number, as of a trail
 
 def test_commands_in_rooms_of_one_number_are_found_where_each_was_played() -> None:
     commands = ["up", "west", "up", "east", "up", "open door"]
-    assert guesses_in(commands, 4, STAIRS) == []
+    assert doubts_about(commands, 4, STAIRS) == []
     assert [[*step.places] for step in steps_of(commands, 4, STAIRS)] == [[4], [5], [5], [5], [5], [6]]
-    assert "not walked" not in commands_line(commands, 4, STAIRS, {})
+    assert "not played" not in commands_line(commands, 4, STAIRS, {})
 
 
 def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each_of_them() -> None:
@@ -133,7 +138,8 @@ def test_points_that_a_game_won_at_another_place_or_by_a_command_that_wins_no_mo
 
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
-    assert guesses_in(["jump", "up", "east", "sing"], 1, STAIRS) == [1, 4]
+    told = doubts_about(["jump", "up", "east", "sing"], 1, STAIRS)
+    assert told == ["Never played where the plan has them: commands 1, 4."]
 
 
 def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_leads_nowhere() -> None:
