@@ -29,7 +29,7 @@ from managers.knowledge.analysis import entries_numbered, most_useful, numbered_
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, doubts_about
-from managers.prompting import is_for_a_small_model, place, turn_text
+from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
@@ -310,8 +310,8 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
-            told, where = one_line(turn.response), f" [{place(turn.before.location)}]"
-            lines.append(turn_text(turn.turn, f"{turn.command_text}: {told}", where=where))
+            told = f"{turn.command_text}: {one_line(turn.response)}"
+            lines.append(turn_text(turn.turn, told, at=turn.before.location))
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:

@@ -365,7 +365,7 @@ def episode_prompt(
     for death in summary.deaths[-DEATHS_SHOWN:]:
         lines = [Line(f"Death in turn {death.last.turn}:")]
         for step in death.steps[-STEPS_KEPT:]:
-            lines.append(Line(turn_text(step.turn, _short(step.action), where=f", {place(step.location)}")))
+            lines.append(Line(turn_text(step.turn, _short(step.action), at=step.location)))
             lines.append(Line("  Response: ", step.response))
         deaths.append(lines)
     points = [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]

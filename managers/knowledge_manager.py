@@ -181,8 +181,8 @@ class KnowledgeManager(BaseManager):
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
             has_stopped = self._courses is not None and self._courses.has_stopped
-            texts = (f"{fact.text} ({fact.location_id})" if fact.kind == "new_room" else fact.text for fact in facts)
-            self._turns = (*self._turns, LearnedTurn(record, tuple(texts), has_stopped))[-MOST_WAITING:]
+            texts = tuple(fact.text for fact in facts)
+            self._turns = (*self._turns, LearnedTurn(record, texts, has_stopped))[-MOST_WAITING:]
             if record.is_decisive or record.came_to_light:
                 self._evidence += (record.turn,)
         if not is_on_course(self._courses, record):

@@ -22,6 +22,7 @@ from managers.prompting import (
     Part,
     carried_labels,
     own_reasons,
+    place,
     told_once,
     turn_text,
 )
@@ -123,7 +124,7 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
         facts.append(("ending", ENDINGS[after.ending]))
     evidence = [Evidence(record.turn, record.before.location_id, kind, text) for kind, text in facts]
     if record.moved and after.location is not None and after.location.num not in visited:
-        text = f"first visit to {after.location.label}"
+        text = f"first visit to {place(after.location)}"
         evidence.append(Evidence(record.turn, after.location.num, "new_room", text))
     return tuple(evidence)
 
@@ -214,13 +215,9 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     with a room's description contains it; the others refer to that turn. What a text with a description says besides,
     and no earlier turn of these said, is a response like others. The parts of a text keep the story's order.
     """
-    by_turn: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
+    facts: defaultdict[int, list[str]] = defaultdict(list)
     for each in evidence:
-        by_turn[each.turn][each.location_id].append(one_line(each.text))
-    facts = {}
-    for turn, by_place in by_turn.items():
-        told_at = (("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place)
-        facts[turn] = "; ".join(told_at)
+        facts[each.turn].append(one_line(each.text))
     last = len(state.turns)
     first = max(0, last - turns)
     rooms = {
@@ -234,8 +231,8 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     items = []
     said: set[str] = set()
     for turn, record in enumerate(state.turns[first:], start=first + 1):
-        where = f" [{facts[turn]}]" if turn in facts else ""
-        lines = [Line(turn_text(turn, cut_at(one_line(record.command_text), LONGEST_ACTION), where=where))]
+        command = cut_at(one_line(record.command_text), LONGEST_ACTION)
+        lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
         why = one_line(reasons.get(turn, ""))
         if why:
             lines.append(Line("  Why: ", why, matters=False))

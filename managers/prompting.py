@@ -275,9 +275,13 @@ def place(location: Location | None) -> str:
     return f"{cut_at(one_line(location.label), LONGEST_PLACE)} ({location.num})"
 
 
-def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:
-    """Return a turn as text: its number, location and command, followed by the details on lines of their own."""
-    return "\n".join([f"Turn {turn}{where}: {action}", *details])
+def turn_text(
+    turn: int, action: str, *details: str, at: Location | None = None, mark: str = "", facts: Collection[str] = ()
+) -> str:
+    """Return a turn as text: its number, location, facts and command, and the details on lines of their own."""
+    where = f" at {place(at)}" if at else ""
+    told = f" [{', '.join(facts)}]" if facts else ""
+    return "\n".join([f"Turn {turn}{where}{mark}{told}: {action}", *details])
 
 
 def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:

@@ -208,11 +208,10 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Li
         name = f"route {way.follow}" if way.follow is not None else f"the way to {place(last.after.location)}"
         return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
     told = [*stretch[0].facts, *(["the route stopped here"] if stretch[0].has_stopped else [])]
-    facts = f" [{', '.join(told)}]" if told else ""
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
-    where = f" at {place(record.before.location)}{mark}{facts}"
-    head = turn_text(record.turn, cut_at(one_line(record.command_text), LONGEST_ACTION), where=where)
-    return [Line(head), Line("  ", one_line(record.response), matters=bool(facts))]
+    command = cut_at(one_line(record.command_text), LONGEST_ACTION)
+    head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=told)
+    return [Line(head), Line("  ", one_line(record.response), matters=bool(told))]
 
 
 def _as_section(value: object) -> object:

@@ -402,9 +402,8 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
             text = _as_before(record, state) or text
         elif record.moved and not is_arrival and latest.get(record.after.text, turn) > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
-        place = name if turn == visit.outcomes[-1].record.turn else record.before.location_label
-        where = f" [{_short(place)}]" if place else ""
-        head = turn_text(turn, _short(record.command_text), where=where)
+        at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
+        head = turn_text(turn, _short(record.command_text), at=at)
         turns.append([Line(head, key=f"turn {turn}" if text == whole else ""), Line("Response: ", text)])
     reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)
     reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons if reason]

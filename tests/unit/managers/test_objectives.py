@@ -174,7 +174,10 @@ def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
     play.wait_until(17)
     play.turn("dip banner", verdicts=(Verdict(accepted=True, source="route"),))
     play.wait_until(20)
-    assert "Turn 18: dip banner\n  Response: Time passes.\nTurn 19: wait\n  Why: " in last_prompt(play).user
+    assert (
+        "Turn 18 at Dye Works Gate (11): dip banner\n  Response: Time passes.\nTurn 19 at Dye Works Gate (11): wait\n  Why: "
+        in last_prompt(play).user
+    )
 
 
 def test_a_course_has_its_reason_once_at_its_first_turn_with_reasons(tmp_path: Path) -> None:
@@ -194,7 +197,7 @@ def test_a_course_has_its_reason_once_at_its_first_turn_with_reasons(tmp_path: P
 def test_of_older_turns_no_reason_is_shown(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{}])
     play.wait_until(20)
-    reasoned = re.findall(r"^Turn (\d+): wait\n  Why: ", last_prompt(play).user, re.MULTILINE)
+    reasoned = re.findall(r"^Turn (\d+) at .*: wait\n  Why: ", last_prompt(play).user, re.MULTILINE)
     assert reasoned == ["16", "17", "18", "19", "20"]
 
 

@@ -207,7 +207,7 @@ class TestPrompt:
         play.turn("up", "Loft", location=LOFT)
         (prompt,) = play.prompts
         assert f"On arrival the story showed: Blue Vats\n{LONG}" in prompt
-        assert f"Turn 1 [Dye Works Gate]: north\nResponse: {TOLD_BELOW}" in prompt
+        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {TOLD_BELOW}" in prompt
         assert prompt.count(LONG) == 1
         assert "visit status: FIRST VISIT" in prompt
         assert "• On arrival: Long description at a first visit" in prompt
@@ -235,7 +235,7 @@ class TestPrompt:
             play.turn("wait")
         play.turn("take beam", "You can't.")
         assert asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING") == (
-            "Turn 6 [Blue Vats]: wait\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
+            "Turn 6 at Blue Vats (31): wait\nResponse: Time passes.\n\nTurn 7 at Blue Vats (31): take beam\nResponse: You can't."
             "\n\n(5 earlier left out)"
         )
         assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait\nTurn 7: because of take beam"
@@ -262,7 +262,7 @@ class TestPrompt:
             play.turn(command, "Nothing happens.")
         play.turn("dip banner", "Blue!", score=5)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert told.startswith("From turn 1, without texts: north\n\nTurn 2 [Blue Vats]: wait\nResponse: ")
+        assert told.startswith("From turn 1, without texts: north\n\nTurn 2 at Blue Vats (31): wait\nResponse: ")
 
     @pytest.mark.parametrize(("score", "left"), [(0, 20), (5, 8)])
     def test_the_number_of_turns_that_are_not_listed_is_shown(self, tmp_path: Path, score: int, left: int) -> None:
@@ -304,7 +304,7 @@ class TestPrompt:
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
         assert "Arrival at Blue Vats: (as it stands below, in turn 4)" in prompt
-        assert "Turn 1 [Dye Works Gate]: north\nResponse: Blue Vats, as in turn 4, below" in prompt
+        assert "Turn 1 at Dye Works Gate (11): north\nResponse: Blue Vats, as in turn 4, below" in prompt
         assert prompt.count(LONG) == 1
 
     def test_an_arrival_memory_is_whole_if_the_story_printed_something_else_this_time(self, tmp_path: Path) -> None:
@@ -324,8 +324,8 @@ class TestPrompt:
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
-        assert f"Turn 1 [Dye Works Gate]: north\nResponse: {vats}\n" in prompt
-        assert "Turn 2 [Blue Vats]: up\nResponse: Blue Vats, as in turn 1\n" in prompt
+        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {vats}\n" in prompt
+        assert "Turn 2 at Blue Vats (31): up\nResponse: Blue Vats, as in turn 1\n" in prompt
         assert "Arrival at Blue Vats: (as it stands below, in turn 1)" in prompt
 
     def test_an_arrival_memory_is_whole_if_the_turn_with_its_text_is_left_out(self, tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         play.turn("up", loft, location=LOFT)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert "Turn 6 [Blue Vats]: up\nResponse: Drying Loft, as in turn 3\n" in told
+        assert "Turn 6 at Blue Vats (31): up\nResponse: Drying Loft, as in turn 3\n" in told
         assert told.count(LONG) == 1
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
@@ -362,8 +362,8 @@ class TestPrompt:
         context: ZMachineContext = {"location_changed": True}
         play.manager.record_action_outcome(31, "Blue Vats", "enter hatch", "You climb in.", context)
         assert (
-            "Turn 48 [Dye Works Gate]: open hatch\nResponse: It opens.\n\n"
-            "Turn 49 [Blue Vats]: enter hatch\nResponse: You climb in." in play.prompts[0]
+            "Turn 48 at Dye Works Gate (11): open hatch\nResponse: It opens.\n\n"
+            "Turn 49 at Blue Vats (31): enter hatch\nResponse: You climb in." in play.prompts[0]
         )
 
     @pytest.mark.parametrize(
@@ -545,7 +545,7 @@ class TestPrompt:
         play = MemoryPlay(tmp_path, lambda *_: learned(), **options)
         for turn in range(1, 15):
             play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
-        shown = re.findall(r"^Turn (\d+) \[.*\]: .*\nResponse: (.*)", asked(play), re.MULTILINE)
+        shown = re.findall(r"^Turn (\d+) at .*: .*\nResponse: (.*)", asked(play), re.MULTILINE)
         # All turns since the first news are shown if there is room.
         assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))
         assert {len(response.strip()) for _, response in shown} == {999}
