@@ -251,7 +251,7 @@ class ObjectiveManager(BaseManager):
         if not 1 <= turn <= self.game_state.turn_count:
             return f"completion of {id_}: turn {turn} was not played"
         if objective is not None and turn < objective.turn:
-            return f"completion of {id_}: it was found in turn {objective.turn}, after that turn"
+            return f"completion of {id_}: it was set in turn {objective.turn}, after that turn"
         return self._end(id_, "completed", f"turn {turn}")
 
     def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> str:
@@ -318,21 +318,22 @@ class ObjectiveManager(BaseManager):
         return fitted_prompt(system, templates, fields, parts, characters)
 
     def _memories_part(self, location_id: int | None) -> Part:
-        """Return the memories of the location, of those that objectives name and of at most five adjacent ones.
+        """Return the memories of the location, of those that are named, and of at most five adjacent ones.
 
-        The most useful memories of a location come first.
+        Plan, objectives and notes may name locations. The most useful memories of a location come first.
         """
         if self.memory_manager is None:
             return Part("memories", (), empty="No memory data available")
         if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
-        aims = [place for objective in self.active for place in objective.places]
+        named = self.map_manager.named_places() if self.map_manager else ()
+        aims = dict.fromkeys([*(place for objective in self.active for place in objective.places), *named])
         beside = self._get_adjacent_room_ids(location_id)
         adjacent = {self._label(each): self._memories(each) for each in beside if each not in aims}
         best = {label: max(map(usefulness, memories)) for label, memories in adjacent.items() if memories}
         doors = sorted(best, key=best.__getitem__, reverse=True)[:MAX_ADJACENT]
         others = {
-            "Locations of Objectives": {
+            "Locations in Plan, Objectives or Notes": {
                 self._label(each): self._memories(each) for each in aims if each != location_id
             },
             "Adjacent Locations": {label: memories for label, memories in adjacent.items() if label in doors},

@@ -21,6 +21,7 @@ from managers.prompting import (
     Line,
     Part,
     carried_labels,
+    on_one_line,
     own_reasons,
     place,
     told_once,
@@ -246,8 +247,8 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
             besides = [line for line in told if line not in said and line not in described]
         said.update(told)
         for is_room, part in groupby(filter(str.strip, told), key=lambda line: line not in besides):
-            head = "  Room: " if is_room else "  Response: "
-            lines.append(Line(head, one_line(told_once([*part], others)), matters=not is_room))
+            told_here = [told_once([line], others) for line in part]
+            lines.append(Line("  Response: ", on_one_line(told_here, record.after.location_label), matters=not is_room))
         items.append(lines)
     return Part("play", items, others=first, empty="")
 
@@ -256,7 +257,7 @@ def present_texts(
     state: GameState, objectives: Sequence[Objective], attribute_names: Mapping[str, int]
 ) -> dict[str, str]:
     """Return the fields of ``objectives_play.md`` that are never shortened."""
-    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
+    lines = [f"{each.id}. {each.text} (set in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     if len(ended) > MAX_ENDED_SHOWN:
         lines.append(f"({len(ended) - MAX_ENDED_SHOWN} ended earlier)")

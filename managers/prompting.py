@@ -268,6 +268,13 @@ def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
     )
 
 
+def on_one_line(lines: Sequence[str], room: str) -> str:
+    """Join the lines on one, with a colon after the name of the room that they describe."""
+    return one_line(
+        " ".join([*(f"{line.rstrip()}:" if line.strip() == room else line for line in lines[:-1]), *lines[-1:]])
+    )
+
+
 def place(location: Location | None) -> str:
     """Return the name of a location with its id, because rooms may share a name."""
     if location is None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, place, room_beside, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, on_one_line, place, room_beside, turn_text
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, quotation, text_key
@@ -211,7 +211,10 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Li
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     command = cut_at(one_line(record.command_text), LONGEST_ACTION)
     head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=told)
-    return [Line(head), Line("  ", one_line(record.response), matters=bool(told))]
+    return [
+        Line(head),
+        Line("  ", on_one_line(record.response.splitlines(), record.after.location_label), matters=bool(told)),
+    ]
 
 
 def _as_section(value: object) -> object:

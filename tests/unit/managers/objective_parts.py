@@ -44,7 +44,7 @@ class ObjectivePlay(Play[ObjectiveManager]):
     ) -> None:
         super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         logger = structlog.get_logger()
-        self.map = MapManager(logger, self.config, self.state)
+        self.map = MapManager(logger, self.config, self.state, aims=lambda: self.state.notes)
         self.knowledge = KnowledgeManager(logger, self.config, self.state, self.llm)
         self.manager = ObjectiveManager(logger, self.config, self.state, self.knowledge, self.map, memories)
         self.learners = (self.map, self.manager)

@@ -137,7 +137,7 @@ def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its
     shown = last_prompt(play).user.split("Turn 1 ")[1].split("Turn 2")[0]
     assert [line.strip() for line in shown.splitlines()[1:]] == [
         "Response: The ladder creaks.",
-        "Room: Drying Loft Yarn hangs here.",
+        "Response: Drying Loft: Yarn hangs here.",
         "Response: On the beam is a key.",
     ]
 
@@ -153,7 +153,7 @@ def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_r
             play.turn("dig", refusal)
     responses = [line for line in last_prompt(play).user.splitlines() if line.startswith("  Response: ")]
     assert f"  Response: {refusal.strip()}" in responses
-    assert max(len(line) for line in responses[:-1]) == len(f"  Response: {refusal.strip()}")
+    assert sum(line.startswith("  Response: Loom ") for line in responses) < 19
 
 
 def test_what_a_move_brought_besides_the_rooms_description_is_a_response(tmp_path: Path) -> None:
@@ -174,10 +174,9 @@ def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
     play.wait_until(17)
     play.turn("dip banner", verdicts=(Verdict(accepted=True, source="route"),))
     play.wait_until(20)
-    assert (
-        "Turn 18 at Dye Works Gate (11): dip banner\n  Response: Time passes.\nTurn 19 at Dye Works Gate (11): wait\n  Why: "
-        in last_prompt(play).user
-    )
+    at = "at Dye Works Gate (11)"
+    told = f"Turn 18 {at}: dip banner\n  Response: Time passes.\nTurn 19 {at}: wait\n  Why: "
+    assert told in last_prompt(play).user
 
 
 def test_a_course_has_its_reason_once_at_its_first_turn_with_reasons(tmp_path: Path) -> None:
@@ -269,10 +268,17 @@ def test_memories_of_the_locations_that_open_objectives_name_are_shown_wherever_
         Objective(2, "Dye", 1, status="dropped"),
     )
     assert memories_text(play.manager, GATE.num) == (
-        "\n## Memories for Locations of Objectives:\n\n**Location 44 (Location #44):**\n"
+        "\n## Memories for Locations in Plan, Objectives or Notes:\n\n**Location 44 (Location #44):**\n"
         "  - [SUCCESS] Of the loft\n    Add the mordant, then dip the banner.\n"
         "\n**Location 31 (Location #31):**\n  - [SUCCESS] Of vats\n    Add the mordant, then dip the banner."
     )
+
+
+def test_memories_of_the_locations_that_a_note_names_are_shown(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, memories=Memories({LOFT.num: [memory("Of the loft")]}))
+    play.map.game_map.add_room(LOFT.num, LOFT.name)
+    play.state.notes.append("The door in the drying loft is bolted.")
+    assert "**Location 44 (Drying Loft):**\n  - [SUCCESS] Of the loft" in memories_text(play.manager, GATE.num)
 
 
 def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful_ones(tmp_path: Path) -> None:

@@ -235,7 +235,8 @@ class TestPrompt:
             play.turn("wait")
         play.turn("take beam", "You can't.")
         assert asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING") == (
-            "Turn 6 at Blue Vats (31): wait\nResponse: Time passes.\n\nTurn 7 at Blue Vats (31): take beam\nResponse: You can't."
+            "Turn 6 at Blue Vats (31): wait\nResponse: Time passes.\n\n"
+            "Turn 7 at Blue Vats (31): take beam\nResponse: You can't."
             "\n\n(5 earlier left out)"
         )
         assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait\nTurn 7: because of take beam"
