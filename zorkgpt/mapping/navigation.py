@@ -25,7 +25,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     """Return the map around a room as text, or "" for a room that is not on the map.
 
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
-    untried exits, and the refused exits with the story's words: in other rooms those that the story names. A room
+    untried exits, and the refused exits with the story's words: in other rooms of those that the story names, and
+    of doors. A room
     without a line is named with the exit that leads to it. Two more lines have the rooms farther away with untried
     exits and the other known ones, with their refused exits and the number of moves, nearest first.
 
@@ -35,8 +36,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         return ""
     moves = neighbourhood(graph, here, radius - 1)
     frontier = {room for room in graph.rooms if graph.untried_exits(room)}
-    barred = {room for room in graph.rooms if graph.barred_exits(room)}
-    has_exits = (room for room in moves if _ways(graph, room) or room in frontier | barred)
+    barred = _barred(graph)
+    has_exits = (room for room in moves if _ways(graph, room) or room in {*frontier, *barred})
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
@@ -44,7 +45,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         plain, read = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
-        parts += _refusals(graph, room, None if room == here else graph.barred_exits(room))
+        parts += _refusals(graph, room, None if room == here else barred.get(room, ()))
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = seen_paths(graph, here)
@@ -59,11 +60,11 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     )
     farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
     farther.sort(key=lambda room: room not in aims)
-    lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
-    known = frontier | shown | (aims - barred)
+    lines += _first_of("Farther untried (moves)", _there(graph, paths, farther, barred), len(farther), FARTHEST_SHOWN)
+    known = frontier | shown | (aims - barred.keys())
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
-    lines += _first_of("Other rooms (moves)", _there(graph, paths, others), len(others), FARTHEST_SHOWN)
+    lines += _first_of("Other rooms (moves)", _there(graph, paths, others, barred), len(others), FARTHEST_SHOWN)
     return "\n".join(lines)
 
 
@@ -78,10 +79,11 @@ def untried_from(graph: MapGraph, here: int) -> str:
         for room in _nearest_first(graph, paths)
         if (exits := ", ".join(filter(None, _untried_exits(graph, room))))
     }
+    barred = _barred(graph)
     refused = {
         room: exits
         for room in _nearest_first(graph, paths)
-        if (exits := ", ".join(_refusals(graph, room, graph.barred_exits(room), titles=("", TRIED))))
+        if (exits := ", ".join(_refusals(graph, room, barred.get(room, ()), titles=("", TRIED))))
     }
     lines: list[str] = []
     for title, found in (("Untried exits", untried), ("Exits that led nowhere", refused)):
@@ -90,18 +92,27 @@ def untried_from(graph: MapGraph, here: int) -> str:
     return "\n".join(lines)
 
 
+def _barred(graph: MapGraph) -> Mapping[int, Collection[str]]:
+    """Return for each room the refused exits that the story names, and the commands that did not open a door."""
+    found = {room: [*exits] for room in graph.rooms if (exits := graph.barred_exits(room))}
+    for room, command in graph.exit_refusals:
+        if command.startswith(_OPENING):
+            found.setdefault(room, []).append(command)
+    return found
+
+
 def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
     """Yield every room: those in reach first, nearest first."""
     yield from paths
     yield from sorted(graph.rooms.keys() - paths)
 
 
-def _there(graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int]) -> Iterator[str]:
-    """Yield each of the rooms with its untried exits, those refused exits that the story names, and its moves."""
+def _there(
+    graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int], barred: Mapping[int, Collection[str]]
+) -> Iterator[str]:
+    """Yield each of the rooms with its untried exits, those that are barred, and its moves."""
     for room in rooms:
-        exits = ", ".join(
-            filter(None, (*_untried_exits(graph, room), *_refusals(graph, room, graph.barred_exits(room))))
-        )
+        exits = ", ".join(filter(None, (*_untried_exits(graph, room), *_refusals(graph, room, barred.get(room, ())))))
         yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({_distance(paths, room)})"
 
 

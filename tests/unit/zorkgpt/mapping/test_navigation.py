@@ -227,6 +227,20 @@ def test_an_exit_for_which_the_story_asks_a_question_did_not_lead_nowhere() -> N
     )
 
 
+def test_a_door_that_did_not_open_is_named_with_the_answer_from_afar() -> None:
+    graph = graph_of((1, "up", 2), (2, "north", 3), (3, "north", 4))
+    graph.add_exits(1, ["east"])
+    graph.record_refusal(1, "open iron door", "It is bolted on the far side.")
+    graph.record_refusal(2, "unlock hatch with key", "It does not fit.")
+    told = "tried: open iron door (It is bolted on the far side.)"
+    assert local_view(graph, 2, 2).splitlines()[1].endswith(f"untried: east; {told}")
+    graph.add_connection(4, "down", 1)
+    farther, others = local_view(graph, 4, 1).splitlines()[1:]
+    assert farther == f"Farther untried (moves): L1 Location #1: east, {told} (1)"
+    assert "L2 Location #2: tried: unlock hatch with key (It does not fit.) (2" in others
+    assert f"L1 Location #1: {told} (1)" in untried_from(graph, 4).splitlines()[-1]
+
+
 def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (3, "north", 4))
     graph.add_exits(3, ["east"])
