@@ -490,7 +490,7 @@ class SimpleMemoryManager(BaseManager):
             prompt, schema = brief_question(choice)
         else:
             window = self.config.get_memory_history_window()
-            prompt = visit_prompt(visit, state, self.tokens.characters(budget), window)
+            prompt = visit_prompt(visit, state, self.tokens.characters(budget), window, self.attribute_names)
         self._counts["synthesis_calls"] += 1
         return (Question(model, "memory", prompt, schema, partial(self._take, visit)),)
 

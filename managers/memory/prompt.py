@@ -43,7 +43,7 @@ from session.text import (
     text_key,
     without_padding,
 )
-from session.values import ENDINGS, Location, Seed, TurnRecord
+from session.values import ENDINGS, Location, Seed, TurnRecord, in_reach
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -57,6 +57,8 @@ LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
 TOLD_BELOW = "(as it stands below, under what is new)"
+STATES = ("open", "locked", "on", "lit", "worn")
+"""Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
 
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
@@ -258,7 +260,9 @@ def _first_sentence(outcome: ActionOutcome) -> str:
     return found[0] if found else told
 
 
-def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: int) -> Prompt:
+def visit_prompt(
+    visit: VisitNews, state: GameState, characters: int, window: int, attribute_names: Mapping[str, int]
+) -> Prompt:
     """Return the prompt that asks what to remember of a visit, in at most ``characters`` characters if possible.
 
     If not everything fits, half of the room goes to the memories first, because they may have to be rewritten.
@@ -271,7 +275,7 @@ def visit_prompt(visit: VisitNews, state: GameState, characters: int, window: in
         "location": _short(visit.here.label),
         "location_id": str(visit.here.num),
         "outcomes": "\n".join(
-            turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each))})")
+            turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each, attribute_names))})")
             for each in visit.outcomes
         ),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
@@ -446,7 +450,7 @@ def _head(memory: Memory, *marks: str) -> str:
     return f"- {memory.headline(memory.category, memory.persistence.upper(), *marks, *active)}"
 
 
-def _effects(outcome: ActionOutcome) -> Iterator[str]:
+def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iterator[str]:
     record = outcome.record
     went_to = outcome.destination.label if outcome.destination else ""
     if record.after.died:
@@ -467,8 +471,26 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
     is_told = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:
         yield "a key, no command"
+    elif record.after.awaits_key:
+        yield "the story waits for a key"
     elif record.did_something and not is_told:
-        yield "something in sight changed" if record.before.noticed != record.after.noticed else "something changed"
+        is_seen = record.before.noticed != record.after.noticed
+        states = [*_changed_states(record, attribute_names)]
+        yield from states or [f"something {'in sight' if is_seen else 'unseen'} changed"]
+
+
+def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> Iterator[str]:
+    """Yield each thing in reach whose state has changed, with the change, as in ``storm lamp now lit``."""
+    before, names = in_reach(record.before), [each for each in STATES if each in attribute_names]
+    for num, thing in in_reach(record.after).items():
+        changed = thing.attributes ^ before.get(num, thing).attributes
+        states = [
+            f"{'now' if attribute_names[name] in thing.attributes else 'no longer'} {name}"
+            for name in names
+            if attribute_names[name] in changed
+        ]
+        if states:
+            yield f"{one_line(thing.label)} {', '.join(states)}"
 
 
 def _signals(visit: VisitNews) -> Iterator[str]:

@@ -418,7 +418,7 @@ class TestPrompt:
             "the player stayed, young man came to light)",
             "the player stayed, young man is gone, Charles is in its place)",
             "the player stayed, tin came to light)",
-            "the player stayed, something changed)",
+            "the player stayed, something unseen changed)",
         ]
 
     @pytest.mark.parametrize(("moves", "state", "failed"), [(5, "a", True), (5, "b", False)])
@@ -470,6 +470,24 @@ class TestPrompt:
         assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
             "• Turns 5, 6: Nothing visible changed (likely PERMANENT)",
+        ]
+
+    def test_what_changed_in_sight_is_named_if_the_words_for_it_are_known(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.manager.attribute_names = {"open": 14, "on": 13, "lit": 9}
+        tin, lamp = GameObject(72, "tin", 31, frozenset({14})), GameObject(73, "lamp", 1)
+        play.turn("open tin", "It is full.", visible=(replace(tin, attributes=frozenset()),), inventory=(lamp,))
+        play.turn("open tin", "You open it.", visible=(tin,))
+        play.turn("light lamp", "It burns.", inventory=(replace(lamp, attributes=frozenset({9, 13})),))
+        play.turn("shut tin", "Click.", visible=(replace(tin, attributes=frozenset()),))
+        play.turn("polish tin", "It shines.", visible=(replace(tin, attributes=frozenset({4})),))
+        play.turn("help", "1) About\n2) Hints", awaits_key=True)
+        assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()][1:] == [
+            "the player stayed, tin now open)",
+            "the player stayed, lamp now on, now lit)",
+            "the player stayed, tin no longer open)",
+            "the player stayed, something in sight changed)",
+            "the player stayed, the story waits for a key)",
         ]
 
     def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
