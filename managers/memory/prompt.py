@@ -61,6 +61,11 @@ STATES = ("open", "locked", "on", "lit", "worn")
 """Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
 
+_SMALL_WORDS = (
+    "a about all and at behind down everything for from her him in into it me my of off on onto out over the them"
+    " through to under up with"
+)
+"""Words of commands that name no thing."""
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
@@ -283,7 +288,7 @@ def visit_prompt(
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
-    fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
+    fields["elsewhere"] = _elsewhere(visit, state).fit(int(ELSEWHERE_SHARE * room)).text
     parts, told = _story_parts(visit, state, window), _arrival_told(visit, state, window)
     for below in (told, None):  # without the reference if its text has no room
         memories = existing_memories(visit.memories, visit.worked, below)
@@ -311,29 +316,44 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
     return found
 
 
-def _elsewhere(visit: VisitNews) -> Part:
+def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     """Return a line for each memory of other locations that is about the visit, tentative ones first.
 
     It names this location, a thing in sight, one that was taken or laid down, or one that a command names, or it is of
-    a location that the story's answers name.
+    a location that the story's answers name. Where two things share a noun, the word before it decides.
     """
     told = " ".join(outcome.record.after.text for outcome in visit.outcomes)
     things = {visit.here.name}
     for record in (outcome.record for outcome in visit.outcomes):
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
         things.update(thing.name for thing in seen)
-        things.update(record.action.split()[1:])
+        in_hand = {thing.name for thing in record.before.inventory or ()}
+        things.update(names(record.action, in_hand))
+        known = {word for name in (*things, *in_hand) for word in name.casefold().split()}
+        things.update({*plain_command(record.action).split()[1:]} - known - {*_SMALL_WORDS.split()})
+    others = {thing.name for turn in state.turns for thing in in_reach(turn.after).values()} - things
     named_rooms = names(told, visit.rooms.values())
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if visit.rooms.get(room) in named_rooms or names(f"{memory.title} {memory.text}", things)
+        if visit.rooms.get(room) in named_rooms or _speaks_of(f"{memory.title} {memory.text}", things, others)
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [Line(f"{_head(memory, f'Location {room}')}: ", one_line(memory.text)) for room, memory in shown]
     return Part("elsewhere", [[line] for line in lines], keeps="best")
+
+
+def _speaks_of(text: str, things: Collection[str], others: Collection[str]) -> bool:
+    """Return whether a text names one of the things, and not only one of the others with the same last word."""
+    split = [other.casefold().split() for other in others]
+    for thing in names(text, things):
+        *own, last = thing.casefold().split()
+        of_others = {word for other in split if other[-1:] == [last] for word in other[:-1]}.difference(own)
+        if not of_others.issuperset(re.findall(rf"(?:(\w+)\W+)?\b{re.escape(last)}(?:s|es)?\b", text.casefold())):
+            return True
+    return False
 
 
 def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Told | None = None) -> Part:

@@ -154,8 +154,20 @@ class TestOtherLocations:
         for title in ("The jar leaks", "Lid is heavy", "Mind the vats", "A rat sleeps"):
             play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
         play.turn("open lid", "You hear a click.", world_hash="1", visible=(GameObject(72, "clay jar"),))
-        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:")
+        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:")
         assert {*re.findall(r"ACTIVE\] (.*?): So", shown)} == {"The jar leaks", "Lid is heavy", "Mind the vats"}
+
+    def test_a_common_noun_or_a_word_of_the_parser_does_not_make_a_memory_about_the_visit(self, tmp_path: Path) -> None:
+        play = play_with_a_map(tmp_path)
+        for title in ("Iron door is bolted", "Take all with care", "The door of oak", "Key fits"):
+            play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
+        key, iron, oak = GameObject(7, "brass key"), GameObject(72, "iron door"), GameObject(73, "oak door")
+        play.turn("south", "Gate", visible=(iron,), inventory=(key,), location=GATE)
+        play.turn("north", "Vats", visible=(oak,), location=VATS)
+        play.turn("unlock oak door with key", "You hear a click.", world_hash="1")
+        play.turn("take all", "Nothing.", world_hash="2")
+        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:")
+        assert {*re.findall(r"ACTIVE\] (.*?): So", shown)} == {"The door of oak", "Key fits"}
 
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
@@ -179,7 +191,9 @@ class TestOtherLocations:
         play.manager.add_memory(GATE.num, GATE.name, memory("Gate may lock itself", status="TENTATIVE"))
         play.manager.add_memory(LOFT.num, LOFT.name, memory("Loft is dry"))
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
-        assert asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what is here:").splitlines() == [
+        assert asked(
+            play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:"
+        ).splitlines() == [
             f"- [NOTE - PERMANENT - Location {GATE.num} - TENTATIVE] Gate may lock itself: About Gate may lock itself.",
             f"- [NOTE - PERMANENT - Location {GATE.num} - ACTIVE] Gate is old: About Gate is old.",
         ]
