@@ -106,19 +106,24 @@ class Part:
             text = self._written(count, characters) if count else None
         if text is not None:
             return Fitted(text, count, tuple(item[0].key for item in self._kept(count) if item[0].key))
-        told = self._left_out(1)
-        if self.items and characters - len(told) >= SHORTEST:
+        room = characters - self._length_beside(1)
+        if self.items and room >= SHORTEST:
             item = "\n".join(line.head + line.text for line in self._kept(1)[0] if line.matters)
-            return Fitted(cut_middle(item, characters - len(told)) + told, 1)
+            return Fitted(self._framed(cut_middle(item, room), 1), 1)
         return Fitted(LEFT_OUT, 0)
 
-    def _left_out(self, count: int, lines: int = 0) -> str:
-        """Return the end of the text with that many items: how many others there are, and missing lines of these."""
-        out = self.items[: len(self.items) - count] if self.keeps == "newest" else self.items[count:]
+    def _framed(self, text: str, count: int, lines: int = 0) -> str:
+        """Return the text of that many items with the numbers of earlier or further ones, and of missing lines."""
+        is_newest = self.keeps == "newest"
+        out = self.items[: len(self.items) - count] if is_newest else self.items[count:]
         others = self.others + sum(item[0].weight for item in out)
-        told = [f"{others} {'earlier' if self.keeps == 'newest' else 'more'}"] if others else []
-        told += [f"{counted(lines, 'line')} of the above"] if lines else []
-        return f"{self.separator}({' and '.join(told)} left out)" if told else ""
+        left_out = f"({others} {'earlier' if is_newest else 'more'} left out)" if others else ""
+        missing = f"({counted(lines, 'line')} of the above left out)" if lines else ""
+        parts = [left_out, text, missing] if is_newest else [text, missing, left_out]
+        return self.separator.join(filter(None, parts))
+
+    def _length_beside(self, count: int, lines: int = 0) -> int:
+        return len(self._framed("-", count, lines)) - 1
 
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
@@ -130,9 +135,6 @@ class Part:
             return self.empty
         loose = [(item, line) for item in reversed(items) for line in item if not line.matters]
 
-        def note(kept: Sequence[object]) -> str:
-            return self._left_out(count, len(loose) - len(kept))
-
         def written(kept: Collection[tuple[Sequence[Line], Line]]) -> str:
             shown = ((line for line in item if line.matters or (item, line) in kept) for item in items)
             return self.separator.join("\n".join(line.head + line.text for line in item) for item in shown)
@@ -140,9 +142,13 @@ class Part:
         room = characters - len(written(()))
         lengths = [len(f"\n{line.head}{line.text}") for _, line in loose]
         fitting = as_many_as_fit(
-            range(len(loose)), lambda kept: sum(lengths[each] for each in kept) + len(note(kept)) <= room, skips=True
+            range(len(loose)),
+            lambda kept: (
+                sum(lengths[each] for each in kept) + self._length_beside(count, len(loose) - len(kept)) <= room
+            ),
+            skips=True,
         )
-        text = written([loose[each] for each in fitting]) + note(fitting)
+        text = self._framed(written([loose[each] for each in fitting]), count, len(loose) - len(fitting))
         return text if len(text) <= characters else None
 
 

@@ -423,7 +423,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         is_arrival = bool(shown_on_arrival) and whole.endswith(shown_on_arrival)
         text = f"{whole.removesuffix(shown_on_arrival)}{TOLD_BELOW}" if is_arrival else whole
         if record.moved and record.after.location is not None and record.after.location != visit.here:
-            text = _as_before(record, state) or text
+            text = _as_before(record, state, shown_from) or text
         elif record.moved and not is_arrival and latest.get(record.after.text, turn) > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
         at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
@@ -453,11 +453,12 @@ def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list
     return [[Line(f"On arrival, in turn {came.turn}, the story showed: ", shown)]]
 
 
-def _as_before(record: TurnRecord, state: GameState) -> str:
+def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:
     """Return a note instead of the text of another place that an earlier turn had printed, too; "" if none had."""
     text, place = record.after.text, record.after.location
     earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
-    return f"{_short(place.label)}, as in turn {earlier}" if earlier and place is not None else ""
+    is_shown = "" if earlier >= shown_from else ", which is not shown"
+    return f"{_short(place.label)}, as in turn {earlier}{is_shown}" if earlier and place is not None else ""
 
 
 def _short(text: str) -> str:

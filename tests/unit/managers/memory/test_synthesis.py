@@ -249,9 +249,9 @@ class TestPrompt:
             play.turn("wait")
         play.turn("take beam", "You can't.")
         assert asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING") == (
+            "(5 earlier left out)\n\n"
             "Turn 6 at Blue Vats (31): wait\nResponse: Time passes.\n\n"
             "Turn 7 at Blue Vats (31): take beam\nResponse: You can't."
-            "\n\n(5 earlier left out)"
         )
         assert asked(play, "AGENT'S REASONING:") == "Turn 6: because of wait\nTurn 7: because of take beam"
         (call,) = play.llm.calls
@@ -286,8 +286,8 @@ class TestPrompt:
             play.turn("wait")
         play.turn("dip banner", "Blue!", score=score, world_hash="1")
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert told.endswith(f"\n\n({left} earlier left out)")
-        assert told.startswith(f"From turn {left + 1}, without" if score else "Turn 21 ")
+        first = f"From turn {left + 1}, without" if score else "Turn 21 "
+        assert told.startswith(f"({left} earlier left out)\n\n{first}")
 
     def test_the_commands_without_texts_count_one_by_one_if_they_have_no_room(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2}, prompt_budgets={"memory": 3000})
@@ -368,8 +368,17 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         play.turn("up", loft, location=LOFT)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert "Turn 6 at Blue Vats (31): up\nResponse: Drying Loft, as in turn 3\n" in told
+        assert told.endswith("Turn 6 at Blue Vats (31): up\nResponse: Drying Loft, as in turn 3")
         assert told.count(LONG) == 1
+
+    def test_a_text_that_an_earlier_turn_printed_is_not_shown_without_saying_so(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 1})
+        for _ in range(2):
+            play.turn("up", "Drying Loft", location=LOFT)
+            play.turn("down", "Blue Vats", location=VATS)
+        play.turn("take beam", "You can't.")
+        play.turn("up", "Drying Loft", location=LOFT)
+        assert asked(play).count("Response: Drying Loft, as in turn 3, which is not shown") == 1
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
