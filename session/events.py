@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter
 
 from session.route import Route
-from session.values import Observation, Proposal, Seed, StoryFacts, TurnRecord
+from session.values import Observation, Proposal, Role, Seed, StoryFacts, TurnRecord
 
 OptionValue = JsonValue
 """The value of an option that may change within a run."""
@@ -72,7 +72,7 @@ class ModelAnswered:
     unusable: the beginnings of its answers before that could not be used, as it wrote them
     """
 
-    role: str
+    role: Role
     prompt_sha256: str
     answer: dict[str, object]
     reasoning: str
@@ -98,7 +98,7 @@ class ModelFailed:
     failure: whether the model was unavailable or its answers were invalid
     """
 
-    role: str
+    role: Role
     prompt_sha256: str
     error: str
     failure: Literal["unavailable", "invalid"]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -21,7 +21,6 @@ from typing_extensions import override
 from session import events
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
-from session.values import Role
 
 _LOG = logging.getLogger(__name__)
 _NANOSECONDS = 1_000_000_000
@@ -116,7 +115,7 @@ class RunSpans:
 
     def _add_calls(self, parent_at: Callable[[int], Span | None]) -> None:
         for event, end in self._calls:
-            role = self._config.role(cast("Role", event.role))
+            role = self._config.role(event.role)
             answered = event if isinstance(event, events.ModelAnswered) else None
             model = (role.model if role.engine == "openai" else None) or (answered.model if answered else None)
             call = {"operation.name": "chat", "provider.name": "openai", "output.type": "json", "request.model": model}

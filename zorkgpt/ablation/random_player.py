@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -157,7 +157,7 @@ def _estimate(task: Task, plan: AblationPlan) -> Estimate:
     turns = plan.pairs * plan.episodes * limit
     times = turns / len(played)
     costs = [
-        cost_of(replace(call, model=task.configuration.role(cast("Role", call.role)).model or ""), task.configuration)
+        cost_of(replace(call, model=task.configuration.role(call.role).model or ""), task.configuration)
         for call in calls
     ]
     known = [cost for cost in costs if cost is not None]

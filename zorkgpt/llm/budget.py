@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from threading import Event as Flag
-from typing import cast
 
 from genai_prices import Usage, calc_price
 
@@ -147,7 +146,7 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
 
     The embedded model costs nothing. A call without a token count has no known cost.
     """
-    role = configuration.role(cast("Role", call.role))
+    role = configuration.role(call.role)
     own = configuration.prices.get(call.model) or configuration.prices.get(role.model or "")
     if own is None and role.engine == "embedded":
         return 0.0

@@ -30,7 +30,7 @@ from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
 from session.resolved_configuration import changed
 from session.text import counted, one_line
-from session.values import ROLES, Seed, TurnRecord
+from session.values import ROLES, Role, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, has_counts, text_of, tokens_in
 from zorkgpt.report.repetition import read_known
@@ -77,7 +77,7 @@ class RoleUsage:
     unpriced: how many calls that were answered, usably or not, have no known price
     """
 
-    role: str
+    role: Role
     calls: int
     failed: int
     prompt_tokens: int | None
@@ -93,13 +93,13 @@ class RoleUsage:
 
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})) -> tuple[RoleUsage, ...]:
     """Return the usage of every role with a call, in the order of ``ROLES``; ``prices`` override the run's."""
-    by_role: dict[str, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
+    by_role: dict[Role, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
     for call, dollars in priced_calls(run, prices):
         by_role.setdefault(call.role, []).append((call, dollars))
     return tuple(_usage(role, priced) for role, priced in by_role.items() if priced)
 
 
-def _usage(role: str, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleUsage:
+def _usage(role: Role, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleUsage:
     calls = [call for call, _ in priced]
     known = [dollars for call, dollars in priced if _was_answered(call) and dollars is not None]
     return RoleUsage(

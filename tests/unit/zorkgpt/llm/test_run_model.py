@@ -93,7 +93,7 @@ def answered(journal: Journal) -> ModelAnswered:
     return event
 
 
-def failed(role: str) -> ModelFailed:
+def failed(role: Role) -> ModelFailed:
     return ModelFailed(role, prompt_sha256(PROMPT), "it was down", "unavailable", 1.0, "a model", 50, 20, 7)
 
 
