@@ -158,8 +158,13 @@ def memory_keys(place: int, memories: Iterable[Memory], kind: str = "m") -> list
     for memory in memories:
         title = text_key(memory.title)
         titles[title] += 1
-        keys.append(f"{kind}:{place}:{title}:{titles[title]}")
+        keys.append(memory_key(place, memory.title, titles[title], kind))
     return keys
+
+
+def memory_key(place: int, title: str, number: int = 1, kind: str = "m") -> str:
+    """Return the key of a memory; ``number``: its number among those of a location with one title."""
+    return f"{kind}:{place}:{text_key(title)}:{number}"
 
 
 def knowledge_key(section: str, text: str) -> str:

@@ -107,8 +107,7 @@ def keypress(command: str) -> bytes:
 
 def _leaves_the_story(line: str, letters: int) -> str | None:
     recording = _RECORDING if letters >= len(_LIKE_A_VERB) else _RECORDING - {_LIKE_A_VERB}
-    for clause in _SEPARATORS.split(line):
-        words = [word for word in clause.split() if word not in _FILLERS]
+    for words in _clauses(line):
         if words and words[0].startswith("#"):
             return "Commands that start with # are for testing the story, not for playing it."
         if len(words) != 1:
@@ -118,6 +117,15 @@ def _leaves_the_story(line: str, letters: int) -> str | None:
         if words[0] in recording:
             return f"{words[0]!r} is not for the player: every session is recorded already."
     return None
+
+
+def _clauses(line: str) -> list[list[str]]:
+    return [[word for word in clause.split() if word not in _FILLERS] for clause in _SEPARATORS.split(line)]
+
+
+def ends_session(command: str) -> bool:
+    """Return whether a verb that would end or restart the session is a clause of the command."""
+    return any(len(words) == 1 and words[0] in SAVING for words in _clauses(normalised(command).lower()))
 
 
 def leaving(command: str) -> str:

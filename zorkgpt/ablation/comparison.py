@@ -104,6 +104,11 @@ class Comparison:
     why_not: str = ""
 
     @property
+    def is_equal(self) -> bool:
+        """Whether no pair differs."""
+        return self.difference == 0 and self.least_p == 1
+
+    @property
     def is_shown(self) -> bool:
         """Whether a difference is shown: the interval excludes zero and ``p`` is below 5 %."""
         if self.low is None or self.high is None or self.p is None:

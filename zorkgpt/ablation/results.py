@@ -20,7 +20,6 @@ from session.files.shared_files import read_shared, write_atomically
 from session.text import counted
 from zorkgpt.ablation.comparison import (
     ALPHA,
-    NO_DIFFERENCE,
     ArmScore,
     ComparedPair,
     Comparison,
@@ -131,7 +130,7 @@ def _verdict(found: Comparison) -> str:
     points = f"{number(found.difference, sign=True)} {'% of the maximum' if found.is_share else 'points'} in"
     if found.pairs == 1:
         return f"{points} the one pair; one pair shows nothing"
-    if found.why_not == NO_DIFFERENCE:
+    if found.is_equal:
         return f"the same score in each of {found.pairs} pairs"
     verdict = (
         f"{points} {found.pairs} pairs ({'' if found.low is None else f'{interval(found)}, '}p {number(found.p)}): "

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import typer
 
-from game_interface.core.commands import SAVING, leaving, refusal
+from game_interface.core.commands import ends_session, refusal
 from orchestration.parts import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
@@ -343,7 +343,7 @@ def _unfit(command: str, way_out: str = "") -> str | None:
     way_out: what else a person can do besides pausing
     """
     reason = refusal(command)
-    if reason in {leaving(verb) for verb in SAVING}:
+    if reason and ends_session(command):
         return f"Progress is saved automatically; Ctrl-C pauses and shows how to resume{way_out}."
     return reason
 

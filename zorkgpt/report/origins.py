@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from managers.known import Item, Items, Known, memory_keys, route_key
+from managers.known import Item, Items, Known, memory_key, memory_keys, route_key
 from managers.memory.document import (
     MemoriesBlock,
     MemoriesDocument,
@@ -37,7 +37,6 @@ from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment, changes
 from zorkgpt.report.run_summary import summarise
 
 _TURNS_SHOWN = 12
-"""The beginnings of the keys of memories, knowledge and routes that outlive an episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +193,14 @@ class Origins:
 
     def mark_equal_titles(self) -> None:
         """Mark what others changed of memories that are told apart by their order alone."""
-        keys = {each.change.key for each in self.changes if each.is_of_memory}
-        several = {key.rpartition(":")[0] for key in keys if not key.endswith(":1")}
-        self.changes = [
-            replace(each, is_one_of_several=not each.is_own and each.change.key.rpartition(":")[0] in several)
+        first_keys = [
+            memory_key(item.place or 0, item.title) if (item := each.change.item) and each.is_of_memory else None
             for each in self.changes
+        ]
+        several = {first for first, each in zip(first_keys, self.changes, strict=True) if first != each.change.key}
+        self.changes = [
+            replace(each, is_one_of_several=not each.is_own and first is not None and first in several)
+            for first, each in zip(first_keys, self.changes, strict=True)
         ]
 
     def renamed(self) -> dict[str, str]:
