@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from os.path import relpath
 from pathlib import Path
-from statistics import median
 from typing import Literal
 from urllib.parse import quote
 
@@ -29,27 +28,12 @@ from zorkgpt.ablation.comparison import (
 )
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, SCORES, RunMeasures, finished_run
 from zorkgpt.ablation.plan import WrittenPlan, arm_folder
-from zorkgpt.report.figures import EpisodeFigures, new_best_scores
+from zorkgpt.report.figures import EpisodeFigures
 from zorkgpt.report.run_page import Note
 
 RESULTS_FILE = "results.json"
 REPORT_FILE = "report.md"
 UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learned, so they count once"
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedScore:
-    """A score that an arm reached in a story: in how many of its episodes, and after how many turns (median).
-
-    episodes: those whose score is known
-    """
-
-    story: str
-    arm: str
-    score: int
-    reached: int
-    episodes: int
-    turns: float
 
 
 class Results(BaseModel):
@@ -70,7 +54,6 @@ class Results(BaseModel):
     versions: tuple[str, ...]
     unit: str
     runs: tuple[RunMeasures, ...]
-    milestones: tuple[ReachedScore, ...]
     scores: tuple[ArmScore, ...]
     comparisons: tuple[Comparison, ...]
     conclusions: tuple[str, ...]
@@ -97,24 +80,10 @@ def results_of(
         versions=tuple(dict.fromkeys(run.versions for run in runs)),
         unit=UNIT,
         runs=tuple(runs),
-        milestones=tuple(_milestones(runs)),
         scores=tuple(arm_scores(runs)),
         comparisons=comparisons,
         conclusions=tuple(conclusions(comparisons)),
     )
-
-
-def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
-    """Yield every best score of any episode of a story, for every arm that reached it."""
-    sides: dict[tuple[str, str], list[EpisodeFigures]] = {}
-    for run in runs:
-        sides.setdefault((run.story, run.arm), []).extend(run.episodes)
-    for (story, arm), episodes in sides.items():
-        for score in new_best_scores(episode for run in runs if run.story == story for episode in run.episodes):
-            turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
-            if turns:
-                known = sum(episode.score is not None for episode in episodes)
-                yield ReachedScore(story, arm, score, len(turns), known, median(turns))
 
 
 def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:

@@ -71,9 +71,10 @@ def ask_again(
     finally:  # whatever ended it, what was answered is printed
         every = [each for found in answers for each in found]
         asked = [(call, found) for call, found in zip(wanted, answers, strict=True) if found]
-        if as_json:
-            _print_json(asked)
-        elif asked:
+        for call, found in asked if as_json else ():
+            place = {"episode": call.episode, "turn": call.turn, "role": call.role}
+            typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
+        if asked and not as_json:
             _print_answers(asked)
             _print_price(every, configuration, times * len(wanted) - len(every))
     if not any(isinstance(each, ModelAnswered) for each in every):
@@ -96,12 +97,6 @@ def _ask(
                     found.append(answered(call.role, call.prompt, completion))
                 except (RequestRefused, ResponseInvalid) as error:
                     found.append(failed(call.role, call.prompt, error, seconds=0.0))
-
-
-def _print_json(asked: Sequence[tuple[RepeatedCall, Sequence[ModelCall]]]) -> None:
-    for call, found in asked:
-        place = {"episode": call.episode, "turn": call.turn, "role": call.role}
-        typer.echo(json.dumps({**place, "recorded": asdict(call.recorded), "answers": [*map(asdict, found)]}))
 
 
 def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, unsent: int) -> None:

@@ -7,6 +7,7 @@ import re
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -154,9 +155,11 @@ def resolve(options: Mapping[str, object]) -> ResolvedConfiguration:
     return load_configuration(options, os.environ, Path.cwd())
 
 
-def configuration_in(workdir: Path | None, story: str | None = None) -> GameConfiguration:
+def configuration_in(
+    workdir: Path | None, story: str | None = None, more: Mapping[str, object] = MappingProxyType({})
+) -> GameConfiguration:
     """Return the configuration in the current folder, with that work folder and story file if they are given."""
-    return resolve({"zork_game_workdir": workdir, "game.file": story_file(story)}).configuration
+    return resolve({"zork_game_workdir": workdir, "game.file": story_file(story), **more}).configuration
 
 
 def story_file(story: str | None) -> Path | None:

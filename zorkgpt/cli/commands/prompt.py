@@ -60,8 +60,7 @@ def prompt(
     changes = common_options.with_settings({name: value for name, value in given.items() if value is not None}, set_)
     if not ask and (changes or times > 1):
         raise ConfigurationError("--model, --base-url, --set and --times need --ask")
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **changes}
-    now = common_options.resolve(options).configuration
+    now = common_options.configuration_in(workdir, story, changes)
     folder = common_options.chosen_run(now.zork_game_workdir, run, story)
     first, last = _span(read_manifest(folder), turn, turns)
 

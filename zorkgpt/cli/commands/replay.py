@@ -74,8 +74,7 @@ def replay(
         )
     if fork_at is not None and expect_score is not None:
         raise ConfigurationError("--expect-score does not apply to forks")
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **of_fork}
-    now = common_options.resolve(options).configuration
+    now = common_options.configuration_in(workdir, story, of_fork)
     script = Path("/dev/stdin" if run == "-" else run or "")
     if from_actions and script.exists() and not script.is_dir():  # a pipe as well
         _play_script(script, now, expect_score)
@@ -101,18 +100,15 @@ def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, f
     from orchestration.parts import open_story
     from orchestration.recorded_configuration import recorded
     from orchestration.run import other_versions
-    from session.events import EpisodeStarted, TurnPlayed
-    from session.files.journal import read_manifest
+    from session.files.journal import observation_in, read_manifest
     from zorkgpt.report.pages import repeat
 
     manifest = read_manifest(folder)
     scores: list[int | None] = []
 
     def see(event: Event) -> None:
-        if isinstance(event, TurnPlayed):
-            scores.append(event.record.after.score)
-        elif isinstance(event, EpisodeStarted):
-            scores.append(event.opening.score)
+        if seen := observation_in(event):
+            scores.append(seen.score)
 
     if from_actions:
         with open_story(recorded(folder, now)) as parts:

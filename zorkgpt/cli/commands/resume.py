@@ -53,8 +53,7 @@ def resume(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     changes = common_options.with_settings({name: value for name, value in given.items() if value is not None}, set_)
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(story), **changes}
-    now = common_options.resolve(options).configuration
+    now = common_options.configuration_in(workdir, story, changes)
     folder = _resumable_run(now.zork_game_workdir, run, story)
     configuration = continued(folder, now, list(changes), player=None if model is None else "model")
     again = [("--game", story), ("--model", model), ("--base-url", base_url), ("--patience", patience)]

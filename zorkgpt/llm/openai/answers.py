@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Annotated
 
@@ -362,12 +363,8 @@ def read_answer(split: SplitText, schema: type[Answer], *, is_repaired: bool = F
     if not objects and not split.answer:
         raise AnswerIncomplete("the answer is empty")
     problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
-    for written in objects[: -_MOST_TRIED - 1 : -1]:
-        try:
-            return _validated(written, schema, context)
-        except ResponseInvalid as error:
-            problem = error
-    for written in loose_objects(split.answer)[: -_MOST_TRIED - 1 : -1]:
+    read: Iterable[Callable[[], list[str]]] = (objects.copy, partial(loose_objects, split.answer))
+    for written in chain.from_iterable(find()[: -_MOST_TRIED - 1 : -1] for find in read):
         try:
             return _validated(written, schema, context)
         except ResponseInvalid as error:

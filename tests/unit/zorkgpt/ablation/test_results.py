@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
 
-from session.events import Event, RunEnded
+from session.events import RunEnded
 from tests.fixtures.report_data import data_in
 from tests.fixtures.small_ablation import measured_pairs
 from tests.fixtures.typed_command import typed
-from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
-from zorkgpt.ablation.measures import RunMeasures, measure
+from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
+from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.ablation.results import RESULTS_FILE, ReachedScore, Results, results_of
+from zorkgpt.ablation.results import RESULTS_FILE, Results, results_of
 
 STORIES = {"dyeworks": "5c" * 32}
 FIRST = Path("out/full/1/runs/20260131-184500-1a2b")
@@ -59,18 +58,6 @@ def test_every_difference_is_the_mean_of_the_pairs_that_are_shown_with_it() -> N
     assert [(point["first"], point["other"]) for point in score] == [(2, 1), (3, 1), (4, 1)]
     assert [point["story"] for point in all_points] == ["dyeworks"] * 3 + ["mill"] * 2
     assert together["is_share"]
-
-
-def test_a_score_is_reached_in_so_many_of_the_episodes_whose_score_is_known() -> None:
-    plan = WrittenPlan(arms={"full": {}}, player="x:y", pairs=1, episodes=4, stories=STORIES)
-    unscored = replace(SEEN, score=None)
-    events: list[Event] = []
-    for number, (before, score, turns) in enumerate([(SEEN, 5, 1), (SEEN, 5, 4), (SEEN, 0, 1), (unscored, None, 1)], 1):
-        record = turn(turns, "dip", before, episode=number, score=score)
-        events += [started(number, before), played(record), ended(number)]
-    run = write_run(Path("out"), [*events, RunEnded(4)])
-    results = results_of(plan, [measure(run, "dyeworks", "full", 1)], command="", assistance="none")
-    assert results.milestones == (ReachedScore("dyeworks", "full", 5, reached=2, episodes=3, turns=2.5),)
 
 
 def test_what_is_not_played_or_gone_is_said_and_a_run_has_a_link_once_it_has_a_page() -> None:
