@@ -271,11 +271,10 @@ class ContextManager(BaseManager):
         return _Past(tuple(section for section in sections if section.text), answers)
 
     def _latest_reason(self) -> str:
-        """Return the latest reason that the agent wrote, with its turn if that is an earlier one, as in a course."""
+        """Return the latest reason that the agent wrote, with its turn, which is an earlier one in a course."""
         for turn in reversed(self.game_state.turns if self.config.agent.show_reasoning else ()):
             if not turn.is_of_course:
-                when = "" if turn.turn == self.game_state.turn_count else f"Turn {turn.turn}: "
-                return f"{when}{one_line(turn.reasoning)}" if turn.reasoning else ""
+                return f"Turn {turn.turn}: {one_line(turn.reasoning)}" if turn.reasoning else ""
         return ""
 
     def _pasts(

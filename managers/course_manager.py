@@ -141,7 +141,7 @@ class CourseManager(BaseManager):
             return course
         further, left = self._further(proposal), course.left
         if left and further:
-            left += f" Nor was played: {', '.join(step.command for step in further)}."
+            left += f" Not played either: {', '.join(step.command for step in further)}."
             further = ()
         steps, most = course.steps + further, len(course.steps) + MOST_THEN
         self._course = replace(
@@ -427,7 +427,7 @@ class CourseManager(BaseManager):
             had_effect = record.did_something or record.leads_back or is_answered
             if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
-            what = "an answer that is new, and may be a refusal, because no thing at hand changed"
+            what = "what may be a refusal (a new answer, and nothing changed)"
         if self.config.assist or (is_known and not self._said_before):
             return ""
         news = next(self._new_sentences(record), "")

@@ -305,7 +305,7 @@ def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:
     reasons = ["" if each.is_of_course else each.reasoning for each in played[first:]]
     if reasons and played[first].is_of_course:
         begun = next((each for each in reversed(played[:first]) if not each.is_of_course), None)
-        reasons[0] = f"(turn {begun.turn}, of the course) {begun.reasoning}" if begun and begun.reasoning else ""
+        reasons[0] = f"(of turn {begun.turn}, for its course) {begun.reasoning}" if begun and begun.reasoning else ""
     return reasons
 
 

@@ -240,7 +240,7 @@ class ProposedLine(BaseModel):
 
     section: Annotated[FilledSection, BeforeValidator(_as_section)] = DEFAULT_SECTION
     text: Annotated[str, at_most(LONGEST_LINE)] = Field(
-        description=f"one sentence that holds in every episode, at most {LONGEST_LINE} characters"
+        description=f"one or two short sentences that hold in every episode, at most {LONGEST_LINE} characters"
     )
     turns: Turns = Field(default_factory=list, description="numbers of the turns that show it")
     replaces: list[int] = Field(default_factory=list, description="numbers of the known lines that it is better than")

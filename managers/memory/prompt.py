@@ -275,7 +275,6 @@ def visit_prompt(
 
     window: how many turns up to the first news are shown, in addition to all later ones
     """
-    is_first = visit.first and visit.is_new_place
     fields = {
         "location": _short(visit.here.label),
         "location_id": str(visit.here.num),
@@ -284,7 +283,7 @@ def visit_prompt(
             for each in visit.outcomes
         ),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": "FIRST VISIT" if is_first else "RETURN VISIT, or the same one going on (no CORE)",
+        "visit": _visit_status(visit, state),
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
@@ -297,6 +296,19 @@ def visit_prompt(
         if below is None or below.key in prompt.shows:
             break
     return prompt
+
+
+def _visit_status(visit: VisitNews, state: GameState) -> str:
+    """Return whether this is the first visit of all episodes, the same one going on, or a later one."""
+    if not visit.is_new_place:
+        return "RETURN VISIT, known from an earlier episode (no CORE)"
+    if visit.first:
+        return "FIRST VISIT"
+    played = state.turns[: visit.outcomes[0].record.turn - 1]
+    came = [0] if state.opening_id == visit.here.num else []
+    came += [turn.turn for turn in played if turn.moved and turn.after.location_id == visit.here.num]
+    begun = f"begun in turn {came[0]}" if any(came[:1]) else "begun at the start"
+    return f"{'RETURN VISIT, the first one' if len(came) > 1 else 'THE SAME VISIT,'} {begun} (no CORE)"
 
 
 def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:

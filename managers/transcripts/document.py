@@ -130,7 +130,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
         start, told = _quoted(game.opening), game.opening
         if start and start == _quoted(opening):
-            told = "As in this game."
+            told = "As in this game, below."
         elif texts and start == _quoted(games[0].opening):
             told = f"As in episode {games[0].episode}."
         text = GameText(told, room)

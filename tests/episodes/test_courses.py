@@ -454,7 +454,7 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     model = answering(routine("pull hook", "take rope"))
     play_mill(tmp_path, model, fixed, episodes=1)
     told = course_in(model.calls[1].prompt.user)
-    assert "`pull hook` by an answer that is new, and may be a refusal, because no thing at hand changed: " in told
+    assert "`pull hook` by what may be a refusal (a new answer, and nothing changed): " in told
 
 
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:

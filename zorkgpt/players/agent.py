@@ -147,7 +147,7 @@ _StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
 _UNTIL = (
     "What ends a course beside failed moves, new places and questions. "
-    "news: failures, new sentences; failure: failures, new answers to commands that changed no thing, things that you "
+    "news: failures, new sentences; failure: failures, new answers to commands that changed nothing, things that you "
     "get, lose or first see while waiting and that no command names; "
     "place: three commands in a row without a turn of the story"
 )

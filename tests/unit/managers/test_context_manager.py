@@ -551,7 +551,7 @@ def test_of_a_course_only_its_own_reason_is_told_once() -> None:
     counted = "On your course: command 2 of 3."
     turns = [a_turn(1, "up", "Loft", "To the rope."), *(a_turn(number, "wait", "", counted) for number in (2, 3))]
     turns[1:] = [replace(turn, verdicts=(Verdict(accepted=True, source="then"),)) for turn in turns[1:]]
-    for reasoned, reasons in ((None, ["To the rope."]), (2, ["(turn 1, of the course) To the rope."])):
+    for reasoned, reasons in ((None, ["To the rope."]), (2, ["(of turn 1, for its course) To the rope."])):
         texts = told_turns(turns, characters=9000, most=3, reasoned=reasoned)
         assert re.findall("Reasoning: (.*)", "\n".join(turn.text for turn in texts)) == reasons
 
@@ -590,7 +590,7 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
     assert shown["This game so far"] == "Start:\nThe aim is to grind.\n\nWater Mill\nA mill by a brook."
     assert shown["Since turn 0"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
     assert shown["Since turn 0"].endswith("Turn 40: act 40\nresponse 40")
-    assert shown["Your latest reason"] == "thought 40"
+    assert shown["Your latest reason"] == "Turn 40: thought 40"
 
 
 def test_the_game_so_far_keeps_the_beginning_of_the_prompt_before_while_it_grows() -> None:

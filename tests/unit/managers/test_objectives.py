@@ -190,7 +190,7 @@ def test_a_course_has_its_reason_once_at_its_first_turn_with_reasons(tmp_path: P
         play.wait_until(20)
         shown.append(re.findall(r"^Turn (\d+).*\n  Why: (.*)", last_prompt(play).user, re.MULTILINE))
     assert shown[0] == [("16", "because of wait"), ("17", "because of dip banner"), ("20", "because of wait")]
-    assert shown[1] == [("16", "(turn 15, of the course) because of dip banner"), ("20", "because of wait")]
+    assert shown[1] == [("16", "(of turn 15, for its course) because of dip banner"), ("20", "because of wait")]
 
 
 def test_of_older_turns_no_reason_is_shown(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_an_opening_is_shown_once_and_that_of_an_earlier_game_if_this_game_shows
     first = played(tmp_path, 1, 5)
     first.game_state.opening = "Gate\nLooms clatter.  \nRelease 3 / Serial number 990101 / Inform v6.15\n"
     first.finish("turn_limit")
-    assert "Start:\nAs in this game.\n" in shown(played(tmp_path, 2))
+    assert "Start:\nAs in this game, below.\n" in shown(played(tmp_path, 2))
     assert "Start:\nGate\nLooms clatter.\n" in shown(played(tmp_path, 2, prompt_budgets={"history": 0}))
     another = played(tmp_path, 2, 9)
     another.game_state.opening = "Gate\nLooms are still."

@@ -82,7 +82,8 @@ class TestFirstVisits:
             play.turn("east", steam, location=VATS)
             play.turn("dip banner", "It turns blue.", score=5 * episode)
             prompt = asked(play)
-            assert ("visit status: FIRST VISIT" in prompt) == (episode == 1)
+            status = "RETURN VISIT, known from an earlier episode (no CORE)" if episode == 2 else "FIRST VISIT"
+            assert prompt.endswith(f"visit status: {status}")
             assert ("likely CORE" in prompt) == (episode == 1)
 
     @pytest.mark.parametrize("first", ["qwertz", "wait", "west"])
@@ -330,6 +331,23 @@ class TestPrompt:
         play.turn("north", "Blue Vats\nThe vats are dry.\n", location=VATS)
         play.turn("dip banner", "It stays grey.", score=5)
         assert f"Arrival at Blue Vats: {LONG}" in asked(play)
+
+    def test_a_later_question_says_when_the_first_visit_began(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("north", "Blue Vats", location=VATS)
+        for score in (1, 2):
+            play.turn("pull rope", "It tears.", score=score)
+            play.manager.consider()
+        play.turn("up", "Loft", location=LOFT)
+        play.turn("down", "Blue Vats", location=VATS)
+        play.turn("dip banner", "Blue!", score=5)
+        play.manager.end()
+        statuses = [call.prompt.user.rpartition("status: ")[2] for call in play.llm.calls]
+        assert statuses == [
+            "FIRST VISIT",
+            "THE SAME VISIT, begun in turn 1 (no CORE)",
+            "RETURN VISIT, the first one begun in turn 1 (no CORE)",
+        ]
 
     def test_two_turns_with_one_text_do_not_refer_to_each_other(self, tmp_path: Path) -> None:
         vats, twin = f"Blue Vats\n{LONG}", Location(VATS.num + 100, VATS.name)
