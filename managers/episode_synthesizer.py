@@ -28,7 +28,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, doubts_about
+from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, doubts_about, steps_of
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -286,7 +286,10 @@ class EpisodeSynthesizer(BaseManager):
         """Return lines about the commands of the plan that no game has played at their place, or in vain."""
         if self._routes is None or not self._routes.book.effects:
             return []
-        return doubts_about(commands, self.game_state.opening_id, self._routes.walked())
+        start, walked = self.game_state.opening_id, self._routes.walked()
+        left_out = self._routes.left_out(steps_of(commands, start, walked)) if commands else []
+        told = [f"Not in the plan, but in the route to the most points: {', '.join(left_out)}."] if left_out else []
+        return [*doubts_about(commands, start, walked), *told]
 
     @override
     def get_status(self) -> ManagerStatus:

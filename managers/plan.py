@@ -123,15 +123,16 @@ def _gains(
 
 
 def doubts_about(commands: Sequence[str], start: int | None, walked: Walked) -> list[str]:
-    """Return a line about the commands that were never played at their place, and one about those in vain there.
-
-    Those whose place is unknown were never played anywhere.
-    """
+    """Return lines about the commands that were never played at their place or anywhere, and about those in vain."""
     anywhere = {command for _, command in walked.leads_to}
     steps = [*enumerate(steps_of(commands, start, walked), start=1)]
-    never = [at for at, step in steps if not step.is_played and (step.places or step.command not in anywhere)]
+    unplayed = [(at, step.places or step.command not in anywhere) for at, step in steps if not step.is_played]
     in_vain = [at for at, step in steps if step.is_played and walked.unchanged >= {*step.played}]
-    found = {"Never played where the plan has them": never, "Played there, but nothing visible changed": in_vain}
+    found = {
+        "Never played where the plan has them": [at for at, is_never in unplayed if is_never],
+        "Played somewhere, but where the plan has them is unknown": [at for at, is_never in unplayed if not is_never],
+        "Played there, but nothing visible changed": in_vain,
+    }
     return [f"{title}: {numbered_commands(numbers)}." for title, numbers in found.items() if numbers]
 
 

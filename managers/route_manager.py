@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
-from managers.plan import Played, Walked
+from managers.plan import PlannedStep, Played, Walked
 from managers.routes.document import (
     Effect,
     RouteBook,
@@ -36,7 +36,7 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of
-from session.text import counted, points_changed
+from session.text import counted, one_line, points_changed
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
 
@@ -247,14 +247,30 @@ class RouteManager(BaseManager):
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        games = [self._gains]
+        games, pairs = [self._gains], {*self._walked.pairs, *pairwise(self._done)}
         for game in self._games():
             there = self.game_state.opening_id
             games.append([])
             for turn in game.turns:
                 games[-1].append(((there, plain_command(turn.action)), turn.change))
                 there = turn.to_id or there
-        return replace(self._walked, leads_to=leads_to, pairs={*self._walked.pairs, *pairwise(self._done)}, games=games)
+            pairs.update(pairwise(played for played, _ in games[-1]))
+        return replace(self._walked, leads_to=leads_to, pairs=pairs, games=games)
+
+    def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
+        """Return the commands that the route to the most points has and the plan leaves out, up to its last one.
+
+        Those that changed nothing visible, moves, waiting and what takes things do not count.
+        """
+        planned = {played for step in steps for played in step.played}
+        best = max(self._trusted(), key=Route.gain, default=None)
+        if best is None:
+            return []
+        played = [
+            (at.location_id, plain_command(step.command)) for at, step in zip(best.points, best.steps, strict=False)
+        ]
+        last = max((number for number, each in enumerate(played, start=1) if each in planned), default=0)
+        return [f"{one_line(command)} (L{place})" for place, command in best.not_done(last, planned)]
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

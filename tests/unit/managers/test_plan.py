@@ -139,7 +139,10 @@ def test_points_that_a_game_won_at_another_place_or_by_a_command_that_wins_no_mo
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
     told = doubts_about(["jump", "up", "east", "sing"], 1, STAIRS)
-    assert told == ["Never played where the plan has them: commands 1, 4."]
+    assert told == [
+        "Never played where the plan has them: commands 1, 4.",
+        "Played somewhere, but where the plan has them is unknown: commands 2 to 3.",
+    ]
 
 
 def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_leads_nowhere() -> None:

@@ -12,9 +12,12 @@ import structlog
 
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
+from managers.plan import steps_of
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import RouteBook, route_line
 from managers.routes.trail import digests_of
+from managers.transcripts.document import Game
+from managers.transcripts.game_text import PlayedTurn
 from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -275,6 +278,34 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     for before, after, action in played[:-1]:
         play(manager, before, after, action)
     assert "not done" not in told(manager, is_open)
+
+
+def test_what_the_best_route_did_and_a_plan_leaves_out_is_named(tmp_path: Path) -> None:
+    """A plan left out to light the lamp, and ended in the dark."""
+    lamp, lit = GameObject(30, "lamp", 9), GameObject(30, "lamp", 9, frozenset({7}))
+    with_lamp, bright = replace(HALL, inventory=(lamp,)), replace(HALL, inventory=(lit,))
+    manager = manager_in(tmp_path)
+    played = (
+        (replace(YARD, inventory=(lamp,)), with_lamp, "north"),
+        (with_lamp, with_lamp, "examine lamp"),
+        (with_lamp, bright, "light lamp"),
+        (bright, replace(LOFT, inventory=(lit,), score=5), "up"),
+    )
+    for before, after, action in played:
+        play(manager, before, after, action)
+    manager.end("left")
+    plans = ["north", "up"], ["north", "light lamp", "up"], ["north"]
+    found = [manager.left_out(steps_of(plan, YARD.location_id, manager.walked())) for plan in plans]
+    assert found == [["light lamp (L2)"], [], []]
+
+
+def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:
+    """They led to nothing new, so that no route has them."""
+    manager = manager_in(tmp_path)
+    manager.game_state = GameState(opening_location=YARD.location)
+    turns = (PlayedTurn(1, "North", "Hall", to_id=2), PlayedTurn(2, "wait", "Time passes."))
+    manager._games = lambda: (Game(1, 0, "Yard", turns),)
+    assert ((1, "north"), (2, "wait")) in manager.walked().pairs
 
 
 def test_of_many_commands_that_a_joined_route_did_before_the_latest_are_named_and_the_others_counted() -> None:
