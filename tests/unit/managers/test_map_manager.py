@@ -7,7 +7,6 @@ from typing import Literal
 
 import pytest
 import structlog
-from structlog.testing import capture_logs
 
 from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.commands import Vocabulary
@@ -67,16 +66,6 @@ def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     manager.learn(replace(walk(1, "n", 2), turn=3 * SAVE_INTERVAL))
     manager.commit()
     assert (tmp_path / "map_state.json").stat() == before
-
-
-def test_a_corrupt_map_is_kept_aside_and_play_starts_with_an_empty_one(tmp_path: Path) -> None:
-    (tmp_path / "map_state.json").write_text("{")
-    with capture_logs() as logs:
-        manager = manager_in(tmp_path)
-    manager.learn(walk(1, "n", 2))
-    assert [log["log_level"] for log in logs] == ["error"]
-    assert (tmp_path / "map_state.json.corrupt").read_text() == "{"
-    assert on_disk(tmp_path).connections == {1: {"north": 2}}
 
 
 def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
