@@ -330,5 +330,5 @@ def who_plays(player: str, model: Sequence[str], server: Sequence[str], *notes: 
     if any(notes):
         served += f" ({', '.join(filter(None, notes))})"
     if player and served:
-        return f"{player}, with {served} to learn from it,"
+        return f"{player} ({served} learns from it)"
     return player or served

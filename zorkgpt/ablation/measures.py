@@ -22,6 +22,7 @@ class RunMeasures:
 
     story: its name in the plan
     seed: of its first episode
+    model: who played: the player, or its models, in words
     episodes: the figures of each, in order
     score: points at the end of an episode, the mean of all episodes
     last_three: the same for the last three episodes; ``None`` for fewer
@@ -37,6 +38,7 @@ class RunMeasures:
     memory_coverage: share (0 to 1) of the visited locations that have a memory at the end
     versions: of Python and of the packages that affect results, as text
     journal_sha256: digest of the journal from which all of this was read
+    points: as in ``PlayedRun``
     """
 
     story: str
@@ -61,6 +63,7 @@ class RunMeasures:
     memory_coverage: float | None
     versions: str
     journal_sha256: str
+    points: str = ""
 
 
 TURNS_TO_BEST = "turns to best"
@@ -138,9 +141,9 @@ def measure(
         seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,
-        versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items())
-        + (f"; points: {run.points}" if run.points else ""),
+        versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items()),
         journal_sha256=hashlib.sha256((folder / JOURNAL_FILE).read_bytes()).hexdigest(),
+        points=run.points,
     )
 
 

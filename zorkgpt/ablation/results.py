@@ -63,6 +63,11 @@ class Results(BaseModel):
         """How many runs were planned."""
         return self.plan.pairs * len(self.plan.stories) * len(self.plan.arms)
 
+    @property
+    def points(self) -> list[str]:
+        """Where the points come from that are not the story's."""
+        return list(dict.fromkeys(run.points for run in self.runs if run.points))
+
 
 def results_of(
     plan: WrittenPlan, runs: Sequence[RunMeasures], *, command: str, assistance: str, detect: float | None = None
@@ -220,6 +225,7 @@ def _paragraphs(results: Results) -> Iterator[str]:
             f"- {counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}{unfinished}; {results.unit}",
             f"- Model: {', '.join(results.models)}. Assistance: {results.assistance}",
             f"- {'; '.join(results.versions)}",
+            *(f"- Points: {each}" for each in results.points),
             *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),
         ]
     )
@@ -319,6 +325,7 @@ def page_of_ablation(results: Results, folder: Path, page: Path, report: str, pr
 
 
 def _notes(results: Results, folders: Sequence[Path | None]) -> Iterator[Note]:
+    yield from (Note(f"Points: {each}.") for each in results.points)
     told = len(results.runs)
     if told < results.planned:
         text = f"{told} of {results.planned} planned runs are shown: those whose pairs are complete."

@@ -203,7 +203,7 @@ def test_a_message_goes_into_a_sentence_without_a_period_of_its_own() -> None:
         ("", ("indigo",), (), ("embedded", "full prompts"), "indigo (embedded, full prompts)"),
         ("", ("indigo",), (), ("a://b",), "indigo (a://b)"),
         ("a person", (), (), ("", ""), "a person"),
-        ("a person", ("indigo",), (), ("embedded",), "a person, with indigo (embedded) to learn from it,"),
+        ("a person", ("indigo",), (), ("embedded",), "a person (indigo (embedded) learns from it)"),
         ("", (), (), (), ""),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -15,7 +16,7 @@ from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.ablation.results import RESULTS_FILE, Results, results_of
+from zorkgpt.ablation.results import REPORT_FILE, RESULTS_FILE, Results, results_of, write_report
 
 STORIES = {"dyeworks": "5c" * 32}
 FIRST = Path("out/full/1/runs/20260131-184500-1a2b")
@@ -71,6 +72,16 @@ def test_what_is_not_played_or_gone_is_said_and_a_run_has_a_link_once_it_has_a_p
     assert reported("--with-runs")["links"] == [str(FIRST / "report.html"), None, None, None]
     (run,) = data_in((FIRST / "report.html").read_text(encoding="utf-8"))["runs"]
     assert run["figures"]["run"]["run_id"] == FIRST.name
+
+
+def test_where_points_come_from_is_no_version(tmp_path: Path) -> None:
+    points = "3 milestones of milestones.toml, which the player does not see"
+    written([replace(run, points=points, versions="zorkgpt 0") for run in measured_pairs("dyeworks", [1])], pairs=1)
+    results = Results.model_validate_json(Path("out", RESULTS_FILE).read_bytes())
+    assert results.versions == ("zorkgpt 0",)
+    assert reported()["notes"][0]["text"] == f"Points: {points}."
+    write_report(results, tmp_path)
+    assert f"- zorkgpt 0\n- Points: {points}\n" in (tmp_path / REPORT_FILE).read_text(encoding="utf-8")
 
 
 def test_an_ablation_without_results_or_with_those_of_another_version_is_an_error() -> None:
