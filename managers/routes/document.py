@@ -16,7 +16,6 @@ from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
 
-MOST_GAINS = 4
 MOST_SKIPPED = 6  # commands that a line names although they are not in it
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
 MOST_SCORES = 3
@@ -377,18 +376,14 @@ def route_line(
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
-    The aim is followed by the latest gains in all before its last command and the latest losses, each with the number
-    of the command. The commands after which the machine showed no change are named.
+    The commands after which the machine showed no change are named.
 
     names: of the things that it may take, by number
     held: the numbers of the things that the player carries, if it is joined now; what is missing is named
     played: the location ids and plain commands of this game that did something; the latest commands before ``done``
         that did something on the route, but not in this game, are named if it is joined now
     """
-    numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
-    shown = ", ".join(numbered)
-    now, part = route.points[done], _changes_of_score(route, done)
-    left = f"{counted(len(numbered), 'turn')}{' from here' * bool(done)}{f' ({part})' * bool(part)}"
+    now, left = route.points[done], f"{counted(len(route.steps) - done, 'turn')}{' from here' * bool(done)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = ", ".join(with_numbers(Counter(_name_of(each, names) for each in more if each in (names or {}))))
     then = f"; then you also hold: {things}" if things else ""
@@ -401,29 +396,22 @@ def route_line(
     then += f"; not done in this game: {', '.join([*others, *latest])}" if skipped else ""
     unchanged = ", ".join(map(str, route.without_change(done)))
     only_text = f"; only text: {unchanged}" if unchanged else ""
-    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {shown}{only_text}{then}"
+    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done)
+    return f"{route.number}: {aim} in {left}, {record}: {commands}{only_text}{then}"
 
 
 def _name_of(number: int, names: Mapping[int, str] | None) -> str:
     return (names or {}).get(number) or f"object #{number}"
 
 
-def _changes_of_score(route: Route, done: int) -> str:
-    """Return the latest gains in all before the last command of a route, and the latest losses, by command."""
-    changes, most, score = list[str](), 0, route.score_after(done)
-    latest, left = score, len(route.steps) - done
-    for number, step in enumerate(route.steps[done:], start=1):
-        old, latest = latest, step.leads_to.score if step.leads_to.score is not None else latest
-        if score is None or old is None or latest is None:
-            continue
-        if latest < old:
-            changes.append(f"-{old - latest} at command {number}")
-        elif number < left and latest - score > most:
-            most = latest - score
-            changes.append(f"+{most} by command {number}")
-    if len(changes) > MOST_GAINS:
-        changes[:-MOST_GAINS] = [f"{counted(len(changes) - MOST_GAINS, 'earlier change')} left out"]
-    return ", ".join([*changes, *(["then no more points"] if 0 < most == route.gain(done) else [])])
+def _numbered(route: Route, done: int) -> str:
+    """Return the commands of a route that are left, with their numbers and the points that each one won or lost."""
+    shown, score = list[str](), route.score_after(done)
+    for number, (command, step) in enumerate(zip(route.commands[done:], route.steps[done:], strict=True), start=1):
+        before, score = score, step.leads_to.score if step.leads_to.score is not None else score
+        change = 0 if before is None or score is None else score - before
+        shown.append(f"{number}. {command}{f' ({change:+})' if change else ''}")
+    return ", ".join(shown)
 
 
 def route_record(route: Route, done: int = 0) -> str:

@@ -207,40 +207,44 @@ def test_what_is_no_file_of_routes_is_named(text: str) -> None:
         (
             route(LETTERS[1:]),
             0,
-            f"+5 in 19 turns, worked in 1 of 1 episode: {', '.join(NUMBERED[1:])}",
+            f"+5 in 19 turns, worked in 1 of 1 episode: {', '.join(NUMBERED[1:])} (+5)",
         ),
-        (route("abcde"), 1, "+5 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e"),
+        (route("abcde"), 1, "+5 in 4 turns from here, worked in 1 of 1 episode: 1. b, 2. c, 3. d, 4. e (+5)"),
         (
             route("ab", Goal("room", 9, "Loft"), stops={1: 1, 2: 1}, followed=2, worked=1),
             0,
-            "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 1 (a), 2 (b): 1. a, 2. b",
+            "to Loft, +5 in 2 turns, worked in 2 of 3 episodes, stopped at command 1 (a), 2 (b): 1. a, 2. b (+5)",
         ),
         (
             replace(route("ab", Goal("room", 9, "Loft")), start=Waypoint(8, "Loft", 0)),
             0,
-            "to L9 Loft, +5 in 2 turns, worked in 1 of 1 episode: 1. a, 2. b",
+            "to L9 Loft, +5 in 2 turns, worked in 1 of 1 episode: 1. a, 2. b (+5)",
         ),
         (
             route("a", Goal("thing", 4, "rope"), proof=Proof(4, 5)),
             0,
-            "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a",
+            "take rope, +5 in 1 turn, worked in 1 of 1 episode, in 4 of 5 trials: 1. a (+5)",
         ),
-        (route("a", Goal("thing", 4, "rope"), points=1), 0, "take rope, +1 in 1 turn, worked in 1 of 1 episode: 1. a"),
+        (
+            route("a", Goal("thing", 4, "rope"), points=1),
+            0,
+            "take rope, +1 in 1 turn, worked in 1 of 1 episode: 1. a (+1)",
+        ),
         (
             route("abc", Goal("room", 9, "Loft"), won=5),
             0,
-            "to Loft, +5 in 3 turns (+5 by command 2, then no more points), worked in 1 of 1 episode: 1. a, 2. b, 3. c",
+            "to Loft, +5 in 3 turns, worked in 1 of 1 episode: 1. a, 2. b (+5), 3. c",
         ),
-        (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a"),
+        (route("a", spare=route("ab").steps), 0, "+5 in 1 turn, shortened, not tried yet: 1. a (+5)"),
         (
             route("a", spare=route("ab").steps, followed=2, worked=1),
             0,
-            "+5 in 1 turn, worked in 1 of 2 episodes: 1. a",
+            "+5 in 1 turn, worked in 1 of 2 episodes: 1. a (+5)",
         ),
         (
             route("a", spare=route("ab").steps, followed=1, stops={1: 1}),
             0,
-            "+5 in 1 turn, shortened, not yet played to its end, stopped at command 1 (a): 1. a",
+            "+5 in 1 turn, shortened, not yet played to its end, stopped at command 1 (a): 1. a (+5)",
         ),
     ],
 )
@@ -265,20 +269,13 @@ def test_what_routes_promise_is_found_in_time_in_proportion_to_their_number() ->
     assert calls(80) < 2.5 * calls(40)
 
 
-def test_a_line_of_a_route_names_the_commands_that_lost_points_beside_those_that_won_some() -> None:
+def test_a_line_of_a_route_has_the_points_of_each_command_that_won_or_lost_some() -> None:
     steps = tuple(
         RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcde", [1, 1, 0, 5, 4], strict=True)
     )
     shown = Route(0, Goal("score", 5), Waypoint(1, "Yard", 0), steps, 1)
-    changes = "+1 by command 1, -1 at command 3, +5 by command 4, -1 at command 5"
-    assert f" in 5 turns ({changes}), " in route_line(shown)
-    assert " from here (-1 at command 1, +4 by command 2, -1 at command 3), " in route_line(shown, 2)
-
-
-def test_changes_of_the_score_for_which_a_line_has_no_room_are_counted() -> None:
-    steps = tuple(RouteStep(str(at), Waypoint(1, "Yard", at)) for at in range(1, 8))
-    shown = route_line(Route(0, Goal("score", 7), Waypoint(1, "Yard", 0), steps, 1))
-    assert "(2 earlier changes left out, +3 by command 3, " in shown
+    assert ": 1. a (+1), 2. b, 3. c (-1), 4. d (+5), 5. e (-1)" in route_line(shown)
+    assert ": 1. c (-1), 2. d (+5), 3. e (-1)" in route_line(shown, 2)
 
 
 def test_things_of_one_name_are_counted_and_one_without_a_name_has_its_number() -> None:
@@ -302,8 +299,8 @@ def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number
     known = [(route("ab", points=3), 0), (route("abc", points=3), 0), (route("x"), 0), (longest, 0)]
     took = "; then you also hold: lamp, rope"
     assert route_lines(known, {0: "lamp", 2: "rope"}, 6).lines == [
-        f"0: +5 in 4 turns (+3 by command 2), worked in 1 of 1 episode: 1. a, 2. b, 3. c, 4. d{took}",
-        "0: +5 in 1 turn, worked in 1 of 1 episode: 1. x",
+        f"0: +5 in 4 turns, worked in 1 of 1 episode: 1. a, 2. b (+3), 3. c, 4. d (+2){took}",
+        "0: +5 in 1 turn, worked in 1 of 1 episode: 1. x (+5)",
     ]
 
 
@@ -311,5 +308,5 @@ def test_whole_routes_give_way_and_their_number_is_shown() -> None:
     known = [(route([f"open {first} {number}" for number in range(100)]), 0) for first in "abc"]
     lines, numbers, left_out = route_lines(known, {}, 6)
     assert (len(lines), numbers, left_out) == (1, (0,), "2 more routes not shown.")
-    assert lines[0].endswith(", 100. open a 99")
+    assert lines[0].endswith(", 100. open a 99 (+5)")
     assert route_lines([(route(each), 0) for each in "abc"], {}, 2).left_out == "1 more route not shown."

@@ -35,12 +35,12 @@ def output(*arguments: str) -> str:
 def test_every_route_has_a_line_with_all_its_commands(folder: Path) -> None:
     assert output("routes", "show") == (
         f"Routes, {folder}/routes.json:\n"
-        "1: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. north\n"
-        "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north\n"
+        "1: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. north (+5)\n"
+        "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north (+5)\n"
     )
     long = Route(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
     open_routes(folder).apply(lambda book: book.with_episode(RouteBook(routes=(long,)), (2,)))
-    assert f": {', '.join(f'{number}. wait' for number in range(1, 21))}\n" in output("routes", "show")
+    assert f": 1. wait (+5), {', '.join(f'{number}. wait' for number in range(2, 21))}\n" in output("routes", "show")
 
 
 def test_one_route_has_a_line_for_each_command() -> None:
