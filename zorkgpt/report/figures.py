@@ -404,17 +404,13 @@ def gains_line(
     if configuration.knowledge.enabled:
         learned.append(counted(len(known.knowledge), "line of knowledge", "lines of knowledge"))
     line = f"Learned so far: {', '.join(learned)}."
-    seen = {
-        episode.started.episode: [each for each in episode.observations if each.score is not None]
-        for episode in run.episodes
-    }
-    latest = {episode: observations[-1] for episode, observations in seen.items() if observations}
+    seen = ((episode, each) for episode in reversed(run.episodes) for each in reversed(episode.observations))
+    latest = next(((episode, each.score, each.max_score) for episode, each in seen if each.score is not None), None)
     if latest:
-        last = max(latest)
-        score, most = latest[last].score or 0, latest[last].max_score  # all of them are known
+        last, score, most = latest
         points = counted(score, "point") if most is None else f"{score} of {most} points"
         points += " of milestones" if run.points else ""
-        line += f" Episode {last}: {points}{_by_route(run.episodes[-1], known)}."
+        line += f" Episode {last.started.episode}: {points}{_by_route(last, known)}."
     dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
     return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,6 @@ from zorkgpt.cli.terminal import print_line, print_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orchestration.history import Branch
     from session.events import Event
     from session.files.recording import Difference
     from session.game_configuration import GameConfiguration
@@ -58,9 +57,6 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or fork it at a turn. A fork plays on differently from that turn."""
-    from orchestration.history import Branch
-    from session.files.journal import read_manifest
-
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at exclude each other: choose one")
     of_fork = {
@@ -85,13 +81,35 @@ def replay(
         if from_actions and run is not None:
             raise StoreError(f"{error}; nor is there a file {run}") from error
         raise
-    manifest = read_manifest(folder)
-    if fork_at is not None:
-        episode, turn = common_options.read_turn(manifest, fork_at, "--fork-at ")
-        branch = Branch(episode, turn, tuple(without_memory or ()))
-        _fork(folder, now, branch, model, story, quiet=quiet, as_json=as_json)
+    if fork_at is None:
+        _verify(folder, now, expect_score, from_actions=from_actions)
         return
-    _verify(folder, now, expect_score, from_actions=from_actions)
+    from orchestration.history import Branch, open_fork
+    from orchestration.recorded_configuration import continued
+    from session.files.journal import read_manifest
+    from session.game_configuration import BudgetOptions
+    from zorkgpt.cli.playing import watching
+
+    episode, turn = common_options.read_turn(read_manifest(folder), fork_at, "--fork-at ")
+    branch = Branch(episode, turn, tuple(without_memory or ()))
+    changes = [f"budgets.{name}" for name in BudgetOptions.model_fields]
+    changes += ["agent_model"] if now.agent_model else []
+    changes += ["llm.base_url"] if now.llm.base_url is not None else []
+    configuration = continued(folder, now, changes, player=None if model is None else "model", turns=turn)
+    with (
+        watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", story)]) as watch,
+        open_fork(
+            configuration,
+            watch.parts,
+            folder,
+            branch,
+            show=watch.show,
+            stop=watch.screen.stop,
+            repeated=watch.repeats,
+        ) as forked,
+    ):
+        status = watch.play(forked)
+    raise typer.Exit(status)
 
 
 def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, from_actions: bool) -> None:
@@ -131,42 +149,6 @@ def _require_score(expected: int | None, score: int | None) -> None:
     if expected is not None and score != expected:
         typer.echo(f"The score is {'unknown' if score is None else score}; expected {expected}")
         raise typer.Exit(1)
-
-
-def _fork(
-    folder: Path,
-    now: GameConfiguration,
-    branch: Branch,
-    model: str | None,
-    story: str | None,
-    *,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    from orchestration.history import open_fork
-    from orchestration.recorded_configuration import continued
-    from session.game_configuration import BudgetOptions
-    from zorkgpt.cli.playing import watching
-
-    changes = [f"budgets.{name}" for name in BudgetOptions.model_fields]
-    changes += ["agent_model"] if now.agent_model else []
-    changes += ["llm.base_url"] if now.llm.base_url is not None else []
-    player: Literal["model"] | None = None if model is None else "model"
-    configuration = continued(folder, now, changes, player=player, turns=branch.turn)
-    with (
-        watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", story)]) as watch,
-        open_fork(
-            configuration,
-            watch.parts,
-            folder,
-            branch,
-            show=watch.show,
-            stop=watch.screen.stop,
-            repeated=watch.repeats,
-        ) as forked,
-    ):
-        status = watch.play(forked)
-    raise typer.Exit(status)
 
 
 def _print_difference(difference: Difference) -> None:
