@@ -258,6 +258,13 @@ def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
     assert last == "0 answers, 1 without an answer, tokens unknown, price unknown. Nothing was written to the run."
 
 
+def test_a_refused_call_has_the_time_that_it_took(played: Path) -> None:
+    with MisbehavingServer(says_error(400, "too long")) as server:
+        options = ("--role", "agent", "--base-url", server.base_url, "--workdir", str(played), "--json")
+        (call,) = typed("prompt", "7", "--ask", *options).out.splitlines()
+    assert json.loads(call)["answers"][0]["seconds"] > 0
+
+
 @pytest.mark.parametrize("broken", [says_error(500, "broken inside"), says_error(401, "who are you")])
 def test_a_series_ends_at_the_first_failure_of_the_server_and_prints_what_was_answered_before(
     played: Path, broken: Says

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -92,11 +93,12 @@ def _ask(
             seeded[f"{role}_sampling"] = sampling.model_copy(update={"seed": (sampling.seed or 0) + number})
         with choose_model(configuration.model_copy(update=seeded)) as chosen:
             for call, found in zip(wanted, answers, strict=True):
+                begun = time.monotonic()
                 try:
                     completion = chosen.model.complete(call.role, call.prompt, call.schema)
                     found.append(answered(call.role, call.prompt, completion))
                 except (RequestRefused, ResponseInvalid) as error:
-                    found.append(failed(call.role, call.prompt, error, seconds=0.0))
+                    found.append(failed(call.role, call.prompt, error, time.monotonic() - begun))
 
 
 def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, unsent: int) -> None:

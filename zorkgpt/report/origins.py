@@ -20,10 +20,11 @@ from managers.memory.document import (
     stands,
     write_memory,
 )
+from managers.route_manager import ROUTES_FILE
 from session.errors import StoreError, ZorkGPTError
 from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, MemoryGiven, ModelAnswered, TurnPlayed
 from session.files.journal import read_journal, read_manifest
-from session.files.run_folders import AT_END, AT_START, is_claimed, is_fork, last_episode, run_folders
+from session.files.run_folders import AT_END, AT_START, is_claimed, last_episode, run_folders
 from session.game_configuration import GameConfiguration
 from session.knowledge import Source, merged_sources
 from session.memory import Memory, MemoryStatus, MemoryStatusType
@@ -164,6 +165,15 @@ class Origins:
                 writer = _writer(answers, each.change.item)
                 self.changes.append(replace(each, id=f"{each.run}/{number}", is_own=True, writer=writer))
 
+    def lacks_episodes(self, last: int) -> bool:
+        """Return whether no run here has the episodes after the last one that is numbered, up to this one."""
+        first = self.numbered + 1
+        if first > last:
+            return False
+        which = f"episode {last}" if first == last else f"episodes {first} to {last}"
+        self.problems.append(f"No run that can be read here has {which}. What was changed and shown there is unknown.")
+        return True
+
     def end(self, episode: int, items: Items) -> None:
         """Add what was known at the end of an episode; it is unknown if another run has another such episode."""
         if self.ends.setdefault(episode, items) != items:
@@ -229,42 +239,51 @@ class Origins:
 def read_origins(folder: Path, now: GameConfiguration) -> Origins:
     """Repeat every run of a story folder, and compare what it wrote with its files and with those of today.
 
-    Forks are left out, because they have files of their own. Raises ``StoreError``.
+    Forks in it are left out, because they have files of their own. Raises ``StoreError``.
     """
     origins, left = Origins(), Left({})
     for run in reversed(run_folders([folder])):
-        if not is_fork(run):
+        if run.parent.parent == folder:
             left = _add_run(origins, run, left, now)
     files = {"Memories.md": now.simple_memory.memory_file, "knowledgebase.md": now.knowledge_file}
     current = _known(lambda name: folder / files.get(name, name), origins.problems)
     memories = folder / now.simple_memory.memory_file
-    changed = datetime.fromtimestamp(memories.stat().st_mtime, timezone.utc).isoformat() if memories.exists() else ""
     origins.items, origins.routes = current.items(), {route_key(each.number): each for each in current.routes}
     try:
-        is_lost = changed != "" and not open_memories(memories).document.render()
+        is_lost = memories.exists() and not open_memories(memories).document.render()
     except StoreError as error:
         origins.problems.append(f"{error}. What was changed after the latest run is unknown.")
         others = {key: each for key, each in origins.items.items() if each.kind != "memory"}
         origins.items = {key: each for key, each in left.items.items() if each.kind == "memory"} | others
         is_lost = True
-    is_own = None if is_lost or last_episode(folder) > origins.numbered else False
-    origins.add(left.changed(origins.items, OriginChange("", "", None, changed, is_own)))
+    found = list[OriginChange]()
+    is_own = None if origins.lacks_episodes(last_episode(folder)) or is_lost else False
+    paths = {"knowledge": folder / now.knowledge_file, "route": folder / ROUTES_FILE}
+    for each in left.changed(origins.items, OriginChange("", "", None, "", is_own)):
+        path = paths.get(each.change.item.kind, memories) if each.change.item else memories
+        at = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).isoformat() if path.exists() else ""
+        found.append(replace(each, at=at))
+    origins.add(found)
     origins.tell_runs_apart()
     origins.mark_equal_titles()
     return origins
 
 
 def _with_renames(changes: Iterable[OriginChange]) -> list[OriginChange]:
-    """Return the changes; a memory that others removed, and added with its text and another title, was renamed."""
-    found = list(changes)
-    for gone in [each for each in found if each.change.by_others and each.change.after is None and each.is_of_memory]:
-        old = cast("Item", gone.change.before)
-        for index, each in enumerate(found):
-            new = each.change.after
-            if each.change.before is None and new and replace(new, key=old.key, title=old.title) == old:
-                found[index] = replace(each, change=replace(each.change, before=old))
-                found.remove(gone)
-                break
+    """Return the changes; a memory that others removed, and added with its text and another title, was renamed.
+
+    If several of one text were removed or added, it is unknown which was renamed.
+    """
+    found, alike = list(changes), defaultdict[Item, list[OriginChange]](list)
+    for each in found:
+        item = each.change.item
+        if item and each.is_of_memory and each.change.by_others and None in (each.change.before, each.change.after):
+            alike[replace(item, key="", title="")].append(each)
+    for those in alike.values():
+        gone, new = ([each for each in those if (each.change.after is None) is is_gone] for is_gone in (True, False))
+        if len(gone) == len(new) == 1:
+            found[found.index(new[0])] = replace(new[0], change=replace(new[0].change, before=gone[0].change.before))
+            found.remove(gone[0])
     return found
 
 
@@ -285,8 +304,9 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     if problem or manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
         origins.unseen.append(run.name)
     where = OriginChange("", run.name, None, begun)
+    is_missing = origins.lacks_episodes(manifest.first_episode - 1)
     if begun > left.at:
-        is_own = False if manifest.first_episode == origins.numbered + 1 else None
+        is_own = None if is_missing or manifest.first_episode <= origins.numbered else False
         origins.add(left.changed(start, replace(where, is_own=is_own)))
     else:  # the run before it was being played and saw what others changed
         origins.turns.sort(key=lambda each: each.at)
@@ -428,7 +448,8 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     if len(turns) > _TURNS_SHOWN:
         yield f"  and {counted(len(turns) - _TURNS_SHOWN, 'more turn')}"
     if not turns:
-        yield f"  unknown: {'no run here has the turns that it cites' if item.sources else 'it cites no turn'}"
+        has_source = item.sources or item.kind == "route"
+        yield f"  unknown: {'no run here has the turns that it cites' if has_source else 'it cites no turn'}"
     yield "Written and changed:"
     yield from (f"  {line}" for change in changes for line in _change_lines(change))
     if not changes:

@@ -239,7 +239,7 @@ def undo(
             (f"no run and no change {what} is known to have written a memory; these did: {known}.", *origins.problems)
         )
         raise ConfigurationError(told)
-    for line in undone(store.document, changes, origins)[1]:
+    for line in (*undone(store.document, changes, origins)[1], *origins.problems):
         print_line(line)
     if yes or (sys.stdin.isatty() and typer.confirm(printable(f"Write {store.path}?"))):
         is_changed = store.apply(lambda document: undone(document, changes, origins)[0])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from pydantic import BaseModel
 
 from managers.memory.document import parse_memories
 from session.files.journal import JOURNAL_FILE
-from session.files.run_folders import AT_END, AT_START, MANIFEST, MEMORIES_AT_START, run_folders
+from session.files.run_folders import AT_END, AT_START, MANIFEST, MEMORIES_AT_END, MEMORIES_AT_START, run_folders
 from session.memory import Memory, MemoryStatus
 from tests.fixtures.recorded_run import TURNS, WORK, Player, play_here
 from tests.fixtures.rewritten_journal import asked_differently
@@ -211,6 +213,14 @@ def play_once_more(before: Callable[[], object] = lambda: None, *, at: int = 9, 
     play_run(Path("tidehouse.z5"), ScriptedLLM(reply), WORK, max_turns_per_episode=TURNS, **options)
 
 
+def _memories_text() -> str:
+    return (WORK / "Memories.md").read_text(encoding="utf-8")
+
+
+def _write_memories(text: str) -> None:
+    (WORK / "Memories.md").write_text(text, encoding="utf-8")
+
+
 def _log() -> list[str]:
     return typed("memories", "log").text.splitlines()
 
@@ -284,14 +294,42 @@ def test_who_added_what_cites_runs_that_are_not_here_is_unknown(played: list[str
     assert sum("by hand or by a run, which is unknown" in line for line in log if "Truth of 35" in line) == 1
     assert not any(", by hand," in line for line in log if "Written later" not in line)
     shutil.rmtree(WORK / "runs" / played[1])
-    assert all("by hand or by a run, which is unknown" in line for line in _log())
+    *changes, note = _log()
+    assert all("by hand or by a run, which is unknown" in line for line in changes)
+    assert note.startswith("No run that can be read here has episodes 1 to 3.")
+
+
+def test_what_was_shown_in_episodes_of_runs_that_are_not_here_is_said_to_be_unknown(played: list[str]) -> None:
+    shutil.rmtree(WORK / "runs" / played[0])
+    note = "No run that can be read here has episodes 1 to 2. What was changed and shown there is unknown."
+    assert _log()[-1] == note
+    assert f"Note: {note}\n" in typed("memories", "why", "Truth of 70").text
+    assert "Taught by:\n  unknown: no run here has the turns that it cites\n" in typed("routes", "why", "3").text
+
+
+def test_of_a_fork_its_own_run_shows_what_changed_in_its_folder(played: list[str]) -> None:
+    fork = WORK / "forks" / played[0]
+    shutil.copytree(WORK / "runs" / played[0], fork / "runs" / played[0])
+    shutil.copy(fork / "runs" / played[0] / MEMORIES_AT_END, fork)
+    log = typed("memories", "log", "--workdir", str(fork)).text
+    assert f"{played[0]}/1 added at location 32: Arrival at Causeway, after episode 1, turn 1\n" in log
+    assert "after the latest run" not in log
+
+
+def test_a_line_that_a_person_wrote_has_the_date_of_its_own_file(played: list[str]) -> None:
+    knowledge = WORK / "knowledgebase.md"
+    knowledge.write_text(knowledge.read_text("utf-8").replace("Two rules in one", "Three rules in one"), "utf-8")
+    os.utime(WORK / "Memories.md", (0, 0))
+    found = typed("knowledge", "why", "1").text
+    assert f"the file was last written on {datetime.now(timezone.utc).date()}" in found
+    del played
 
 
 def test_a_run_whose_manifest_cannot_be_read_keeps_the_others_from_nothing(played: list[str]) -> None:
     (WORK / "runs" / played[0] / MANIFEST).write_text("{")
     log = _log()
     assert any(f"{played[1]}/" in line for line in log)
-    assert log[-1].startswith(f"Run {played[0]}: ")
+    assert log[-2].startswith(f"Run {played[0]}: ")
 
 
 @pytest.mark.parametrize("has_end", [True, False])
@@ -314,6 +352,7 @@ def test_what_a_damaged_journal_does_not_have_is_not_taken_for_written_by_hand(
     assert not any(", by hand," in line for line in of_run)
     if has_end or not is_cut:
         assert f"Run {played[0]}: its journal" in log[-1]
+        assert log[-1] in typed("memories", "undo", f"{played[0]}/1").text.splitlines()
     assert f"no run and no change {played[0]}/99" in typed("memories", "undo", f"{played[0]}/99").err.decode()
 
 
@@ -350,6 +389,19 @@ def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played:
     assert shown in found
     assert typed("memories", "why", title).text == found
     assert "kept, because it was renamed since: Another name" in typed("memories", "undo", change).text
+
+
+def test_of_two_memories_with_one_text_it_is_not_stated_which_was_renamed(played: list[str]) -> None:
+    (block,) = re.findall(r"\*\*\[DISCOVERY - PERMANENT\] Truth of 70\*\*.*\n.*\n", text := _memories_text())
+    twin = block.replace("Truth of 70", "Twin", 1)
+    _write_memories(text.replace(block, f"{block}\n{twin}"))
+    play_once_more()
+    text = _memories_text()
+    _write_memories(text.replace("] Truth of 70**", "] Another name**").replace(twin, ""))
+    changes = [line.partition(",")[0] for line in _log() if "after the latest run" in line]
+    at = "at location 70:"
+    assert changes == [f"removed {at} Truth of 70", f"removed {at} Twin", f"added {at} Another name"]
+    del played
 
 
 def test_which_memory_a_person_changed_is_unknown_if_several_have_its_title(played: list[str]) -> None:
