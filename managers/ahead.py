@@ -146,7 +146,8 @@ class Ahead(BaseManager):
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         lost = [turn for turn in state.scored if (turn.score_change or 0) < 0] if done else []
-        for title, turns in ((f"done{' of these' if is_whole else ''}", done.values()), ("lost in this game", lost)):
+        won = "done" if not is_whole else "done of these" if known else "all done"
+        for title, turns in ((won, done.values()), ("lost in this game", lost)):
             items = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
             lines += [f"{title}: {'; '.join(items)}"] if turns else []
         lines += _first(
@@ -266,13 +267,15 @@ class MemoriesAhead(BaseManager):
             for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
                 if not memory.is_given_up:
                     found.append((memory, key, room))
-        # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through.
+        # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through,
+        # and older ones.
         found.sort(
             key=lambda each: (
                 each[0].is_arrival,
-                each[2] in passed,
                 (each[0].score_change or 0) <= 0,
                 each[0].category != "DANGER",
+                each[2] in passed,
+                -each[0].episode,
             )
         )
         lines = [
@@ -302,7 +305,7 @@ class MemoriesAhead(BaseManager):
         arrivals = [f"L{room}" for memory, room in named if memory.is_arrival]
         titles += [f"arrival{'s' * (len(arrivals) > 1)} at {', '.join(arrivals)}"] if arrivals else []
         titles += [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
-        others = f"; {of_others} of other unvisited places" if of_others else ""
+        others = f"; also {of_others} of other places, not visited in this game" if of_others else ""
         number = counted(len(left), "more memory", "more memories")
         return [f"({number} left out: {'; '.join(titles)}{others})"] if left else []
 

@@ -366,7 +366,7 @@ class ContextManager(BaseManager):
         if here:
             facts.append(f"Here: {_listed(here)}")
         if scenery and self._shows_whole_room:
-            facts.append(f"Also here: {_listed(scenery)}")
+            facts.append(f"Scenery: {_listed(scenery)}")
         if observation.inventory is not None:
             held = self.game_state.held if self._shows_whole_room else None
             labels = carried_labels(observation, self.attribute_names, held)

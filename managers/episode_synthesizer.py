@@ -105,8 +105,10 @@ class EpisodeSynthesizer(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         parts = {line: _GUESS_BEGINS.split(line)[0].strip() for line in self._plan}
         is_guess = {line: not part or bool(_GUESS.search(part)) for line, part in parts.items()}
-        planned = "".join(f"\n- {line}" for line in self._plan if not is_guess[line])
-        guessed = "".join(f"\n- {line}" for line in self._plan if is_guess[line])
+        planned, guessed = (
+            "".join(f"\n{number}. {line}" for number, line in enumerate(self._plan, start=1) if is_guess[line] == guess)
+            for guess in (False, True)
+        )
         has_both = any(part != line and not is_guess[line] for line, part in parts.items())
         marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
         commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"

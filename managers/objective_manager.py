@@ -296,7 +296,8 @@ class ObjectiveManager(BaseManager):
         game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager
         turns = max(RECENT_TURNS, self.config.objective_update_interval)
         opening = prologue(game)
-        templates, fields = ["objectives_play"], present_texts(game, self.objectives, self.attribute_names)
+        templates, most = ["objectives_play"], self.config.max_turns_per_episode
+        fields = present_texts(game, self.objectives, self.attribute_names, most)
         parts = [
             Part("opening", [[Line("", opening)]] if opening else []),
             Part("notes", [[Line("- ", note)] for note in game.notes]),

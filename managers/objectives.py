@@ -125,7 +125,7 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
         facts.append(("ending", ENDINGS[after.ending]))
     evidence = [Evidence(record.turn, record.before.location_id, kind, text) for kind, text in facts]
     if record.moved and after.location is not None and after.location.num not in visited:
-        text = f"first visit to {place(after.location)}"
+        text = f"first visit in this game: {place(after.location)}"
         evidence.append(Evidence(record.turn, after.location.num, "new_room", text))
     return tuple(evidence)
 
@@ -254,7 +254,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
 
 
 def present_texts(
-    state: GameState, objectives: Sequence[Objective], attribute_names: Mapping[str, int]
+    state: GameState, objectives: Sequence[Objective], attribute_names: Mapping[str, int], most_turns: int
 ) -> dict[str, str]:
     """Return the fields of ``objectives_play.md`` that are never shortened."""
     lines = [f"{each.id}. {each.text} (set in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
@@ -270,7 +270,7 @@ def present_texts(
     score, here = state.previous_zork_score, state.current_room_id
     return {
         "objectives": "\n".join(lines),
-        "turn": str(state.turn_count),
+        "turn": f"{state.turn_count} of {most_turns}",
         "score": "not known" if score is None else str(score),
         "location": "not known" if here is None else one_line(f"{state.current_room_name_for_map} (ID: {here})"),
         "inventory": one_line(", ".join(labels)) or "nothing",

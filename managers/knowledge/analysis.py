@@ -12,7 +12,19 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, fit, on_one_line, place, room_beside, turn_text
+from managers.prompting import (
+    LONGEST_ACTION,
+    NONE,
+    SHORTEST_REPEATED,
+    Line,
+    Part,
+    fit,
+    on_one_line,
+    place,
+    room_beside,
+    told_once,
+    turn_text,
+)
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, quotation, text_key
@@ -59,6 +71,11 @@ class LearnedTurn:
     record: TurnRecord
     facts: tuple[str, ...] = ()
     has_stopped: bool = False
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The facts in words, with a route's end."""
+        return (*self.facts, *(["the route stopped here"] if self.has_stopped else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +141,13 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
     fields.update({name: each.text for name, each in fit(memories, room).items()})
     room = room_beside(system, templates, fields, characters)
     stretches = _stretches(played.turns)
-    play, count, _ = Part("play", [_told(stretch, played.ephemeral_turns) for stretch in stretches]).fit(room)
+    single = [stretch[0] for stretch in stretches if len(stretch) == 1]
+    latest, of_facts = (
+        {line: each.record.turn for each in turns for line in each.record.response.splitlines()}
+        for turns in (single, [each for each in single if each.told])  # these get room first
+    )
+    told = [_told(each, played.ephemeral_turns, of_facts if each[0].told else latest) for each in stretches]
+    play, count, _ = Part("play", told).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
@@ -200,21 +223,24 @@ def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
     return stretches
 
 
-def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Line]:
-    """Return a turn, or a route in one line; the story's answers to turns with facts get room first."""
+def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], latest: Mapping[str, int]) -> list[Line]:
+    """Return a turn, or a route in one line; the story's answers to turns with facts get room first.
+
+    latest: for each line of the answers the last turn that has it, to which earlier ones refer
+    """
     record, last = stretch[0].record, stretch[-1].record
     if len(stretch) > 1:
         way = record.proposals[-1]
         name = f"route {way.follow}" if way.follow is not None else f"the way to {place(last.after.location)}"
         return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
-    told = [*stretch[0].facts, *(["the route stopped here"] if stretch[0].has_stopped else [])]
+    told = stretch[0].told
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     command = cut_at(one_line(record.command_text), LONGEST_ACTION)
     head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=told)
-    return [
-        Line(head),
-        Line("  ", on_one_line(record.response.splitlines(), record.after.location_label), matters=bool(told)),
-    ]
+    lines = record.response.splitlines()
+    later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest[line] > record.turn}
+    shown = on_one_line(told_once(lines, later).splitlines(), record.after.location_label)
+    return [Line(head), Line("  ", shown, matters=bool(told))]
 
 
 def _as_section(value: object) -> object:

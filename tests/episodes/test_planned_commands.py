@@ -91,9 +91,9 @@ def test_commands_that_no_game_has_played_at_their_place_are_named_in_the_prompt
     _, prompts = play(own_story, tmp_path, reply)
     section = prompts[TURNS].partition(f"## {LAST_EPISODE_TITLE}\n")[2].partition("\n\n## ")[0]
     _, seen, guesses = re.split("Plan for this episode:|Of the plan, guesses", section)
-    assert "- Wait on the landing" in seen
+    assert "1. Wait on the landing" in seen
     assert "\nNever played where the plan has them: commands 10, 16, 19.\n" in seen, "a fact and no guess"
-    assert guesses.strip().splitlines()[1:] == ["- Guess: `fly`, then `dance`"]
+    assert guesses.strip().splitlines()[1:] == ["2. Guess: `fly`, then `dance`"]
     assert "Never played where the plan has them: commands 16, 19." in shown[1], "the wait was played meanwhile"
 
 

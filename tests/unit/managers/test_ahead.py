@@ -93,6 +93,16 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     assert "done of these: +5 fill lamp (turn 1)" in games.told
+    games.turn("east", score=10, location=VATS)
+    games.turn("dip banner in vat", score=25)
+    assert games.told == "all done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
+
+
+def test_what_is_lost_in_this_game_is_shown(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    first_game(games)
+    games.turn("fill lamp", score=5)
+    games.turn("wait")
     games.turn("drop lamp", score=2)
     assert games.told.splitlines()[1:] == [
         "done of these: +5 fill lamp (turn 1)",
@@ -351,26 +361,28 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     assert text() == ""
 
 
-def test_places_on_the_plans_way_come_after_those_that_it_names_and_without_arrivals(tmp_path: Path) -> None:
+def test_places_on_the_plans_way_come_after_those_that_it_names_but_for_points(tmp_path: Path) -> None:
     games = Games(tmp_path)
     for place in (VATS, LOFT):
         games.map.game_map.add_room(place.num, place.name)
     games.knowledge.planned = ("L31",)
     arrival = replace(stands("Arrival at Drying Loft"), persistence="core")
+    memories = {LOFT.num: [arrival, stands("Dry"), replace(stands("Lift"), score_change=5)], VATS.num: [stands("Boil")]}
     shown = MemoriesAhead(
         structlog.get_logger(),
         games.config,
         games.state,
         games.map,
-        Memories({LOFT.num: [arrival, replace(stands("Dry"), score_change=5)], VATS.num: [stands("Boil")]}),
+        Memories(memories),
         aims=games.aims,
         planned=lambda: (LOFT.num, VATS.num, 99),
     ).section(games.now)
     assert shown is not None
-    assert [line.partition(" [")[0] for line in shown.text.splitlines()] == [
-        "L31 Blue Vats:",
-        "L44 Drying Loft:",
-        "(1 more memory left out: arrival at L44)",
+    assert [line.rpartition(": ")[0] for line in shown.text.splitlines()] == [
+        "L44 Drying Loft: [NOTE] Lift",
+        "L31 Blue Vats: [NOTE] Boil",
+        "L44 Drying Loft: [NOTE] Dry",
+        "(1 more memory left out",
     ]
 
 
@@ -411,7 +423,9 @@ def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: P
         shown = memories_ahead(games, Memories(memories))
         return shown.text.splitlines()[-1]
 
-    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir; 1 of other unvisited places)"
+    assert (
+        last_line() == "(1 more memory left out: L31 Blue Vats: Stir; also 1 of other places, not visited in this game)"
+    )
     games.knowledge.planned = ("L31, then L44",)
     assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir)"
 

@@ -260,7 +260,7 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     hall = replace(MILL, visible=THINGS)
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names=ATTRIBUTES)
     shown = context.get_agent_context(hall).render()
-    assert "Location: Water Mill (ID: 12)\nHere: oak chest\nAlso here: mill stone\nInventory: " in shown
+    assert "Location: Water Mill (ID: 12)\nHere: oak chest\nScenery: mill stone\nInventory: " in shown
     play(state, "search chest", "You find a secret lever and a toy, an old friend.")
     play(state, "chant", "You see the shape of a man, going out.")
     assert "\nHere: oak chest, secret lever, man, toy/friend\n" in context.get_agent_context(hall).render()
@@ -282,7 +282,7 @@ def test_scenery_that_the_story_has_named_is_listed_apart_in_prompts_with_the_wh
     rug = GameObject(39, "long rug", 12, frozenset({23}))
     hall = replace(MILL, visible=(*THINGS, rug, GameObject(40, "oak chest", 12, frozenset({23}))))
     for history, shown in (
-        (6000, "Here: oak chest, dino\nAlso here: mill stone\nInv"),
+        (6000, "Here: oak chest, dino\nScenery: mill stone\nInv"),
         (0, "Here: oak chest, dino\nInv"),
     ):
         config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})

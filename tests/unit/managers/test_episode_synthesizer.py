@@ -164,7 +164,7 @@ def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path
         play.begin(episode)
         section = play.manager.section(play.now)
         assert section is not None
-        assert ("\n- Take the knife" in section.text) == (episode > 1)
+        assert ("\n1. Take the knife" in section.text) == (episode > 1)
         play.wait_until(20)
         play.manager.end("turn_limit")
         assert ("=== PLAN SO FAR ===\nTake the knife" in play.prompt) == (episode > 1)
@@ -183,7 +183,7 @@ def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_on
     assert section is not None
     texts = (
         plan[1],
-        f"\n- {slab}\n",
+        f"\n4. {slab}\n",
         "1. east",
         "guesses",
         plan[0],

@@ -70,8 +70,20 @@ def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(tmp_path: Path) 
     play.remember("1", persistence="core")
     play.manager.end()
     shown = parts(play.llm.calls[-1].prompt.user)
-    assert f"first visit to {GATE.name} (95)" in shown["played"]
+    assert f"first visit in this game: {GATE.name} (95)" in shown["played"]
     assert f"T1, {GATE.name} ({GATE.num}): " in shown["remembered"]
+
+
+def test_a_room_that_was_described_again_is_whole_in_the_latest_turn_only(tmp_path: Path) -> None:
+    play, room = KnowledgePlay(tmp_path, nothing_new), f"{GATE.name}\n{'Looms clatter. ' * 9}"
+    for score in (0, 0, 1, 1, 2, 2):
+        play.turn("look", f"{room}\nA dog barks." if score else room, score=score)
+    play.manager.end()
+    told = parts(play.llm.calls[-1].prompt.user)["played"].splitlines()
+    texts = [text.strip() for text in told if text.startswith("  ")]
+    assert ["[line as in turn 6]" in text for text in texts] == [True, True, False, True, False, False]
+    assert "[line as in turn 5]" in texts[2], "of the turns with facts, which get room first"
+    assert texts[4] == texts[5] == f"{room} A dog barks.".replace("\n", ": ").replace("  ", " ")
 
 
 def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(tmp_path: Path) -> None:
@@ -580,8 +592,8 @@ class TestHowMuchIsShown:
         for budget in (27_500, 22_500, 17_500, 5000, 3000, 2600):  # of which a question at the end takes a part
             play = KnowledgePlay(tmp_path / str(budget), nothing_new, **UNASKED, prompt_budgets={"analysis": budget})
             for score in range(1, 31):
-                play.turn(f"stir {score}", "t" * 500, score=score)
-                play.turn("wait", "o" * 500)
+                play.turn(f"stir {score}", f"{score}{'t' * 500}", score=score)
+                play.turn("wait", f"{score}{'o' * 500}")
             played = parts(prompt_of(play))["played"]
             seen.append((played.count("t" * 500), played.count("o" * 500)))
             assert "[…" not in played

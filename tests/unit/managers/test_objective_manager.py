@@ -325,7 +325,7 @@ def test_a_room_is_new_once_in_an_episode_and_what_the_story_does_not_tell_is_no
     play = ObjectivePlay(tmp_path)
     for room in (VATS, GATE, VATS):
         play.turn("go", location=room)
-    new_room = Evidence(1, VATS.num, "new_room", "first visit to Blue Vats (31)")
+    new_room = Evidence(1, VATS.num, "new_room", "first visit in this game: Blue Vats (31)")
     assert play.manager.evidence == (new_room,)
     play.now = Observation("?", inventory=None)
     play.turn("x", score=5, inventory=(BANNER,), location=LOFT)
