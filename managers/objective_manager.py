@@ -415,7 +415,9 @@ class ObjectiveManager(BaseManager):
         view, graph = self.map_manager.local_view(), self.map_manager.game_map.render_mermaid()
         here = f"**Current location**: L{self.game_state.current_room_id}\n**Available Exits:**"
         shown = [f"## Current and Adjacent Locations\n{here}\n{view}"] if view else []
-        shown.append(f"## Exploration Statistics\n- Rooms discovered: {len(self.map_manager.game_map.rooms)}")
+        shown.append(
+            f"## Exploration Statistics\n- Rooms discovered in all games: {len(self.map_manager.game_map.rooms)}"
+        )
         if len(graph) <= LONGEST_DRAWING:
             shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
         return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")

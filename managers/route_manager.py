@@ -326,9 +326,7 @@ class RouteManager(BaseManager):
         if not routes:
             return ""
         best, most = max((route for route, _ in routes), key=Route.gain), self.config.max_turns_per_episode
-        left = most - len(best.steps)
-        takes = f"leaves {left} of them" if left >= 0 else f"takes {len(best.steps)}"
-        route = f": the route to +{best.gain()} {takes}" if best.gain() > 0 else ""
+        route = f"; the route to +{best.gain()} takes {len(best.steps)}" if best.gain() > 0 else ""
         limit = f"An episode has at most {counted(most, 'turn')}{route}."
         lines, _, left_out = route_lines(routes, self.book.names, ROUTES_SHOWN)
         return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, self._beaten(), limit]))

@@ -365,13 +365,13 @@ def test_a_plan_is_made_with_the_points_of_a_game_whose_route_is_not_kept(
     assert (told in manager.outlook().splitlines()) == is_beaten
 
 
-def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_leaves(tmp_path: Path) -> None:
+def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_takes(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "in"), route_to(9, *["north"] * 7))
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=10)
-    assert manager.outlook().endswith("\nAn episode has at most 10 turns: the route to +9 leaves 3 of them.")
+    assert manager.outlook().endswith("\nAn episode has at most 10 turns; the route to +9 takes 7.")
     assert manager_in(tmp_path / "empty").outlook() == ""
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, max_turns_per_episode=5)
-    assert manager.outlook().endswith("\nAn episode has at most 5 turns: the route to +9 takes 7.")
+    assert manager.outlook().endswith("\nAn episode has at most 5 turns; the route to +9 takes 7.")
     to_gem = replace(route_to(0, "in"), goal=Goal("thing", 30, "gem"))
     assert "the route to" not in manager_in(tmp_path / "no points", to_gem).outlook()
     assert "take gem in 1 turn" in manager_in(tmp_path / "no points", to_gem).outlook()
