@@ -343,13 +343,17 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
         things.update(names(record.action, in_hand))
         known = {word for name in (*things, *in_hand) for word in name.casefold().split()}
         things.update({*plain_command(record.action).split()[1:]} - known - {*_SMALL_WORDS.split()})
-    others = {thing.name for turn in state.turns for thing in in_reach(turn.after).values()} - things
+    met = (thing for turn in state.turns for thing in (turn.after.visible or ()))
+    apart: dict[str, set[str]] = {}  # the words before the last one in names of other things
+    for name in {thing.name for thing in met} - things:
+        *words, last = name.casefold().split() or [""]
+        apart.setdefault(last, set()).update(words)
     named_rooms = names(told, visit.rooms.values())
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if visit.rooms.get(room) in named_rooms or _speaks_of(f"{memory.title} {memory.text}", things, others)
+        if visit.rooms.get(room) in named_rooms or _speaks_of(f"{memory.title} {memory.text}", things, apart)
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
@@ -357,13 +361,17 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def _speaks_of(text: str, things: Collection[str], others: Collection[str]) -> bool:
-    """Return whether a text names one of the things, and not only one of the others with the same last word."""
-    split = [other.casefold().split() for other in others]
+def _speaks_of(text: str, things: Collection[str], apart: Mapping[str, Collection[str]]) -> bool:
+    """Return whether a text names one of the things, and not only another one with the same last word.
+
+    apart: by the last word of names of other things the words before it
+    """
     for thing in names(text, things):
         *own, last = thing.casefold().split()
-        of_others = {word for other in split if other[-1:] == [last] for word in other[:-1]}.difference(own)
-        if not of_others.issuperset(re.findall(rf"(?:(\w+)\W+)?\b{re.escape(last)}(?:s|es)?\b", text.casefold())):
+        of_others = {*apart.get(last, ())}.difference(own)
+        if not of_others or not of_others.issuperset(
+            re.findall(rf"(?:(\w+)\W+)?\b{re.escape(last)}(?:s|es)?\b", text.casefold())
+        ):
             return True
     return False
 

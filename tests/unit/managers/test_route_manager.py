@@ -226,7 +226,7 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
     play(manager, YARD, loft := replace(LOFT, score=0), "fly")
     play(manager, loft, roof := replace(roof, score=10), "climb")
     play(manager, roof, here := replace(HALL, score=10), "fall")
-    assert told(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up"
+    assert told(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up (+10)"
     courses = courses_of(manager)
     assert courses.set_out(Proposal("wait", follow=1), here) == ""
     lead(courses, here, replace(LOFT, score=20))
@@ -270,7 +270,7 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     assert "not done" not in told(manager, YARD)
     play(manager, YARD, at_door, "north")
     shown = told(manager, at_door)
-    assert ": 1. up; " in shown
+    assert ": 1. up (+5); " in shown
     assert shown.endswith(
         "; not tried without what was held there: key; not done in this game: unlock door with key (L2)"
     )
@@ -333,8 +333,8 @@ def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_pat
     far = route_to(6, "north", "wait", "open box", "take gem", "up", "pray")
     manager = manager_in(tmp_path, far, route_to(5, "up", "jump"))
     short, long = told(manager, YARD).splitlines()
-    commands = "1. north, 2. wait, 3. open box, 4. take gem, 5. up, 6. pray"
-    assert short == "2: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. jump"
+    commands = "1. north, 2. wait, 3. open box, 4. take gem, 5. up, 6. pray (+6)"
+    assert short == "2: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. jump (+5)"
     assert long == f"1: +6 in 6 turns, worked in 1 of 1 episode: {commands}; only text: 2, 3, 4, 5"
 
 
