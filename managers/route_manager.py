@@ -395,7 +395,7 @@ class RouteManager(BaseManager):
         if not self.config.routes.shuffled:
             return route.steps
         # In another order, what was recorded after a command says nothing of what the command changes.
-        steps = tuple(replace(step, leads_to=replace(step.leads_to, mark="")) for step in route.steps)
+        steps = tuple(RouteStep(step.command, replace(step.leads_to, mark="")) for step in route.steps)
         middle = len(steps) // 2
         return steps[middle:] + steps[:middle]
 

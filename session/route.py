@@ -107,10 +107,14 @@ class Waypoint:
 
 @dataclass(frozen=True, slots=True)
 class RouteStep:
-    """A command of a route and its result."""
+    """A command of a route and its result.
+
+    only_text: when it was played, the story answered and nothing changed (``TurnRecord.did_something``)
+    """
 
     command: str
     leads_to: Waypoint
+    only_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +203,6 @@ class Route:
         """Return the latest known score after so many of its commands; ``None`` if there is none."""
         scores = (self.steps[at].leads_to.score for at in reversed(range(done)))  # of thousands of routes each turn
         return next((score for score in scores if score is not None), self.start.score)
-
-    def without_change(self, done: int = 0) -> tuple[int, ...]:
-        """Return the numbers of the commands after ``done`` at which all that is recorded stayed as it was.
-
-        That is the place, the score, the things in reach and those that the route touches.
-        """
-        points = (replace(point, is_described=False) for point in self.points[done:])
-        pairs = enumerate(pairwise(points), start=1)
-        return tuple(number for number, (one, other) in pairs if one.mark and one == other)
 
     def not_done(self, done: int, played: Collection[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
         """Return those of the first ``done`` commands that changed something visible, but nothing in this game.

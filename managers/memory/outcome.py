@@ -96,6 +96,7 @@ class ActionOutcome:
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
+    has_speech: somebody speaks in the response
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     describes_arrival: the text on arrival is long
@@ -124,7 +125,8 @@ class ActionOutcome:
         self.destination = after.location if record.moved else None
         self.inventory_changed = had != has
         self.is_idle = is_routine(self.command)
-        self.is_substantial = len(text) > SUBSTANTIAL or _SPEECH.search(text) is not None
+        self.has_speech = _SPEECH.search(text) is not None
+        self.is_substantial = len(text) > SUBSTANTIAL or self.has_speech
         self.taken = tuple(thing.name for thing in record.newly_held if thing.name)
         self.laid_down = tuple(thing.name for thing in record.no_longer_held if thing.name)
         exchanged = record.replaced
@@ -206,7 +208,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     """Yield each sign for a tier of memory as text, with the tier (docs/records/specification.md, Context signals).
 
     A sign is a fact of the machine, whatever the words. A command failed if it changed nothing in the story's
-    memory; of others without a visible change this is not known.
+    memory; of others without a visible change this is not known. A conversation is no failure.
     """
     record = outcome.record
     if outcome.describes_arrival:
@@ -223,7 +225,8 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Death suggests a danger", "permanent"
     if record.after.ending is not None:
         yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
-    is_told_of = not (outcome.is_idle or only_informs(outcome.command) or outcome.leads_back)
+    is_talk = outcome.has_speech or only_informs(outcome.command)
+    is_told_of = not (outcome.is_idle or is_talk or outcome.leads_back)
     if not outcome.had_effect and outcome.was_understood and is_told_of:
         is_failure = record.before.state_hash == record.after.state_hash != ""
         yield f"{'Failed action: nothing at all' if is_failure else 'Nothing visible'} changed", "permanent"

@@ -376,7 +376,7 @@ def route_line(
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
-    The commands after which the machine showed no change are named.
+    The commands that changed nothing are named.
 
     names: of the things that it may take, by number
     held: the numbers of the things that the player carries, if it is joined now; what is missing is named
@@ -394,7 +394,7 @@ def route_line(
     others = [f"{len(skipped) - MOST_SKIPPED} earlier"] if len(skipped) > MOST_SKIPPED else []
     latest = (f"{one_line(command)} (L{place})" for place, command in skipped[-MOST_SKIPPED:])
     then += f"; not done in this game: {', '.join([*others, *latest])}" if skipped else ""
-    unchanged = ", ".join(map(str, route.without_change(done)))
+    unchanged = ", ".join(str(number) for number, step in enumerate(route.steps[done:], start=1) if step.only_text)
     only_text = f"; only text: {unchanged}" if unchanged else ""
     aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done)
     return f"{route.number}: {aim} in {left}, {record}: {commands}{only_text}{then}"

@@ -98,7 +98,8 @@ class Trail:
         self._touched.append(self._touched[-1] | touched_in([record.before, after]))
         said = plain_command(record.action), one_line(after.text)
         may_be_idle = said in self._answers and not is_waiting(said[0])
-        self._steps.append(_PlayedStep(record.action, after.refusal is not None, may_be_idle))
+        only_text = after.noticed is not None and not record.did_something
+        self._steps.append(_PlayedStep(record.action, after.refusal is not None, may_be_idle, only_text))
         self._answers.add(said)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
@@ -111,7 +112,8 @@ class Trail:
         for length, goal in self._goals:
             played, moments, touched = self._steps[:length], self._moments[: length + 1], self._touched[length]
             start, *points = (Waypoint.of(moment, touched) for moment in moments)
-            whole = tuple(RouteStep(step.command, point) for step, point in zip(played, points, strict=True))
+            pairs = zip(played, points, strict=True)
+            whole = tuple(RouteStep(step.command, point, step.only_text) for step, point in pairs)
             steps = tuple(whole[number] for number in _needed(moments, played))
             spare = whole if whole != steps else ()
             yield Route(0, goal, start, steps, episode, spare=spare, touched=tuple(sorted(touched)))
@@ -160,11 +162,13 @@ class _PlayedStep(NamedTuple):
     was_refused: it did not reach the story
     may_be_idle: the story had printed the same text for it before. Waiting is never idle: it is for a clock, and clocks
         do not count as a difference
+    only_text: as in ``RouteStep``
     """
 
     command: str
     was_refused: bool
     may_be_idle: bool
+    only_text: bool
 
 
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> list[int]:

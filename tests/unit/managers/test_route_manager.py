@@ -32,7 +32,9 @@ LOFT = Observation("A loft.", Location(3, "Loft"), (), (), score=5)
 def route_to(score: int, *commands: str) -> Route:
     """A route that leads through the hall to a score."""
     passed, end = Waypoint.of(HALL), replace(Waypoint.of(LOFT), score=score)
-    steps = tuple(map(RouteStep, commands, [*[passed] * (len(commands) - 1), end]))
+    ends = [*[passed] * (len(commands) - 1), end]
+    pairs = enumerate(zip(commands, ends, strict=True))
+    steps = tuple(RouteStep(command, point, 0 < number < len(ends) - 1) for number, (command, point) in pairs)
     return Route(0, Goal("score", score), Waypoint.of(YARD), steps, 1)
 
 

@@ -501,12 +501,16 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         play.turn("kick beam", "You can't.")
         play.turn("ask dyer about mordant", '"I cannot sell it. Look in the loft."')
+        play.turn("show jar to dyer", 'He frowns. "I lost that one a year ago."')
+        play.turn("about", "A menu.", awaits_key=True)
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
             "Turn 3: open lid (the player stayed, something in sight changed)",
             "Turn 4: take jar (the player stayed, took jar of mordant)",
             "Turn 5: take beam (the player stayed)",
             "Turn 6: kick beam (the player stayed)",
             "Turn 7: ask dyer about mordant (the player stayed)",
+            "Turn 8: show jar to dyer (the player stayed)",
+            "Turn 9: about (the player stayed, the story waits for a key)",
         ]
         assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",

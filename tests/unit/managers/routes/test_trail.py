@@ -81,6 +81,13 @@ def test_a_way_there_and_back_is_kept_if_one_of_its_steps_may_have_done_somethin
     assert shortened(*ROUND, (up, hall), read, read, down) == ("up", "down", "up", "read sign", "down", "east")
 
 
+def test_a_command_that_changed_a_thing_out_of_sight_is_not_one_of_text_alone() -> None:
+    knocked, unknown = replace(START, attributes_hash="b"), replace(START, visible=None)
+    way = ("feel", START), ("knock", knocked), ("call", START), ("pray", unknown), ("sing", unknown), ("east", CAVE)
+    steps = [*trail_of(*way, opening=START).routes(1)][-1].steps
+    assert [step.command for step in steps if step.only_text] == ["feel"]
+
+
 def test_a_thing_that_was_taken_and_laid_down_again_is_part_of_the_route() -> None:
     taken, laid_down = replace(HALL, inventory=(COIN, OWNED), visible=()), replace(HALL, text="Dropped.")
     route = route_of(("up", HALL), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE))
