@@ -28,6 +28,7 @@ from session.memory import LocationMemories, Memory
 from session.route import Route
 from session.text import counted, one_line
 from session.values import Observation, TurnRecord
+from zorkgpt.mapping.map_graph import Edge
 from zorkgpt.mapping.navigation import Path, seen_paths
 
 KNOWN_POINTS = "Known points"
@@ -197,6 +198,10 @@ class Ahead(BaseManager):
         tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
+        is_shut = self._map is not None and self._map.game_map.is_shut(
+            Edge(points.place or 0, self._exit_of(points.command))
+        )
+        distance += " (blocked at first)" if is_shut else ""
         route = on_routes.get((points.place, points.command), "")
         after = f" after {points.after}" if points.after else ""
         return f"{points.change:+d} {points.command}{after}, {place}{distance}{route}{in_vain}"

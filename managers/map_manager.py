@@ -17,7 +17,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import RoomDescription, asks, description_in, first_line, is_dark, one_line
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, FatalExit
+from zorkgpt.mapping.map_graph import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, Edge, FatalExit
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -58,6 +58,7 @@ class MapManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._previous_command = self._asked = ""  # the second: what the story responded to with its last question
+        self.game_map.begin_game()
         here = self.game_state.opening_location
         self._note_bearings(self.game_state.opening, here)
         if here is not None:
@@ -213,6 +214,7 @@ class MapManager(BaseManager):
         """Record where the command led, or that it failed. Returns whether an edge was added, changed or pruned."""
         graph, from_id, exit_ = self.game_map, attempt.from_id, attempt.exit
         if attempt.to_id is not None:
+            graph.walked_now.add(Edge(from_id, exit_))
             was_pruned = graph.is_pruned(from_id, exit_)
             walk = graph.add_connection(from_id, exit_, attempt.to_id, attempt.confidence)
             return was_pruned or walk in {"new", "contradicted"}

@@ -444,9 +444,8 @@ def _walked_in(book: RouteBook) -> Walked:
             places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
             played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
             pairs.update(pairwise(played))
-            idle = replace(route, steps=steps).without_change()
-            for number, each in enumerate(played, start=1):
-                (unchanged if number in idle else changed).add(each)
+            for step, each in zip(steps, played, strict=True):
+                (unchanged if step.only_text else changed).add(each)
             for each, to in zip(played, places[1:], strict=True):
                 leads_to[each].update([] if to is None else [to])
     return Walked({each: to for each, to in leads_to.items() if to}, pairs, unchanged - changed)

@@ -44,7 +44,7 @@ from session.memory import (
     MemoryStatusType,
     MemorySynthesisResponse,
 )
-from session.text import counted, is_dark, text_key
+from session.text import is_dark, text_key
 from session.values import Location, Observation, Proposal, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -220,7 +220,8 @@ class SimpleMemoryManager(BaseManager):
             figures = max(figures, (in_file.count + has_come, len(episodes)))
         count, episode_count = figures
         if count > 1:
-            text = f"You've been here {count} times across {counted(episode_count, 'episode')}.\n{text}"
+            across = f" across {episode_count} episodes" if episode_count > 1 else ""
+            text = f"You've been here {count} times{across}.\n{text}"
         return replace(section, text=text, shows=tuple(told[number][0] for number in shown))
 
     def shown_location(self, location_id: int) -> int | None:

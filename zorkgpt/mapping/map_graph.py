@@ -215,6 +215,16 @@ class NoMap(StoreError):
         self.where, self.problem = where, problem
 
 
+class WaysBack(NamedTuple):
+    """The location ids by exit, of untried exits of a room that lead the opposite way of an exit to the room.
+
+    unnamed: the text of the room names points of the compass, but not these
+    """
+
+    presumed: Mapping[str, int]
+    unnamed: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Derived:
     """What follows from the map for a location, by its id, kept until something changes there.
@@ -223,12 +233,12 @@ class _Derived:
     paths: of ``navigation.paths_from``, by its arguments, kept until anything changes
     """
 
-    ways_back: dict[int, Mapping[str, int]] = field(default_factory=dict, compare=False)
+    ways_back: dict[int, WaysBack] = field(default_factory=dict, compare=False)
     untried: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
     barred: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
     surest: dict[int, Mapping[int, Choice]] = field(default_factory=dict, compare=False)
     names: dict[int, str] = field(default_factory=dict, compare=False)
-    paths: dict[tuple[int, bool, bool], Mapping[int, Any]] = field(default_factory=dict, compare=False)
+    paths: dict[tuple[int | bool, ...], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
     def forget(self, *location_ids: int) -> None:
         self.paths.clear()
@@ -294,9 +304,24 @@ class MapGraph(BaseModel):
         return _Derived()
 
     @property
-    def kept_paths(self) -> dict[tuple[int, bool, bool], Mapping[int, Any]]:
+    def kept_paths(self) -> dict[tuple[int | bool, ...], Mapping[int, Any]]:
         """What ``navigation.paths_from`` returned, by its arguments; empty once the map has changed."""
         return self._derived.paths
+
+    @cached_property
+    def walked_now(self) -> set[Edge]:
+        """The edges that were walked in this game."""
+        return set()
+
+    def begin_game(self) -> None:
+        """Forget what was walked in the game before."""
+        self.walked_now.clear()
+        self._derived.paths.clear()
+
+    def is_shut(self, edge: Edge, *, is_new_game: bool = False) -> bool:
+        """Return whether the exit led nowhere before it worked, in earlier games, and was not walked in this one."""
+        is_back = self.first_refusals.get(edge, (LEADS_BACK,))[:1] == (LEADS_BACK,)
+        return not is_back and (is_new_game or edge not in self.walked_now)
 
     @cached_property
     def _sources(self) -> dict[int, set[int]]:
@@ -314,6 +339,13 @@ class MapGraph(BaseModel):
         between rooms of one name, such as a maze, nor if another opposite has not led back from the room, nor against
         its text, which names other points of the compass, nor from a room of several descriptions (ADR 33).
         """
+        return self._opposites_of(location_id).presumed
+
+    def unnamed_ways_back(self, location_id: int) -> Mapping[str, int]:
+        """Return those that are not presumed only because the text of the room names other points of the compass."""
+        return self._opposites_of(location_id).unnamed
+
+    def _opposites_of(self, location_id: int) -> WaysBack:
         known = self._derived.ways_back.get(location_id)
         if known is not None:
             return known
@@ -330,18 +362,15 @@ class MapGraph(BaseModel):
             and not self._is_tried(edge := Edge(location_id, exit_))
             and edge not in self.exit_deaths
             and not (name and name == self.rooms[min(from_ids)].name)
-            and not self._is_against_text(edge)
         }
         is_several = any(DESCRIBED_DIFFERENTLY in answers for answers in self.exits_back(location_id).values())
         if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             found = {}
-        self._derived.ways_back[location_id] = found
-        return found
-
-    def _is_against_text(self, edge: Edge) -> bool:
-        """Return whether the text of a room names points of the compass, but not this one."""
-        named = self.named_exits.get(edge.location_id, set())
-        return edge.exit in _COMPASS and bool(named) and edge.exit not in named
+        named = self.named_exits.get(location_id)
+        unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in _COMPASS - named}
+        back = WaysBack({exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}, unnamed)
+        self._derived.ways_back[location_id] = back
+        return back
 
     def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
         """Return whether the opposite of the way by which the player came was tried and did not lead back."""

@@ -19,16 +19,16 @@ READ = "read from the text"
 REFUSED, TRIED = "led nowhere: ", "tried: "
 _OPENING = ("open ", "unlock ")  # of commands that are no exits, but are meant to make one
 _CARRIED = 0.2  # the confidence that the story carries the player along again
+_GUESSED = 0.3  # that in a way back that the text of the room does not name
 
 
 def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = ()) -> str:
     """Return the map around a room as text, or "" for a room that is not on the map.
 
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
-    untried exits, and the refused exits with the story's words: in other rooms of those that the story names, and
-    of doors. A room
-    without a line is named with the exit that leads to it. Two more lines have the rooms farther away with untried
-    exits and the other known ones, with their refused exits and the number of moves, nearest first.
+    untried exits, and the refused exits with the story's words. A room without a line is named with the exit that
+    leads to it. Two more lines have the rooms farther away with untried exits and the other known ones, with those
+    refused exits that the story names, doors, and the number of moves, nearest first.
 
     named: locations that are always listed with the number of moves, for example those of the plan
     """
@@ -45,7 +45,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         plain, read = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
-        parts += _refusals(graph, room, None if room == here else barred.get(room, ()))
+        parts += _guesses(graph, room)
+        parts += _refusals(graph, room)
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = seen_paths(graph, here)
@@ -69,11 +70,11 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
-    """Return a line of the untried exits of all rooms, and one of the refused ones, nearest to that room first.
+    """Return a line of the untried exits of all rooms, and one of the refused ones that the story names, and doors.
 
-    Either line is left out if there are none.
+    The nearest to that room, where a new game begins, come first. Either line is left out if there are none.
     """
-    paths = seen_paths(graph, here)
+    paths = seen_paths(graph, here, is_new_game=True)
     untried = {
         room: exits
         for room in _nearest_first(graph, paths)
@@ -86,8 +87,8 @@ def untried_from(graph: MapGraph, here: int) -> str:
         if (exits := ", ".join(_refusals(graph, room, barred.get(room, ()), titles=("", TRIED))))
     }
     lines: list[str] = []
-    for title, found in (("Untried exits", untried), ("Exits that led nowhere", refused)):
-        there = (f"{_label(graph, room)}: {exits} ({_distance(paths, room)})" for room, exits in found.items())
+    for title, found in (("Untried exits", untried), ("Named exits and doors that led nowhere", refused)):
+        there = (f"{_label(graph, room)} ({_distance(paths, room)}): {exits}" for room, exits in found.items())
         lines += _first_of(f"{title} (moves from the start)", there, len(found), FARTHEST_FROM_START)
     return "\n".join(lines)
 
@@ -113,7 +114,7 @@ def _there(
     """Yield each of the rooms with its untried exits, those that are barred, and its moves."""
     for room in rooms:
         exits = ", ".join(filter(None, (*_untried_exits(graph, room), *_refusals(graph, room, barred.get(room, ())))))
-        yield f"{_label(graph, room)}{f': {exits}' if exits else ''} ({_distance(paths, room)})"
+        yield f"{_label(graph, room)} ({_distance(paths, room)}){f': {exits}' if exits else ''}"
 
 
 def _distance(paths: Mapping[int, Path], room: int) -> str:
@@ -186,6 +187,14 @@ def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
     return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
+def _guesses(graph: MapGraph, room: int) -> Iterator[str]:
+    """Yield the opposites of the ways by which the player came that the text of the room does not name."""
+    unnamed = graph.unnamed_ways_back(room)
+    back = [f"{exit_} (back to L{unnamed[exit_]})" for exit_ in unnamed if exit_ not in graph.untried_exits(room)]
+    if back:
+        yield f"a guess, not in the text: {', '.join(back)}"
+
+
 def _refusals(
     graph: MapGraph, room: int, among: Collection[str] | None = None, *, titles: Sequence[str] = (REFUSED, TRIED)
 ) -> Iterator[str]:
@@ -230,21 +239,22 @@ class Path(NamedTuple):
 
     before: ``None`` for the location where the path begins
     moves: the number of commands
-    is_walked: none of them is a way back that was never tried
-    unsure: the last of them that may not lead there again, with the reason; "" for none
+    backs: how many of them are presumed ways back, which were never tried
+    unsure: the last of them that may not lead there, with the reason; "" for none
     """
 
     to_id: int
     before: Path | None = None
     command: str = ""
     moves: int = 0
-    is_walked: bool = True
+    backs: int = 0
     unsure: str = ""
 
     @property
     def doubts(self) -> str:
         """The marks of what is not certain about the path, each after a comma."""
-        return f"{'' if self.is_walked else ', back?'}{f', {self.unsure}' if self.unsure else ''}"
+        number = "" if self.backs == self.moves else f"{self.backs} "
+        return f"{f', {number}back?' if self.backs else ''}{f', {self.unsure}' if self.unsure else ''}"
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -293,15 +303,25 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     return moves
 
 
-def seen_paths(graph: MapGraph, from_id: int) -> Mapping[int, Path]:
-    """Return the paths to be walked, and after them those to other rooms to which the story once carried the player."""
-    paths = paths_from(graph, from_id)
-    carried = paths_from(graph, from_id, uses_carries=True) if graph.carries else {}
-    return {**paths, **{room: path for room, path in carried.items() if room not in paths}}
+def seen_paths(graph: MapGraph, from_id: int, *, is_new_game: bool = False) -> Mapping[int, Path]:
+    """Return the paths to be walked, and after them those to other rooms by carries and by guesses.
+
+    A carry is a way by which the story once took the player along, a guess a way back that the text does not name.
+    """
+    paths = paths_from(graph, from_id, is_new_game=is_new_game)
+    if len(paths) == len(graph.rooms):
+        return paths
+    unsure = paths_from(graph, from_id, uses_guesses=True, is_new_game=is_new_game)
+    return {**paths, **{room: path for room, path in unsure.items() if room not in paths}}
 
 
 def paths_from(
-    graph: MapGraph, from_id: int, *, uses_ways_back: bool = True, uses_carries: bool = False
+    graph: MapGraph,
+    from_id: int,
+    *,
+    uses_ways_back: bool = True,
+    uses_guesses: bool = False,
+    is_new_game: bool = False,
 ) -> Mapping[int, Path]:
     """Return the shortest path to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
@@ -310,7 +330,8 @@ def paths_from(
     """
     if from_id not in graph.rooms:
         return {}
-    known = graph.kept_paths.get((from_id, uses_ways_back, uses_carries))
+    arguments = from_id, uses_ways_back, uses_guesses, is_new_game
+    known = graph.kept_paths.get(arguments)
     if known is not None:
         return known
     order = count()
@@ -323,24 +344,34 @@ def paths_from(
             continue
         path = Path(here)
         if before is not None:
-            is_exit = command in graph.connections.get(before.to_id, ())
-            is_carry = not is_exit and Edge(before.to_id, command) in graph.carries
-            is_sure = not is_exit or graph.confidence(Edge(before.to_id, command)) >= SURE
-            reason = "carried you once" if is_carry else "" if is_sure else "unsure"
+            reason = _doubt(graph, edge := Edge(before.to_id, command), is_new_game=is_new_game)
             unsure = f"{plain_line(command)} {reason}" if reason else before.unsure
-            path = Path(here, before, command, before.moves + 1, before.is_walked and (is_exit or is_carry), unsure)
+            is_back = not reason and command not in graph.connections.get(edge.location_id, ())
+            path = Path(here, before, command, before.moves + 1, before.backs + is_back, unsure)
         paths[here] = path
         ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
-        if uses_carries:
-            ways = {**{to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}, **ways}
+        if uses_guesses:
+            carried = {to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}
+            guessed = {to_id: Choice(_GUESSED, each) for each, to_id in graph.unnamed_ways_back(here).items()}
+            ways = {**carried, **guessed, **ways}
         for to_id, (confidence, command) in ways.items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
                 heappush(waiting, (further, next(order), to_id, path, command))
     found = dict(sorted(paths.items(), key=lambda each: (fewest[each[0]], each[0])))
-    graph.kept_paths[from_id, uses_ways_back, uses_carries] = found
+    graph.kept_paths[arguments] = found
     return found
+
+
+def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
+    """Return why a way may not lead there, which is not said of presumed ways back; "" for no doubt."""
+    if edge.exit in graph.connections.get(edge.location_id, ()):
+        unsure = "unsure" if graph.confidence(edge) < SURE else ""
+        return "blocked at first" if graph.is_shut(edge, is_new_game=is_new_game) else unsure
+    if edge in graph.carries:
+        return "carried you once"
+    return "a guess" if edge.exit in graph.unnamed_ways_back(edge.location_id) else ""
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:

@@ -202,7 +202,7 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
     play.state.notes.append("red before blue")
     play.wait_until(20)
     play.manager.end("turn_limit", game_map.outlook().splitlines())
-    untried = "Untried exits (moves from the start): L11 Dye Works Gate: east (0)"
+    untried = "Untried exits (moves from the start): L11 Dye Works Gate (0): east"
     latest = "Turn 20 at Dye Works Gate (11): wait: Time passes."
     assert f"=== FOR THE PLAN ===\n{untried}\nNoted: red before blue\n" in play.prompt
     assert play.prompt.endswith(latest)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
-from zorkgpt.mapping.map_graph import LEADS_BACK, FatalExit, MapGraph
+from zorkgpt.mapping.map_graph import LEADS_BACK, Edge, FatalExit, MapGraph
 from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
@@ -181,11 +181,11 @@ def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
     graph.add_room(7, "Shed")
     graph.add_exits(7, ["up"])
     farther = local_view(graph, STUDY, 2).splitlines()[-1]
-    assert farther == ("Farther untried (moves): L60 Path: south (2); L29 Roof: down (3); L7 Shed: up (no way known)")
+    assert farther == ("Farther untried (moves): L60 Path (2): south; L29 Roof (3): down; L7 Shed (no way known): up")
     assert local_view(graph, STUDY, 1).splitlines()[1:] == [
         (
-            "Farther untried (moves): L41 Storage: west (1); L60 Path: south (2); L29 Roof: down (3); "
-            "L7 Shed: up (no way known)"
+            "Farther untried (moves): L41 Storage (1): west; L60 Path (2): south; L29 Roof (3): down; "
+            "L7 Shed (no way known): up"
         )
     ]
 
@@ -200,20 +200,51 @@ def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_
     untried, refused = untried_from(graph, STUDY).splitlines()
     assert untried.startswith("Untried exits (moves from the start): ")
     assert "Roof" not in untried
-    assert refused == "Exits that led nowhere (moves from the start): L29 Roof: north (Too steep.) (3)"
+    assert refused == "Named exits and doors that led nowhere (moves from the start): L29 Roof (3): north (Too steep.)"
     lines = dict(line.split(" (moves): ") for line in local_view(graph, STUDY, 1, {ROOF, PATH}).splitlines()[1:])
     assert lines["In plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
-    assert lines["Farther untried"].startswith("L60 Path: south (2); ")
-    assert lines["Other rooms"] == "L29 Roof: led nowhere: north (Too steep.) (3)"
+    assert lines["Farther untried"].startswith("L60 Path (2): south; ")
+    assert lines["Other rooms"] == "L29 Roof (3): led nowhere: north (Too steep.)"
 
 
 def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
     graph = MapGraph()
     graph.add_connection(1, "north", 2)
     graph.add_exits(1, ["up"])
-    assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1, back?)"
+    assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1 (1, back?): up"
+    graph.add_connection(3, "west", 2)
+    graph.add_connection(3, "east", 4)
+    assert "L4 Location #4 (2, 1 back?)" in local_view(graph, 2, 1)
     graph.add_connection(2, "south", 1)
-    assert local_view(graph, 2, 1).splitlines()[-1] == "Farther untried (moves): L1 Location #1: up (1)"
+    assert "Farther untried (moves): L1 Location #1 (1): up" in local_view(graph, 2, 1)
+
+
+def test_a_way_back_that_the_text_does_not_name_is_a_guess_in_the_rooms_line_and_in_distances() -> None:
+    graph = graph_of((1, "north", 2), (2, "north", 3), (3, "south", 2))
+    graph.name_exits(2, ["north", "east"])
+    assert local_view(graph, 2, 1, {1}) == (
+        "L2 Location #2 (here): north -> L3 Location #3; a guess, not in the text: south (back to L1)\n"
+        "In plan, objectives or notes (moves): L1 Location #1 (1, south a guess)"
+    )
+    assert "L1 Location #1 (2, south a guess)" in local_view(graph, 3, 1, {1})
+    assert shortest_path(graph, 3, 1) is None, "it is not walked unasked"
+    graph.add_exits(2, ["south"])
+    assert "a guess, not" not in local_view(graph, 2, 1), "something else names it"
+    graph.record_refusal(2, "south", "A wall.")
+    assert "L1 Location #1 (no way known)" in local_view(graph, 3, 1, {1})
+
+
+def test_a_distance_through_a_way_that_was_blocked_at_first_says_so_until_it_is_walked_in_this_game() -> None:
+    graph = MapGraph()
+    graph.record_refusal(1, "north", "The door is locked.")
+    for from_id, exit_, to_id in ((1, "north", 2), (2, "east", 3)):
+        graph.add_connection(from_id, exit_, to_id)
+    graph.add_exits(3, ["up"])
+    graph.walked_now.add(Edge(1, "north"))
+    assert local_view(graph, 1, 1).endswith("L3 Location #3 (2): up")
+    assert untried_from(graph, 1).endswith("L3 Location #3 (2, north blocked at first): up"), "in the next game"
+    graph.begin_game()
+    assert local_view(graph, 1, 1).endswith("L3 Location #3 (2, north blocked at first): up")
 
 
 def test_an_exit_for_which_the_story_asks_a_question_did_not_lead_nowhere() -> None:
@@ -236,9 +267,9 @@ def test_a_door_that_did_not_open_is_named_with_the_answer_from_afar() -> None:
     assert local_view(graph, 2, 2).splitlines()[1].endswith(f"untried: east; {told}")
     graph.add_connection(4, "down", 1)
     farther, others = local_view(graph, 4, 1).splitlines()[1:]
-    assert farther == f"Farther untried (moves): L1 Location #1: east, {told} (1)"
-    assert "L2 Location #2: tried: unlock hatch with key (It does not fit.) (2" in others
-    assert f"L1 Location #1: {told} (1)" in untried_from(graph, 4).splitlines()[-1]
+    assert farther == f"Farther untried (moves): L1 Location #1 (1): east, {told}"
+    assert "L2 Location #2 (2): tried: unlock hatch with key (It does not fit.)" in others
+    assert f"L1 Location #1 (1): {told}" in untried_from(graph, 4).splitlines()[-1]
 
 
 def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None:
@@ -255,7 +286,7 @@ def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
         graph.add_connection(room, "enter crack", room + 1, confidence=1)
         graph.add_exits(room + 1, ["west"])
     farther = local_view(graph, 1, 1).splitlines()[-1]
-    assert farther.startswith("Farther untried (moves): L2 Location #2: west (1); L3 ")
+    assert farther.startswith("Farther untried (moves): L2 Location #2 (1): west; L3 ")
     assert farther.endswith(" more")
     assert len(farther) < 460
 
