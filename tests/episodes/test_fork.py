@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
-from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.errors import LanguageModelUnavailable
 from session.events import EpisodeStarted, Event, MemoryRemoved, ProposalReviewed, RunEnded, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import FORKS, find_run
@@ -145,25 +145,6 @@ def test_a_memory_of_this_episode_alone_can_be_taken_out(tmp_path: Path) -> None
     play_prompted(STORY, tmp_path, turns=TURNS, model=prompted(remembers_for_now))
     fork = fork_of(STORY, tmp_path, Branch(1, TURNS - 1, (EPHEMERAL,)), prompted(waits))
     assert MemoryRemoved(EPHEMERAL) in journal_of(fork.folder)
-
-
-@pytest.mark.parametrize(
-    ("branch", "message"),
-    [
-        (Branch(1, 6, ("Never heard of",)), "there is no memory with this title at that turn: Never heard of"),
-        (Branch(1, TURNS, ("Never heard of",)), "there is no memory with this title at that turn: Never heard of"),
-        (Branch(1, TURNS + 1), f"the run has no turn {TURNS + 1} in episode 1; it has {2 * TURNS} turns in all"),
-        (Branch(1, 0), f"the run has no turn 0 in episode 1; it has {2 * TURNS} turns in all"),
-        (Branch(3, 1), f"the run has no turn 1 in episode 3; it has {2 * TURNS} turns in all"),
-        (Branch(2, TURNS), f"the run ends with turn {TURNS} of episode 2: choose an earlier one"),
-    ],
-)
-def test_a_fork_that_cannot_be_says_why_and_leaves_nothing_behind(original: Path, branch: Branch, message: str) -> None:
-    before = contents_of(original)
-    with pytest.raises(ConfigurationError) as raised:
-        fork_of(STORY, original, branch, prompted(waits))
-    assert str(raised.value) == message
-    assert contents_of(original) == before
 
 
 def test_a_fork_that_was_paused_is_resumed_like_any_run(original: Path) -> None:

@@ -9,14 +9,12 @@ from typing import get_args
 import pytest
 from pydantic import SecretStr
 
-from session.errors import ConfigurationError, StoreError
-from session.game_configuration import BudgetOptions, GameConfiguration
+from session.errors import ConfigurationError
+from session.game_configuration import GameConfiguration
 from session.options import options_of
 from session.resolved_configuration import (
     Kind,
     ResolvedConfiguration,
-    keep_budgets,
-    kept_budgets,
     limited_kind,
     load_configuration,
     require_named,
@@ -349,24 +347,6 @@ def _error(overrides: dict[str, object], environ: dict[str, str], cwd: Path) -> 
     with pytest.raises(ConfigurationError) as caught:
         load_configuration(overrides, environ, cwd)
     return str(caught.value)
-
-
-class TestBudgets:
-    def test_those_of_the_latest_resumption_hold(self, tmp_path: Path) -> None:
-        assert kept_budgets(tmp_path) is None
-        for tokens in (5000, 9000):
-            keep_budgets(tmp_path, BudgetOptions(max_tokens=tokens))
-        assert kept_budgets(tmp_path) == BudgetOptions(max_tokens=9000)
-        assert '\n "max_tokens": 9000' in (tmp_path / "budgets.json").read_text()
-
-    @pytest.mark.parametrize(
-        ("content", "complaint"), [('{"max_tokens": "many"}', "max_tokens: "), ("[]", "it: "), ("{", "it: ")]
-    )
-    def test_a_broken_file_is_named_with_the_place(self, tmp_path: Path, content: str, complaint: str) -> None:
-        path = tmp_path / "budgets.json"
-        path.write_text(content)
-        with pytest.raises(StoreError, match=f"^{re.escape(f'{path} is not a file of budgets: {complaint}')}"):
-            kept_budgets(tmp_path)
 
 
 THEIRS, OURS, LOCAL = "https://models.example/v1", "https://mine.example/v1", "http://127.0.0.1:8080/v1"

@@ -163,16 +163,6 @@ def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path, vers
         list(read_journal(path.parent))
 
 
-def test_a_full_disk_is_one_store_error_and_leaves_nothing_to_fail_when_closed(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    journal = Journal(folder)
-    with no_file_may_pass(0):
-        with pytest.raises(StoreError, match=r"cannot write the journal in .*: File too large"):
-            journal.append(EVENTS[0])
-        journal.close()
-
-
 @pytest.mark.parametrize("name", ["journal.jsonl", "manifest.json"])
 def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path: Path, name: str) -> None:
     folder = journaled(tmp_path / "work").parent
