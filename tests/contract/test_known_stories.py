@@ -33,9 +33,6 @@ from tests.fixtures.walkthrough import (
 
 pytestmark = pytest.mark.stories
 
-TO_THE_CLIFF = ("s", "e", "e", "e")
-BACK_TO_THE_CLIFF = ("e", "s", "e", "e", "s", "n", "e")
-
 
 @pytest.fixture
 def zork(zork1: Path) -> Iterator[JerichoInterface]:
@@ -97,16 +94,6 @@ def test_nothing_is_seen_in_the_dark_but_the_room_is_right(zork: JerichoInterfac
     assert [room(each) for each in (cellar, lit, dark)] == ["Cellar", "The Troll Room", "The Troll Room"]
     assert names(lit.visible) == {"troll", "bloody axe"}
     assert dark.visible == ()
-
-
-def test_a_death_that_is_survived_is_no_ending_and_the_third_is(zork1: Path) -> None:
-    with JerichoInterface(zork1, seed=3) as game:
-        *_, first = replay_walkthrough(game, (*TO_THE_CLIFF, "jump"))
-        *walk, second = replay_walkthrough(game, (*BACK_TO_THE_CLIFF, "jump"))
-        third = replay_walkthrough(game, (*BACK_TO_THE_CLIFF, "jump"))[-1]
-    assert [(each.died, each.ending) for each in (first, second, third)] == [(True, None), (True, None), (True, "lost")]
-    assert not any(each.died for each in walk)
-    assert third.score == -30
 
 
 @pytest.mark.parametrize("profile", [True, False])

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 import structlog
@@ -16,7 +15,7 @@ from managers.base_manager import ManagerParts
 from orchestration.learning import build_learning
 from orchestration.turn import Turn, build_critic
 from session.commands import Vocabulary
-from session.events import Event, GameFailed, ProposalReviewed
+from session.events import GameFailed, ProposalReviewed
 from session.files.journal import Journal
 from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
@@ -205,18 +204,11 @@ QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"))
 
 
-def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[Event]]:
-    folder = Path(mkdtemp())
-    journal = Journal(folder)
-    for event in recorded:
-        journal.append(event)
+def test_a_recorded_failure_is_of_its_own_command_alone(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(GameFailed("dive", "it hung"))
     journal.close()
-    recording, events = HeldStores(folder, []).recording, list[Event]()
-    recording.count_with(events.append)
-    return RestoringGame(inner, recording), events
-
-
-def test_a_recorded_failure_is_of_its_own_command_alone() -> None:
-    game, events = around(ScriptedGame({"": QUAY, "board boat": BOAT}), GameFailed("dive", "it hung"))
+    stores = HeldStores(tmp_path, [])
+    game = RestoringGame(ScriptedGame({"": QUAY, "board boat": BOAT}), stores.recording)
     assert game.step("board boat") == BOAT
-    assert events == []
+    assert stores.events == []

@@ -176,17 +176,6 @@ def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(t
     assert run.game.observation == BOAT
 
 
-def test_a_refused_command_is_asked_for_again_with_the_reason_and_costs_no_turn(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("save", "board boat", "row home"))
-    run.orchestrator.play()
-    first, _ = (event.record for event in run.of(TurnPlayed))
-    assert [proposal.action for proposal in first.proposals] == ["save", "board boat"]
-    assert [verdict.accepted for verdict in first.verdicts] == [False, True]
-    assert first.verdicts[0].source == "parser"
-    assert first.verdicts[0].reason in run.model.calls[1].prompt.user
-    assert run.ended.turns == 2
-
-
 def test_three_refusals_pass_the_turn_so_that_a_run_always_ends(tmp_path: Path) -> None:
     run = Run(tmp_path, says(*["save"] * 6), max_turns=2)
     assert run.orchestrator.play() == "done"
