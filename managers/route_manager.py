@@ -101,6 +101,7 @@ class RouteManager(BaseManager):
         self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
         self._won: set[Played] = set()  # those that won points
+        self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
@@ -209,6 +210,7 @@ class RouteManager(BaseManager):
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
             self._won.add(done)
+            self._won_with.update(thing.num for thing in record.gained)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -379,7 +381,7 @@ class RouteManager(BaseManager):
             done = 0 if is_opening else route.point_like(observation, self._done, self.book.names)
             if done is None or route.trust(done) < LEAST_TRUST or len(route.steps) <= self.config.routes.shuffled:
                 continue
-            now_route = route.from_now(done, observation.score, self._won)
+            now_route = route.from_now(done, observation.score, self._won, self._won_with)
             is_reached = now_route.goal.kind == "score" or self._trail.has_reached(now_route.goal)
             if not is_opening and is_reached:
                 if now_route.gain(done) <= 0:

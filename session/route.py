@@ -300,10 +300,13 @@ class Route:
         seen = needed.intersection(point.seen or ())
         return needed & point.carried_set == needed & observation.carried and seen <= things.keys()
 
-    def from_now(self, done: int, score: int | None, won: Collection[tuple[int | None, str]]) -> Self:
+    def from_now(
+        self, done: int, score: int | None, won: Collection[tuple[int | None, str]], got: Collection[int] = ()
+    ) -> Self:
         """Return the route with the scores that its commands after ``done`` lead to from the present score.
 
         won: the location ids and plain commands that have won points in this game, and win no more
+        got: the things that were got with points in this game; to get these alone wins no more
         """
         before = self.score_after(done)
         if score is None or before is None or (score == before and not won):
@@ -312,15 +315,17 @@ class Route:
         steps = [*self.steps]
         if done:
             steps[done - 1] = replace(steps[done - 1], leads_to=replace(steps[done - 1].leads_to, score=score))
-        place = self.points[done].location_id
+        here = self.points[done]
         for at, step in enumerate(self.steps[done:], done):
             point = step.leads_to
             if point.score is not None:
-                is_won = point.score > before and (place, plain_command(step.command)) in won
+                things = point.carried_set - here.carried_set
+                is_known = (here.location_id, plain_command(step.command)) in won or (things and things.issubset(got))
+                is_won = point.score > before and is_known
                 score, before = score if is_won else score + point.score - before, point.score
                 if score != point.score:
                     steps[at] = replace(step, leads_to=replace(point, score=score))
-            place = point.location_id
+            here = point
         return replace(self, start=start, steps=tuple(steps))
 
     def to_last_point(self, done: int) -> Self:

@@ -212,6 +212,20 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
     assert told(manager, again) == "", "all its points are won"
 
 
+def test_points_that_came_with_a_thing_elsewhere_are_not_promised_for_it_again(tmp_path: Path) -> None:
+    """A bone that was won in the street and dropped at the grave was promised there as the first one had been."""
+    bone = GameObject(30, "old bone", 2)
+    grave, loft = replace(HALL, visible=(bone,)), replace(LOFT, inventory=(bone,), score=15)
+    taken = replace(HALL, inventory=(bone,), score=5)
+    route = zip(("north", "take bone", "up"), (grave, taken, loft), strict=True)
+    steps = tuple(RouteStep(command, Waypoint.of(after)) for command, after in route)
+    manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1, touched=(30,)))
+    play(manager, YARD, caught := replace(YARD, inventory=(bone,), score=5), "catch bone")
+    play(manager, caught, carried := replace(HALL, inventory=(bone,), score=5), "north")
+    play(manager, carried, here := replace(grave, score=5), "drop bone")
+    assert told(manager, here).startswith("1: +10 in 2 turns from here")
+
+
 @pytest.mark.parametrize("goal", [Goal("score", 25), Goal("room", 4, "Roof")], ids=["for points", "to a place"])
 def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_that_are_left(
     tmp_path: Path, goal: Goal
