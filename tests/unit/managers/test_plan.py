@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from operator import attrgetter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.plan import Played, Progress, Walked, commands_in, commands_line, doubts_about, next_of, steps_of
+from managers.plan import (
+    PlannedStep,
+    Played,
+    Progress,
+    Walked,
+    commands_in,
+    commands_line,
+    doubts_about,
+    next_of,
+    progress_in,
+    steps_of,
+)
+from session.values import Location, Observation, Proposal, TurnRecord
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
@@ -134,7 +147,7 @@ def test_points_that_a_game_won_at_another_place_or_by_a_command_that_wins_no_mo
     walked = replace(WALKED, games=[[((9, "take lamp"), 3), ((3, "take lamp"), 10)]])
     way = ["north", "north", "take lamp"]
     assert "3. take lamp (+10, 10 so far)" in commands_line(way, 1, walked, {(3, "take lamp"): 10})
-    assert "+" not in commands_line(way, 1, walked, {})
+    assert "+" not in commands_line(way, 1, replace(WALKED, games=[[((3, "take lamp"), 10)]]), {})
 
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
@@ -150,3 +163,59 @@ def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_l
     progress = Progress(frozenset({0, 2}), 3)
     offers = [next_of(steps, progress, here, {"north", "south"}.__contains__) for here in (1, 2, 3)]
     assert offers == [None, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("steps", "here"),
+    [
+        ([PlannedStep("north", frozenset([1])), PlannedStep("jump", frozenset())], 2),  # its place is unknown
+        ([PlannedStep("ring bell", frozenset([3])), PlannedStep("north", frozenset([2]))], 2),  # needs the bell
+    ],
+)
+def test_nothing_but_known_moves_is_left_out_on_the_way_to_the_next_command(
+    steps: list[PlannedStep], here: int
+) -> None:
+    assert next_of(steps, Progress(), here, {"north"}.__contains__) is None
+
+
+BELL = [PlannedStep(command, frozenset([1])) for command in ("ring bell", "open door", "ring bell")]
+OPEN = [PlannedStep("north", frozenset([1])), PlannedStep("jump", frozenset())]
+RUNG, OPENED = (1, "ring bell"), (1, "open door")
+
+
+@pytest.mark.parametrize(
+    ("steps", "played", "progress"),
+    [
+        (BELL, [RUNG, OPENED, RUNG], Progress(frozenset({0, 1, 2}), 3)),
+        (BELL, [OPENED, RUNG], Progress(frozenset({1, 2}), 3)),  # the bell of the next command
+        (BELL, [OPENED, RUNG, OPENED, RUNG], Progress(frozenset({0, 1, 2}), 1)),  # the one that is left
+        (BELL, [(2, "ring bell")], Progress()),
+        (OPEN, [(2, "jump")], Progress()),  # its place is unknown, and it is not the next one
+        (OPEN, [(1, "north"), (2, "jump")], Progress(frozenset({0, 1}), 2)),
+    ],
+)
+def test_of_equal_commands_the_next_one_that_is_left_was_done(
+    steps: list[PlannedStep], played: list[tuple[int, str]], progress: Progress
+) -> None:
+    assert progress_in(steps, [turn_of(*each) for each in played], same_command) == progress
+
+
+def test_a_command_that_did_not_reach_the_story_was_not_done() -> None:
+    refused = turn_of(*RUNG)
+    refused = replace(refused, after=replace(refused.after, refusal="no"))
+    assert progress_in(BELL, [refused], same_command) == Progress()
+
+
+def turn_of(location_id: int, command: str) -> TurnRecord:
+    moment = Observation("", Location(location_id, ""))
+    return TurnRecord(1, 1, moment, (Proposal(command),), (), moment)
+
+
+def same_command(turn: TurnRecord, step: PlannedStep) -> bool:
+    return turn.action == step.command
+
+
+def test_the_place_of_a_command_after_an_unknown_one_is_open_if_it_was_played_at_several() -> None:
+    walked = Walked({(5, "dig"): [5], (6, "dig"): [6]})
+    assert [*map(attrgetter("places"), steps_of(["jump", "dig"], 1, walked))] == [{1}, set()]
+    assert steps_of(["jump", "dig"], 1, Walked({(5, "dig"): [5]}))[1].places == {5}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from session.route import Goal, Route, RouteStep, Waypoint
@@ -33,3 +35,15 @@ def test_an_unknown_score_is_no_deviation() -> None:
     before = Observation("Before.")
     assert Waypoint(score=5).deviation(before, Observation("After.", score=None), (), ()) == ""
     assert Waypoint(score=5).deviation(before, Observation("After.", score=6), (), ())
+
+
+def test_what_a_route_has_changed_in_its_place_and_this_game_has_not_is_not_done() -> None:
+    here = Waypoint(2, "Hall", carried=())
+    changes = {"open box": "b", "wait": "c", "take gem": "d", "push bell": "", "pull rope": "e", "up": "f"}
+    steps = [RouteStep(command, replace(here, mark=mark)) for command, mark in changes.items()]
+    steps[2:] = [replace(step, leads_to=replace(step.leads_to, carried=(7,))) for step in steps[2:]]
+    steps[-1] = replace(steps[-1], leads_to=replace(steps[-1].leads_to, location_id=3))
+    route = Route(1, Goal("room", 3), replace(here, mark="a"), tuple(steps), episode=1)
+    assert route.not_done(len(steps), []) == [(2, "open box")]
+    assert route.not_done(len(steps), [(2, "open box")]) == []
+    assert route.not_done(0, []) == []

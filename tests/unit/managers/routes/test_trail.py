@@ -169,6 +169,13 @@ def test_only_what_the_remaining_commands_name_or_move_is_needed(
     assert route.point_like(now, names={24: "key", 22: "lamp"}) == done
 
 
+def test_what_the_remaining_commands_take_must_be_in_sight() -> None:
+    cat = GameObject(31, "cat", 12)
+    seen = {(LAMP, KEY, cat): 1, (KEY,): None}
+    for things, done in seen.items():
+        assert route_of(*FETCHED).point_like(replace(HALL, visible=things)) == done
+
+
 def test_it_is_joined_after_the_commands_that_were_played_in_this_game() -> None:
     """The effect of pushing is not visible, so that both moments in the hall look the same."""
     route = route_of(("up", HALL), ("push button", HALL), ("east", CAVE))
