@@ -92,9 +92,24 @@ _PERCEIVING = frozenset({"look", "l", "read", "search", "inspect", "consult", "l
 TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _CONFIRMING = frozenset(
     {
-        *("a", "also", "an", "and", "are", "can", "done", "dropped", "from", "here", "in", "into", "is", "it", "now"),
-        *("of", "off", "ok", "okay", "on", "one", "onto", "out", "passes", "see", "taken", "the", "there", "time"),
-        *("to", "up", "with", "you", "your"),
+        *("a", "also", "an", "and", "are", "can", "done", "dropped", "from", "get", "got", "here", "holding", "in"),
+        *("into", "is", "it", "now", "of", "off", "ok", "okay", "on", "one", "onto", "out", "passes", "put"),
+        *(
+            "removed",
+            "see",
+            "take",
+            "taken",
+            "the",
+            "there",
+            "time",
+            "to",
+            "up",
+            "wearing",
+            "with",
+            "you",
+            "you're",
+            "your",
+        ),
     }
 )
 """Words with which stories confirm a command, or list things."""

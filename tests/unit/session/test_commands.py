@@ -87,6 +87,8 @@ CONFIRMED = [
     ("The gate is now closed.", "close gate", True),
     ("OK, chest unlocked.", "unlock chest", True),
     ("You can also see a lamp here.", "north", True),
+    ("You're now holding the lamp.", "get lamp", True),
+    ("You put on the old lamp.", "wear lamp", True),
     ("Time passes...", "wait", True),
     ("You open the oak door, revealing a key.", "open door", False),
     ("You can't open the oak door.", "open door", False),
