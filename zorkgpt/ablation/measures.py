@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +103,9 @@ def _is_finished(run: Path) -> bool:
     state = summarise(run).state
     if state != "damaged" or not (run / JOURNAL_FILE).is_file():
         return state == "done"
-    return any(b'"kind":"run_ended"' in line for line in (run / JOURNAL_FILE).read_bytes().splitlines()[-1:])
+    with suppress(ValueError, LookupError, TypeError):
+        return bool(json.loads((run / JOURNAL_FILE).read_bytes().splitlines()[-1])["event"]["kind"] == "run_ended")
+    return False
 
 
 def measure(

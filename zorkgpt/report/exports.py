@@ -292,8 +292,8 @@ def _row(turn: PlayedTurn) -> TurnRow:
         refused=record.after.refusal is not None,
         seconds=turn.played.seconds,
         calls=len(turn.calls),
-        prompt_tokens=tokens_in(answers, "prompt"),
-        cached_tokens=tokens_in(answers, "cached"),
-        completion_tokens=tokens_in(answers, "completion"),
+        prompt_tokens=tokens_in(answers, lambda call: call.prompt_tokens),
+        cached_tokens=tokens_in(answers, lambda call: call.cached_tokens),
+        completion_tokens=tokens_in(answers, lambda call: call.completion_tokens),
         memory_tokens=turn.played.memory_tokens,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,9 +29,9 @@ def has_counts(call: ModelCall) -> bool:
     return bool(call.prompt_tokens or call.completion_tokens or not call.requests)
 
 
-def tokens_in(calls: Sequence[ModelCall], kind: Literal["prompt", "cached", "completion"]) -> int | None:
+def tokens_in(calls: Sequence[ModelCall], tokens_of_call: Callable[[ModelCall], int]) -> int | None:
     """Return the tokens of the calls that the server counted, ``None`` if it counted none of them."""
-    found = [cast("int", getattr(call, f"{kind}_tokens")) for call in calls if has_counts(call)]
+    found = [tokens_of_call(call) for call in calls if has_counts(call)]
     return sum(found) if found or not calls else None
 
 
