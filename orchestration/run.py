@@ -1,7 +1,5 @@
 """Assembles a run from a configuration, an open story and a model."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import sys

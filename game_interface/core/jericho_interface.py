@@ -1,7 +1,5 @@
 """The game for Python programs: opens any story file safely and plays it in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from jericho.defines import BINDINGS_DICT
