@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from typing_extensions import Self
 
 from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
@@ -49,17 +50,20 @@ class Milestone(BaseModel):
         here = [(seen.location.num, seen.location.name)] if seen.location else []
         places = [(self.location, here), (self.thing, [(each.num, each.name) for each in seen.inventory or ()])]
         has_all = all(wanted is None or _is_among(wanted, found) for wanted, found in places)
-        is_given = bool(text_key(self.text)) or self.location is not None or self.thing is not None
-        return is_given and has_all and text_key(self.text) in text_key(seen.text)
+        return has_all and text_key(self.text) in text_key(seen.text)
+
+    @model_validator(mode="after")
+    def _has_a_condition(self) -> Self:
+        if not text_key(self.text) and self.location is None and self.thing is None:
+            raise ValueError("expected a text, a location or a thing")
+        return self
 
 
 _FILE = TypeAdapter(dict[Literal["milestone"], list[Milestone]])
 
 
 def _is_among(wanted: int | str, found: Iterable[tuple[int, str]]) -> bool:
-    return any(
-        wanted == number or (isinstance(wanted, str) and text_key(wanted) == text_key(name)) for number, name in found
-    )
+    return any(text_key(str(wanted)) in (str(number), text_key(name)) for number, name in found)
 
 
 def read_milestones(story: Path, seen: Sequence[Observation]) -> tuple[tuple[Milestone, ...], str]:

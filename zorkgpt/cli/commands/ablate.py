@@ -114,6 +114,8 @@ def ablate(
     plan = make_plan(
         chosen.arms if arms is None else arms, options, files, pairs=pairs, episodes=episodes, player=player
     )
+    if others := ", ".join(most.keys() - plan.stories.keys()):
+        raise ConfigurationError(f"--max-scores: no story {others} is played; expected {', '.join(plan.stories)}")
     if protocol is not None:
         _require_as_fixed(protocol, chosen, plan, has_its_help=player == "model")
     if any(each.controls.similar_turns for each in plan.arms.values()):

@@ -18,9 +18,11 @@ from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, ended, played, starte
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.llm.budget import Spending
-from zorkgpt.report.exports import as_markdown
+from zorkgpt.report.exports import as_atif, as_markdown
 from zorkgpt.report.figures import figures_of, gains_line
 from zorkgpt.report.played_run import PlayedRun, read_run
+from zorkgpt.report.repetition import Repetition
+from zorkgpt.report.run_page import page_of_run
 
 FILE = """
 [[milestone]]
@@ -39,11 +41,6 @@ name = "Another story's"
 location = 44
 story = "other.z5"
 """
-FRUITLESS = (
-    "[[milestone]]\nname = 'Nothing else'",
-    "[[milestone]]\nname = 'Regular'\ntext = '(a+)+$'\n",
-    "[[milestone]]\nname = 'Blank'\ntext = '  '\n",
-)
 OPENING = replace(SEEN, score=None, max_score=None)
 DYED = replace(OPENING, text="So it goes. It is dyed.", inventory=(GameObject(9, "banner"),))
 
@@ -55,7 +52,8 @@ def run_in(folder: Path, text: str | bytes | None = FILE) -> PlayedRun:
     climb, back = turn(1, "up", OPENING, location=LOFT), turn(2, "down", OPENING, text="It is dyed, they say.")
     dye = replace(turn(3, "dye banner", OPENING), after=DYED)
     again = turn(1, "up", OPENING, episode=2, location=LOFT)
-    events: list[Event] = [started(1, OPENING), *map(played, (climb, back, dye)), started(2, OPENING), played(again)]
+    events: list[Event] = [started(1, OPENING), *map(played, (climb, back, dye)), ended()]
+    events += [started(2, OPENING), played(again)]
     return read_run(write_run(folder, events, story_path=str(folder / "dyeworks.z5")))
 
 
@@ -66,6 +64,15 @@ def test_milestones_are_points_in_all_figures_each_once_in_an_episode(tmp_path: 
     assert (one.score, one.max_score, two.score) == (5, 5, 2)
     assert (figures.run.best_score, figures.run.max_score) == (5, 5)
     assert figures.points.startswith("2 milestones of ")
+
+
+def test_each_turn_and_the_end_of_an_episode_have_the_points_in_place_of_scores(tmp_path: Path) -> None:
+    run = run_in(tmp_path)
+    one, two = run.episodes
+    assert [turn.played.record.score_change for turn in one.turns] == [2, 0, 3]
+    assert [(each.score, each.best_score, each.max_score) for each in (one.ended, two.ended) if each] == [(5, 5, 5)]
+    assert json.loads(as_atif(run))["extra"]["points"] == run.points
+    assert page_of_run(run, Repetition()).notes[0].text == f"Points: {run.points}."
 
 
 def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_own_folder: Path) -> None:
@@ -97,7 +104,8 @@ def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *FRUITLESS,
+        "[[milestone]]\nname = 'Nothing else'",
+        "[[milestone]]\nname = 'Blank'\ntext = '  '\n",
         "[[milestone]]\nname = ''\nlocation = 44",
         "[[milestone]]\nname = 'Huge'\nlocation = 44\npoints = 1000000",
         "[[milestone]]\nname = 'File'\nfile = '/etc/passwd'",
@@ -110,9 +118,26 @@ def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
 )
 def test_a_file_that_came_with_a_folder_only_leaves_scores_unknown(tmp_path: Path, text: str | bytes) -> None:
     run = run_in(tmp_path, text)
-    assert {episode.score for episode in figures_of(run).episodes} <= {None, 0}
+    assert {episode.score for episode in figures_of(run).episodes} == {None}
     assert "/etc/passwd" not in run.points
-    assert run.points.startswith("unknown: ") or text in FRUITLESS
+    assert run.points.startswith("unknown: ")
+
+
+def test_a_text_is_no_pattern(tmp_path: Path) -> None:
+    pattern = "[[milestone]]\nname = 'Regular'\ntext = '(.*)+'\n"
+    assert [episode.score for episode in figures_of(run_in(tmp_path, pattern)).episodes] == [0, 0]
+
+
+def test_a_location_or_thing_by_number_may_be_written_as_text(tmp_path: Path) -> None:
+    numbers = "[[milestone]]\nname = 'Loft'\nlocation = '44'\n[[milestone]]\nname = 'Banner'\nthing = '9'\n"
+    assert [episode.score for episode in figures_of(run_in(tmp_path, numbers)).episodes] == [2, 1]
+
+
+def test_a_story_whose_score_is_unknown_now_and_then_has_no_milestones(tmp_path: Path) -> None:
+    (tmp_path / "milestones.toml").write_text(FILE)
+    events: list[Event] = [started(1, OPENING), played(turn(1, "up", location=LOFT, score=5))]
+    run = read_run(write_run(tmp_path, events, story_path=str(tmp_path / "dyeworks.z5")))
+    assert (figures_of(run).episodes[0].score, run.points) == (5, "")
 
 
 def test_a_byte_order_mark_does_not_count(tmp_path: Path) -> None:
@@ -133,6 +158,11 @@ def test_what_no_observation_shows_is_not_counted_as_missed(tmp_path: Path) -> N
     assert (run.summary.best_score, run.summary.max_score) == (2, 2)
     assert "1 milestone of " in run.points
     assert "no inventory: Wet banner" in run.points
+    nowhere = replace(OPENING, location=None)
+    events: list[Event] = [started(1, nowhere), played(turn(1, "up", nowhere, inventory=()))]
+    run = read_run(write_run(tmp_path / "nowhere", events, story_path=str(tmp_path / "dyeworks.z5")))
+    assert (run.summary.best_score, run.summary.max_score) == (0, 3)
+    assert "no location or no inventory: In the loft" in run.points
 
 
 def test_of_a_run_without_an_observation_it_is_unknown_whether_milestones_count(tmp_path: Path) -> None:
@@ -158,6 +188,17 @@ def test_points_of_milestones_are_not_compared_with_scores_of_the_story(
     without = AblationPlan({"full": GameConfiguration()}, {"dyeworks": story}, pairs=2, episodes=1)
     assert [run.score for run in Ablation(without, tmp_path).runs()] == [2, 2]
     assert in_own_folder.exists()
+
+
+def test_points_of_milestones_count_for_the_stories_of_an_ablation_that_keep_no_score(tmp_path: Path) -> None:
+    stories = {"dyeworks": tmp_path / "dyeworks.z5", "mill": tmp_path / "mill.z5"}
+    (tmp_path / "milestones.toml").write_text(FILE)
+    for (name, story), seen in zip(stories.items(), (OPENING, SEEN), strict=True):
+        events: list[Event] = [started(1, seen), played(turn(1, "up", seen, location=LOFT)), ended(), RunEnded(1)]
+        write_run(tmp_path / name / "full" / "1", events, story_path=str(story))
+    plan = AblationPlan({"full": GameConfiguration()}, stories, pairs=1, episodes=1)
+    runs = Ablation(plan, tmp_path).runs()
+    assert [(run.score, bool(run.points)) for run in runs] == [(2, True), (0, False)]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

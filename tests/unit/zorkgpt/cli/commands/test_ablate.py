@@ -8,18 +8,22 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from filelock import FileLock
 
 from session.errors import ConfigurationError
+from session.events import RunEnded
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import measured_run
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
+from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
+from zorkgpt.ablation.ablation import make_plan
 from zorkgpt.ablation.comparison import compare
-from zorkgpt.ablation.plan import NAMED, PROTOCOLS, WrittenPlan
+from zorkgpt.ablation.plan import NAMED, PROTOCOLS, WrittenPlan, claim
 from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
@@ -73,6 +77,11 @@ def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_und
     assert heading.split()[2:6] == ["RUNS", "FINAL", "MEAN", "AREA,"]
     assert known.split() == ["dyeworks", "full", "2", "15", "15", "30"]
     assert last.split() == ["other", "full", "1", "4", "4", "-"]
+    runs = (replace(one, last_score=12.0), replace(unknown, pair=2), unknown)
+    ablate.print_protocol("tales", PROTOCOLS["tales"], results("none").model_copy(update={"runs": runs}))
+    *_, final, _, otherwise = capsys.readouterr().out.splitlines()
+    assert final.split() == ["dyeworks", "full", "1", "12", "10", "20"]
+    assert otherwise == "Not as in the protocol: 1 of 5 runs."
 
 
 def test_what_was_not_played_as_in_the_protocol_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +103,44 @@ def test_a_mean_of_a_protocol_states_how_many_runs_it_is_of_if_others_are_unknow
     runs = (one, replace(two, score=None, last_score=None))
     ablate.print_protocol("tales", PROTOCOLS["tales"], results("none").model_copy(update={"runs": runs}))
     assert capsys.readouterr().out.splitlines()[3].split()[2:] == ["2", *["10", "(of", "1)"] * 2, *["20", "(of", "1)"]]
+
+
+OTHER_SYSTEMS = Path(__file__).parents[5] / "docs" / "records" / "other-systems.md"
+STATED = re.findall(
+    r"^\| `(\S+)` \| (\d+) \S (\d+) \| (\d+)(?: pairs)? \| ([^|]+) \|", OTHER_SYSTEMS.read_text(), re.MULTILINE
+)
+
+
+def _claimed(protocol: str, player: Literal["model", "random"], more_pairs: int) -> tuple[str, ...]:
+    """Give the folder ``out`` to what the documents state of a protocol; return the command that reports it."""
+    ((episodes, turns, pairs, stated),) = (each for name, *each in STATED if name == protocol)
+    arms = "full,transcripts-only" if protocol == "own" else "full"
+    assist = () if stated == "none" else (stated.replace(" ", "-"),)
+    options = {"max_turns_per_episode": int(turns), "assist": assist if player == "model" else None}
+    plan = make_plan(arms, options, [], pairs=int(pairs) + more_pairs, episodes=int(episodes), player=player)
+    claim(Path("out"), plan)
+    return ("ablate", "--protocol", protocol, "--player", player, "--so-far", "--out", "out")
+
+
+@pytest.mark.usefixtures("in_own_folder")
+@pytest.mark.parametrize("player", ["model", "random"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_protocol_plans_what_the_documents_state(protocol: str, player: Literal["model", "random"]) -> None:
+    shown = typed(*_claimed(protocol, player, more_pairs=1))
+    assert f"out holds {PROTOCOLS[protocol].pairs + 1} pairs already" in shown.err.decode()
+
+
+@pytest.mark.usefixtures("in_own_folder")
+def test_the_figures_of_a_protocol_are_printed_of_the_runs_so_far() -> None:
+    command = _claimed("tales", "random", more_pairs=0)
+    for pair in (1, 2):
+        write_run(Path("out") / "full" / str(pair), [started(), ended(), RunEnded(1)])
+    shown = typed(*command)
+    assert shown.status == 0, shown
+    *_, row, otherwise = shown.text.partition("Protocol tales, means of the runs")[2].splitlines()
+    assert row.split()[:3] == ["tidehouse", "full", "2"]
+    assert otherwise.startswith("Not as in the protocol: help ")
+    assert otherwise.endswith("; 2 of 5 runs.")
 
 
 @pytest.mark.slow
@@ -135,6 +182,7 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
         (("--arms", ""), "no arm is given"),
         (("--max-scores", "tidehouse"), "such as tidehouse=100"),
         (("--max-scores", "tidehouse=much"), "such as tidehouse=100"),
+        (("--max-scores", "tidehuose=9"), "--max-scores: no story tidehuose is played; expected tidehouse"),
         (("--games", "missing.z5"), "missing.z5 cannot be read"),
         (("--games", "a/one.z5", "b/one.z5"), "two stories have the same name"),
         (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
