@@ -265,13 +265,16 @@ def prologue(state: GameState) -> str:
 
 
 def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
-    """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn."""
-    return "\n".join(
-        [
-            f"{cut_at(line, BEGINNING, '…')} [line as in turn {told_in[line]}]" if line in told_in else line
-            for line in lines
-        ]
-    )
+    """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn.
+
+    The number of the start is 0.
+    """
+    shown = []
+    for line in lines:
+        turn = told_in.get(line)
+        where = "at the start" if turn == 0 else f"in turn {turn}"
+        shown.append(line if turn is None else f"{cut_at(line, BEGINNING, '…')} [line as {where}]")
+    return "\n".join(shown)
 
 
 def on_one_line(lines: Sequence[str], room: str) -> str:

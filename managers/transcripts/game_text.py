@@ -92,13 +92,15 @@ class GameText:
     - all texts
     - the commands
 
-    The text says which turns these are. It depends on the turns alone, so that it is the same in a replay.
+    The text says which turns these are. It depends on the turns alone, so that it is the same in a replay. The text of
+    a first arrival stands whole until it is condensed.
     """
 
     def __init__(self, opening: str, characters: int) -> None:
         self._opening = cut_middle(opening, int(characters * NEWEST))
         self._characters = characters
         self._turns: list[PlayedTurn] = []
+        self._first_arrivals: dict[int | None, int] = {}  # the number of the turn by the location's id
         self._cuts = _Cuts()
         self._begin()
 
@@ -132,6 +134,7 @@ class GameText:
     def add(self, turn: PlayedTurn) -> None:
         """Add the next turn."""
         self._turns.append(turn._replace(response=without_padding(turn.response)))
+        self._first_arrivals.setdefault(turn.to_id, turn.number)
         self._show_whole(self._turns[-1])
         if self._length > self._characters:
             self._condense()
@@ -147,8 +150,9 @@ class GameText:
     def _begin(self) -> None:
         """Show all turns according to the cuts."""
         self._parts = [f"Start:\n{self._opening}"] if self._opening else []
-        self._printed = set(self._opening.splitlines())
+        self._printed: set[str] = set()
         self._told_in: dict[str, int] = {}
+        self._remember(PlayedTurn(0, "", self._opening))
         self._screen: tuple[int, list[str]] = 0, []  # the latest text that is shown by all of its lines, and its turn
         left_out, bare, placeless, condensed = self._cuts
         if left_out:
@@ -170,10 +174,11 @@ class GameText:
     def _show_whole(self, turn: PlayedTurn) -> None:
         lines, (number, screen) = turn.response.splitlines(), self._screen
         is_same = [line == before for line, before in zip_longest(lines, screen)]
-        if len(lines) == len(screen) >= SHORTEST_SCREEN and is_same.count(False) <= MOST_CHANGED:
+        is_first = turn.to_id is not None and self._first_arrivals[turn.to_id] == turn.number
+        if not is_first and len(lines) == len(screen) >= SHORTEST_SCREEN and is_same.count(False) <= MOST_CHANGED:
             shown = f"[as in turn {number}]" if all(is_same) else _changed_lines(lines, is_same, number)
         else:
-            shown = told_once(lines, self._told_in)
+            shown = told_once(lines, {} if is_first else self._told_in)
             self._screen = turn.number, lines
         if len(shown) > self._longest:
             shown = cut_middle(shown, self._longest)

@@ -78,6 +78,18 @@ def test_a_long_line_is_shown_once_and_then_by_its_beginning_and_turn() -> None:
     assert text.endswith("Turn 3: look\nHall\nWhitewashed walls, a stone floor hollow… [line as in turn 1]")
 
 
+def test_a_long_line_of_the_opening_is_shown_there_alone() -> None:
+    text = text_of(("look", HALL), opening=HALL).text()
+    assert text.endswith("Turn 1: look\nHall\nWhitewashed walls, a stone floor hollow… [line as at the start]")
+
+
+def test_the_text_of_a_first_arrival_is_whole() -> None:
+    game = GameText("", 4000)
+    for number, (action, to_id) in enumerate([("look in", None), ("north", 5), ("south", 4), ("north", 5)], start=1):
+        game.add(PlayedTurn(number, action, HALL, to_id=to_id))
+    assert [part.count("eleven keepers") for part in game.text().split("\n\n")] == [1, 1, 1, 0]
+
+
 def test_the_text_only_grows_at_its_end_and_is_condensed_seldom() -> None:
     texts = [text_of(*played(turns), characters=4000).text() for turns in range(1, 300)]
     rewritten = [turn for turn, (one, other) in enumerate(pairwise(texts), start=2) if not other.startswith(one)]
