@@ -122,6 +122,18 @@ def test_things_without_a_short_name_have_the_words_of_the_parser_and_rooms_thei
     assert (taken.location.num, taken.location.name) == (60, "Sleeping Room")
 
 
+@pytest.mark.stories
+def test_in_a_story_of_inform_7_open_containers_show_what_is_in_them_and_the_dark_shows_nothing(
+    story_folder: Path,
+) -> None:
+    way = ("east", "knock on window", "search drain", "wait", "west", "north", "north")
+    with JerichoInterface(story_folder / "afflicted.z8", seed=1) as game:
+        *_, shut, opened, dark = (game.step(command) for command in (*way, "open fridge", "north"))
+        assert "lettuce" not in str(shut.visible)
+        assert "rotting head of lettuce" in {thing.name for thing in opened.visible or ()}
+        assert dark.visible == ()
+
+
 TURNS = 200
 _LINE = re.compile(r"L(\d+) .*untried: ([^;]+)")
 

@@ -47,10 +47,22 @@ _INFORM_5_ORDER = (
 INFORM_5 = MappingProxyType({name: number for number, name in enumerate(_INFORM_5_ORDER.split())})
 """The Inform library 5/12 to 6/2. It uses one attribute for women and for things that are absent."""
 
+_INFORM_7_ORDER = (
+    _INFORM_6_ORDER.partition(" male")[0]
+    .replace("animate absent", "absent animate")
+    .replace(" general", "")
+    .replace(" proper", "")
+    .replace(" scored", "")
+    .replace(" workflag", "")
+)
+INFORM_7 = MappingProxyType({name: number for number, name in enumerate(_INFORM_7_ORDER.split())})
+"""Inform 7, builds 5T to 5Z; derived from objects of three stories. What comes after ``worn`` is not known."""
+
 _ZORK_1_MD5 = "b732a93a6244ddd92a9b9a3e3a46c687"
 _BANNERS = (
     (re.compile(r"Inform v?6\.\d+ Library v?6[./](?:[5-9]|1[0-2])\b"), INFORM_6),
     (re.compile(r"Inform v?(?:6\.\d+|1[56]\d\d) Library (?:5/12|6/[12])\b"), INFORM_5),
+    (re.compile(r"Inform 7 build 5[T-Z]\d\d \(I6/v6\.\d+ lib 6/1[12]N\)"), INFORM_7),
 )
 _PLAYER_OF_INFORM = ("animate", "concealed", "proper", "transparent")
 _ATTRIBUTES = 48
@@ -69,7 +81,7 @@ def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mappi
     if story.md5 == _ZORK_1_MD5:
         return ZORK_1
     for banner, table in _BANNERS:
-        given = [table[name] for name in _PLAYER_OF_INFORM]
+        given = [table[name] for name in _PLAYER_OF_INFORM if name in table]
         free = _ATTRIBUTES - len(table)
         shifts = [shift for shift in range(free + 1) if player.issuperset(number + shift for number in given)]
         if banner.search(opening) and len(shifts) == 1:

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.attribute_tables import INFORM_5, INFORM_6, ZORK_1, attribute_table, named_attributes
+from game_interface.core.machine.attribute_tables import (
+    INFORM_5,
+    INFORM_6,
+    INFORM_7,
+    ZORK_1,
+    attribute_table,
+    named_attributes,
+)
 from game_interface.core.machine.object_table import ObjectEntry, ObjectTable
 from game_interface.core.machine.story import PLAYABLE_VERSIONS, Story
 from session.errors import StoryError
@@ -353,6 +360,7 @@ def story(own_story: Path) -> Story:
         (BANNER.replace("v6.12.6 ", "6/10 "), PLAYER, INFORM_6),
         (OLD_BANNER, OLD_PLAYER, INFORM_5),
         (BANNER.replace("v6.12.6 ", "6/2 "), OLD_PLAYER, INFORM_5),
+        ("Inform 7 build 5T18 (I6/v6.31 lib 6/12N)", frozenset({1, 3, 20, 27, 30, 33, 41}), INFORM_7),
         (OLD_BANNER, PLAYER, {}),
         (OLD_BANNER.replace("5/12", "5/8"), OLD_PLAYER, {}),
         (BANNER, OLD_PLAYER, {}),
