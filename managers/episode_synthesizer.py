@@ -26,7 +26,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, doubts_about, steps_of
+from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, steps_of
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -114,10 +114,10 @@ class EpisodeSynthesizer(BaseManager):
             self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
-            *self._doubts,
+            *self._left_out,
             f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
         ]
-        shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._commands) if line)
+        shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._kept_commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
 
     @override
@@ -127,8 +127,9 @@ class EpisodeSynthesizer(BaseManager):
         earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
         self.handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
-        self._commands = self.knowledge_manager.commands_line()
-        self._doubts = self._doubts_about(self.knowledge_manager.planned_commands())
+        planned, self._kept_commands = self.knowledge_manager.planned_commands(), self.knowledge_manager.commands_line()
+        self._commands = self._checked(planned) or self._kept_commands
+        self._left_out = self._left_out_of(planned)
 
     def known_points(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were won, those of the best one first."""
@@ -200,7 +201,7 @@ class EpisodeSynthesizer(BaseManager):
             episode_prompt,
             [*self._earlier(), summary],
             insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
-            plan=[*self._plan, *filter(None, [checked]), *self._doubts_about(planned)],
+            plan=[*self._plan, *filter(None, [checked]), *self._left_out_of(planned)],
             budget=budget,
             tokens=self.tokens,
         )
@@ -279,17 +280,15 @@ class EpisodeSynthesizer(BaseManager):
         scored = [*self.known_points(), *(self.summary.scored if self.summary else ())]
         in_vain = self.in_vain()
         points = {each.played: each.change for each in scored if each.played not in in_vain}
-        walked = self._routes.walked() if self._routes else Walked()
+        walked = self._routes.walked() if self._routes else Walked(is_whole=False)
         return commands_line(commands, self.game_state.opening_id, walked, points)
 
-    def _doubts_about(self, commands: Sequence[str]) -> list[str]:
-        """Return lines about the commands of the plan that no game has played at their place, or in vain."""
-        if self._routes is None or not self._routes.book.effects:
+    def _left_out_of(self, commands: Sequence[str]) -> list[str]:
+        """Return a line about what the plan leaves out of the route to the most points; nothing if it is all there."""
+        if self._routes is None or not commands:
             return []
-        start, walked = self.game_state.opening_id, self._routes.walked()
-        left_out = self._routes.left_out(steps_of(commands, start, walked)) if commands else []
-        told = [f"Not in the plan, but in the route to the most points: {', '.join(left_out)}."] if left_out else []
-        return [*doubts_about(commands, start, walked), *told]
+        found = self._routes.left_out(steps_of(commands, self.game_state.opening_id, self._routes.walked()))
+        return [f"Not in the plan, but in the route to the most points: {', '.join(found)}."] if found else []
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -18,6 +18,8 @@ PLAN = 0
 MOST_COMMANDS = 60
 PREFIX = "Commands: "
 """The beginning of their line below the heading of the plan."""
+NEVER, UNKNOWN = "never played there", "played elsewhere, here at an unknown place"
+IN_ORDER = "not played in this order before"
 _COMMAND = re.compile(r"(\d+)\. (.*?)(?: \(\+\d+(?: expected)?, \d+ so far\))?(?=, \d+\. |$)")
 
 Played = tuple[int | None, str]
@@ -32,12 +34,14 @@ class Walked:
     pairs: commands that were played one directly after the other
     unchanged: commands at which nothing visible changed, whenever they were played on a known route
     games: the commands of whole games with what each won, those of the present one first
+    is_whole: all that was played is known, so that what is missing was never played
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
     unchanged: AbstractSet[Played] = frozenset()
     games: Sequence[Sequence[tuple[Played, int]]] = ()
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,9 @@ class Progress:
 
 
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
-    """Return the line of the plan's commands, with their points and the numbers of those that were not played so.
+    """Return the line of the plan's commands, with their points and the numbers of those that are in doubt.
 
-    Points from the first of those on are expected, not seen.
+    Points from the first one on that was not played so are expected, not seen.
 
     start: the location id at the opening
     points: what commands won
@@ -81,7 +85,8 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     before: list[Played] = []
     total, expected = 0, 0
     numbered: list[str] = []
-    unproven: list[int] = []
+    doubts: dict[str, list[int]] = {NEVER: [], UNKNOWN: [], IN_ORDER: []}
+    in_vain: list[int] = []
     steps = steps_of(commands, start, walked)
     seen = _gains(steps, points, walked)
     won = {played for played, _ in seen.values()}
@@ -90,16 +95,29 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         gain = seen[number][1] if number in seen else gain
         total += gain
         won.update([played] if played else [])
-        if not step.is_played or (before and walked.pairs.isdisjoint(product(before, step.played))):
-            unproven.append(number)
-        expected += gain if unproven else 0
-        mark = " expected" if unproven else ""
+        if doubt := _doubt_about(step, before, walked):
+            doubts[doubt].append(number)
+        if step.is_played and walked.unchanged >= {*step.played}:
+            in_vain.append(number)
+        is_expected = any(doubts.values())
+        expected += gain if is_expected else 0
+        mark = " expected" if is_expected else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = step.played
-    told = f"; {numbered_commands(unproven)} not played in this order before" if unproven else ""
+    told = [*doubts.items(), ("changed nothing visible there", in_vain)]
+    remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in told if numbers]
     marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
-    head = f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}{told}"
+    head = "; ".join([f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}", *remarks])
     return f"{PREFIX}{head}: {', '.join(numbered)}"
+
+
+def _doubt_about(step: PlannedStep, before: Sequence[Played], walked: Walked) -> str:
+    """Return in words why it is not known what the command does directly after the one before; "" if it is."""
+    if step.is_played or not walked.is_whole:
+        is_in_order = step.is_played and not (before and walked.pairs.isdisjoint(product(before, step.played)))
+        return "" if is_in_order else IN_ORDER
+    is_elsewhere = not step.places and any(command == step.command for _, command in walked.leads_to)
+    return UNKNOWN if is_elsewhere else NEVER
 
 
 def _gains(
@@ -120,20 +138,6 @@ def _gains(
                 if gain > 0 and is_here and played in points.keys() - won:
                     found.setdefault(number, (played, gain))
     return found
-
-
-def doubts_about(commands: Sequence[str], start: int | None, walked: Walked) -> list[str]:
-    """Return lines about the commands that were never played at their place or anywhere, and about those in vain."""
-    anywhere = {command for _, command in walked.leads_to}
-    steps = [*enumerate(steps_of(commands, start, walked), start=1)]
-    unplayed = [(at, step.places or step.command not in anywhere) for at, step in steps if not step.is_played]
-    in_vain = [at for at, step in steps if step.is_played and walked.unchanged >= {*step.played}]
-    found = {
-        "Never played where the plan has them": [at for at, is_never in unplayed if is_never],
-        "Played somewhere, but where the plan has them is unknown": [at for at, is_never in unplayed if not is_never],
-        "Played there, but nothing visible changed": in_vain,
-    }
-    return [f"{title}: {numbered_commands(numbers)}." for title, numbers in found.items() if numbers]
 
 
 def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequence[PlannedStep]:

@@ -450,4 +450,5 @@ def _walked_in(book: RouteBook) -> Walked:
                 (unchanged if step.only_text else changed).add(each)
             for each, to in zip(played, places[1:], strict=True):
                 leads_to[each].update([] if to is None else [to])
-    return Walked({each: to for each, to in leads_to.items() if to}, pairs, unchanged - changed)
+    known = {each: to for each, to in leads_to.items() if to}
+    return Walked(known, pairs, unchanged - changed, is_whole=bool(book.effects))

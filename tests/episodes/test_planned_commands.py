@@ -66,7 +66,7 @@ def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: P
     line = next(each for each in opening.splitlines() if "Commands: " in each)
     numbered = ", ".join(f"{number}. {command}" for number, command in enumerate(PLANNED, start=1))
     assert line.startswith("`follow` 0 plays these. Commands: 15 commands, ")
-    assert "; commands 10 to 11 not played in this order before: 1. north" in line
+    assert "; command 10 never played there; command 11 not played in this order before; command 13 changed" in line
     assert re.sub(r" \(\+\d+(?: expected)?, \d+ so far\)", "", line).endswith(numbered)
     assert "8. take key (+5, 10 so far), " in line
     (kept,) = (line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line)
@@ -92,9 +92,9 @@ def test_commands_that_no_game_has_played_at_their_place_are_named_in_the_prompt
     section = prompts[TURNS].partition(f"## {LAST_EPISODE_TITLE}\n")[2].partition("\n\n## ")[0]
     _, seen, guesses = re.split("Plan for this episode:|Of the plan, guesses", section)
     assert "1. Wait on the landing" in seen
-    assert "\nNever played where the plan has them: commands 10, 16, 19.\n" in seen, "a fact and no guess"
+    assert "; commands 10, 16, 19 never played there; " in seen, "a fact and no guess"
     assert guesses.strip().splitlines()[1:] == ["2. Guess: `fly`, then `dance`"]
-    assert "Never played where the plan has them: commands 16, 19." in shown[1], "the wait was played meanwhile"
+    assert "; commands 16, 19 never played there; " in shown[1], "the wait was played meanwhile"
 
 
 def test_commands_that_changed_nothing_at_their_place_are_named_in_the_prompt(own_story: Path, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_commands_that_changed_nothing_at_their_place_are_named_in_the_prompt(ow
 
     planner = Planner(("north", "east", "take boathook", "west", "west", "take pattens", "east", "north", "take lamp"))
     _, prompts = play(own_story, tmp_path, reply)
-    assert "\nPlayed there, but nothing visible changed: command 6.\n" in prompts[TURNS]
+    assert "; command 6 changed nothing visible there: 1. north" in prompts[TURNS]
 
 
 def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(own_story: Path, tmp_path: Path) -> None:
@@ -213,12 +213,12 @@ def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story:
         return Planner()(role, prompt, schema)
 
     play(own_story, tmp_path, reply)
-    assert "; command 11 not played in this order before: " in shown[1], (
+    assert "; command 11 not played in this order before; " in shown[1], (
         "the question about the next plan has it as it is now"
     )
     kept = [line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line]
     assert len(kept) == 1
-    assert "; command 11 not played in this order before: " in kept[0], "it was played in the second episode"
+    assert "; command 11 not played in this order before; " in kept[0], "it was played in the second episode"
 
 
 def test_no_commands_are_followed_if_the_plan_has_none(own_story: Path, tmp_path: Path) -> None:
