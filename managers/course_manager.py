@@ -615,15 +615,14 @@ class CourseManager(BaseManager):
         now: what was at hand for it, before or after the turn
         """
         before, command, cut = record.before, plain_command(action), self.vocabulary.cut
-        words = {*re.findall(r"[\w'-]+", command)} - _SMALL_WORDS
+        words = {*map(cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
         things, reach = in_reach(before) | in_reach(record.after), in_reach(now).keys()
-        named = {num for word in words for num in self.vocabulary.objects.get(cut(word), ())}
-        named |= {num for num, thing in things.items() if {*map(cut, thing.words)} & {*map(cut, words)}}
+        named = self._objects_of(command) | {num for num, each in things.items() if words & {*map(cut, each.words)}}
         if named.isdisjoint(reach):
-            named |= {num for word in words for num in self.vocabulary.mentions.get(cut(word), ())}
+            named |= {num for word in words for num in self.vocabulary.mentions.get(word, ())}
             if len(record.gained) == 1 and command.split(" ", 1)[0] in TAKING:
                 named |= {thing.num for thing in record.gained} & reach
-        return frozenset(named)
+        return named
 
     def _unnamed(
         self, record: TurnRecord, things: Iterable[GameObject], expected: Collection[int], without: Observation

@@ -92,22 +92,8 @@ _CONFIRMING = frozenset(
     {
         *("a", "also", "an", "and", "are", "can", "done", "dropped", "from", "get", "got", "here", "holding", "in"),
         *("into", "is", "it", "now", "of", "off", "ok", "okay", "on", "one", "onto", "out", "passes", "put"),
-        *(
-            "removed",
-            "see",
-            "take",
-            "taken",
-            "the",
-            "there",
-            "time",
-            "to",
-            "up",
-            "wearing",
-            "with",
-            "you",
-            "you're",
-            "your",
-        ),
+        *("removed", "see", "take", "taken", "the", "there", "time", "to", "up", "wearing", "with", "you", "you're"),
+        "your",
     }
 )
 """Words with which stories confirm a command, or list things."""
