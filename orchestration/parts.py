@@ -191,7 +191,7 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
         with reported_as(f"the work folder {workdir} cannot be written"):
             TemporaryFile(dir=workdir).close()
     except StoreError as error:
-        raise StoreError(f"{error}; choose another (--workdir DIR)") from error
+        raise StoreError(f"{error}; choose another (--workdir; workdir in Python)") from error
     path = workdir / STORY_FILE
     this = BoundStory(name=facts.name, sha256=facts.sha256)
     try:
@@ -209,7 +209,8 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     if bound.sha256 != facts.sha256:
         other = "another file of the same name" if bound.name == facts.name else facts.name
         raise ConfigurationError(
-            f"{workdir} belongs to the story {bound.name}, and this is {other}: choose another (--workdir DIR)"
+            f"{workdir} belongs to the story {bound.name}, and this is {other}: choose another "
+            "(--workdir; workdir in Python)"
         )
 
 

@@ -32,6 +32,9 @@ else:
 PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
 OF_SERVERS = frozenset({"base_url", "api_key"})
+AMONG_ARGUMENTS = "among the arguments"
+_ARGUMENTS = {"max_turns_per_episode": "max_turns", "game.seed": "seed"}
+"""The source of options that a Python program gives, and its arguments with other names than their options."""
 TABLES = frozenset({"prompts"})
 """Options whose entries can be set one by one."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MCP_TOKEN", "ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
@@ -251,7 +254,8 @@ def settings_from(
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
-            yield Setting(name, value, name, given)
+            key = _ARGUMENTS.get(name, name) if given == AMONG_ARGUMENTS else name
+            yield Setting(name, value, key, given)
 
 
 def from_toml_file(path: Path) -> Iterator[Setting]:

@@ -34,6 +34,7 @@ from orchestration.run import open_run
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, WaitInterrupted, ZorkGPTError
 from session.events import Event, TurnPlayed
 from session.game_configuration import GameConfiguration
+from session.options import AMONG_ARGUMENTS
 from session.resolved_configuration import load_configuration
 from session.values import Role, derived_seed
 from zorkgpt import api
@@ -74,7 +75,7 @@ def story(
             raise PrerequisiteError(f"episodes is {episodes}; expected at least 1")
         if None in (options or {}).values():
             raise PrerequisiteError(f"options {options}: expected {{NAME: VALUE}} with a space after each colon")
-        configuration = load_configuration({**given, **_PLAYER}, os.environ, Path.cwd()).configuration
+        configuration = load_configuration({**given, **_PLAYER}, os.environ, Path.cwd(), AMONG_ARGUMENTS).configuration
         stories = stories_of([Path(file) for file in ([game] if isinstance(game, str) else game or ())], configuration)
         for name, path in stories.items():
             with api.open_game(path) as opened:

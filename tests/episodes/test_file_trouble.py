@@ -112,7 +112,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_the_option_that_chooses_a
         assert option in line
     made = ran(in_own_folder, "run", "--base-url", server.base_url, "--workdir", "locked", preexec_fn=obeying_modes)
     assert the_line(made).endswith(
-        "the work folder locked cannot be written: Permission denied; choose another (--workdir DIR)"
+        "the work folder locked cannot be written: Permission denied; choose another (--workdir; workdir in Python)"
     )
     assert not list(locked.iterdir())
 
@@ -127,7 +127,7 @@ def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(
         assert "Not a directory" in line
     assert (
         the_line(typed("play", "--workdir", "file"))
-        == "zorkgpt: file is a file, not a folder; choose another (--workdir DIR)"
+        == "zorkgpt: file is a file, not a folder; choose another (--workdir; workdir in Python)"
     )
     assert listing(in_own_folder) == before
 

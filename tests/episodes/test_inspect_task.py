@@ -168,6 +168,7 @@ def test_what_cannot_be_played_is_one_line(tmp_path: Path) -> None:
     for argument, problem in (
         ("game=missing.z5", "There is no story file"),
         ("episodes=0", "episodes is 0; expected at least 1"),
+        ("max_turns=0", "max_turns among the arguments should be greater than 0"),
         ("options={critic.mood: llm}", "critic.mood"),
         ("options={critic.mode:llm}", "a space after each colon"),
     ):

@@ -163,7 +163,7 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
     ("returned", "error", "told"),
     [
         (None, TypeError, "returned None; expected a string"),
-        ("", ValueError, "''"),
+        (" ", ValueError, "returned an empty command$"),
         ("take \udcff", ValueError, r"'take \\udcff', which contains half"),
     ],
 )
@@ -276,6 +276,8 @@ def test_wrong_arguments_of_an_ablation_and_of_a_game_are_named_before_anything_
         zorkgpt.api.ablate("full", player="random", workers=0)
     with pytest.raises(ConfigurationError, match=r"critic\.mode among the arguments should be"):
         zorkgpt.api.ablate("full,critic.mode=cruel", player="random")
+    with pytest.raises(ConfigurationError, match=r"^max_turns among the arguments should be"):
+        zorkgpt.api.ablate("full", player="random", max_turns=0)
     with pytest.raises(ConfigurationError, match="time_limit is -1"):
         open_game(time_limit=-1)
     Path("notes.txt").touch()
@@ -322,7 +324,9 @@ def test_a_wrong_option_is_named_and_a_resumed_run_takes_budgets_and_nothing_tha
         play(agent=Player(), options={"critic.mood": "llm"})
     with pytest.raises(ConfigurationError) as wrong:
         play(agent=Player(), max_turns=0)
-    assert str(wrong.value) == "max_turns_per_episode among the arguments should be greater than 0"
+    assert str(wrong.value) == "max_turns among the arguments should be greater than 0"
+    with pytest.raises(ConfigurationError, match=r"^seed among the arguments should"):
+        play(agent=Player(), seed=0)
     with pytest.raises(ConfigurationError, match="episodes is 0"):
         play(agent=Player(), episodes=0)
     with pytest.raises(RuntimeError):

@@ -93,8 +93,8 @@ def sole_user(folder: Path) -> AbstractContextManager[object]:
     try:
         make_folder(folder)
     except StoreError as error:
-        raise StoreError(f"{error}; choose another folder (--out DIR)") from error
-    with reported_as(f"{folder} cannot be used, choose another (--out DIR)"):
+        raise StoreError(f"{error}; choose another folder (--out; out in Python)") from error
+    with reported_as(f"{folder} cannot be used, choose another (--out; out in Python)"):
         try:
             return FileLock(folder / "lock", timeout=0).acquire()
         except Timeout as error:

@@ -270,22 +270,24 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
         if path.exists():
             held = WrittenPlan.model_validate_json(path.read_bytes())
             if held.model_copy(update={"pairs": written.pairs}) != written:
-                raise ConfigurationError(f"{folder} contains another ablation; choose another folder (--out DIR)")
+                raise ConfigurationError(
+                    f"{folder} contains another ablation; choose another folder (--out; out in Python)"
+                )
             if held.pairs > written.pairs:
                 raise ConfigurationError(
-                    f"{folder} holds {counted(held.pairs, 'pair')} already; expected at least {held.pairs} (--pairs)"
+                    f"{folder} holds {counted(held.pairs, 'pair')} already; expected at least {held.pairs} pairs"
                 )
             if held.pairs == written.pairs or not grows:
                 return written
         elif any(each.name != "lock" for each in folder.iterdir()):
             (folder / "lock").unlink(missing_ok=True)  # nothing is left in a folder of other files
             raise ConfigurationError(
-                f"{folder} is not empty and contains no ablation; choose another folder (--out DIR)"
+                f"{folder} is not empty and contains no ablation; choose another folder (--out; out in Python)"
             )
     except OSError as error:
         raise StoreError(f"{folder} cannot be used for an ablation: {error.strerror}") from error
     except ValidationError as error:
-        raise StoreError(f"{path} is not an ablation's plan: give another folder (--out DIR)") from error
+        raise StoreError(f"{path} is not an ablation's plan: give another folder (--out; out in Python)") from error
     write_atomically(path, written.model_dump_json(indent=2).encode() + b"\n")
     return written
 

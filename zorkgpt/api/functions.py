@@ -37,6 +37,7 @@ from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, M
 from session.files.recording import Difference
 from session.files.run_folders import find_run, run_folders, story_folders
 from session.game_configuration import GameConfiguration
+from session.options import AMONG_ARGUMENTS
 from session.resolved_configuration import ResolvedConfiguration, load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.api.sessions import Agent, Map, Session, Situation
@@ -113,8 +114,6 @@ OF_FUNCTION: Mapping[str, object] = {
     "extractor.mode": "none",
 }
 """Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
-
-_GIVEN = "among the arguments"
 
 Row = dict[str, str | int | float | None]
 """A row of a table, by the names of its columns."""
@@ -345,7 +344,7 @@ def ablate(
         pairs=pairs,
         episodes=episodes,
         player=player,
-        given=_GIVEN,
+        given=AMONG_ARGUMENTS,
     )
     rows: list[Row] = []
     with ablation.sole_user(Path(out)):
@@ -390,7 +389,7 @@ def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[R
 
 
 def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
-    return load_configuration(options, os.environ, Path.cwd(), _GIVEN)
+    return load_configuration(options, os.environ, Path.cwd(), AMONG_ARGUMENTS)
 
 
 @contextmanager

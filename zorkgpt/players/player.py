@@ -179,7 +179,9 @@ class FunctionPlayer:
         command = action.command.strip()
         if SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
             raise ValueError(f"{self.name} returned {command!r}, which contains half a surrogate pair")
-        if not command or not (action.wants_way or not context.valid_actions or command in context.valid_actions):
+        if not command:
+            raise ValueError(f"{self.name} returned an empty command")
+        if not (action.wants_way or not context.valid_actions or command in context.valid_actions):
             raise ValueError(f"{self.name} returned {command!r}, which is not one of the commands to choose from")
         if action.wants_way and not context.offers_ways:
             raise ValueError(f"{self.name} chose a route or a location, which is not possible now")

@@ -20,7 +20,7 @@ MOOR = replace(VATS, path="moor.z5", name="moor", sha256="b" * 64)
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        pytest.param(MOOR, r"moor: .*\(--workdir DIR\)", id="another name"),
+        pytest.param(MOOR, r"moor: .*\(--workdir; workdir in Python\)", id="another name"),
         pytest.param(replace(VATS, sha256="c" * 64), "another file of the same name", id="another release"),
     ],
 )
@@ -41,7 +41,9 @@ def test_a_broken_file_is_an_error_that_says_the_mend_and_is_left_alone(tmp_path
 
 def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match=r"cannot be made: Not a directory; choose another \(--workdir DIR\)"):
+    with pytest.raises(
+        StoreError, match=r"cannot be made: Not a directory; choose another \(--workdir; workdir in Python\)"
+    ):
         bind_to_story(tmp_path / "file" / "work", VATS)
 
 
