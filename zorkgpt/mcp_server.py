@@ -124,7 +124,11 @@ class ClientsRun:
     def remember(self, location: Number, title: Title, text: Text, tier: Tier = "permanent") -> str:
         """Remember something of a location. It is shown whenever you are there."""
         memory = self._playing().remember(location, title, text, persistence=tier)
-        changed = "" if memory.persistence == tier else f" instead of {tier}: the story did not show it on arrival"
+        changed = (
+            ""
+            if memory.persistence == tier
+            else f" instead of {tier}: core is for what the story shows on arrival, before a command there"
+        )
         return printable(f"Remembered at location {location} as {memory.persistence}{changed}: {memory.title}")
 
     def invalidate(self, location: Number, title: Title, reason: Reason) -> str:

@@ -56,7 +56,11 @@ def test_two_episodes_with_a_kill_in_between_are_one_run_that_is_replayed_exactl
             await called(client, "act", command="look")
             assert "ended after 4 turns (turn_limit), with 5 of 100" in await called(client, "go_to", location=35)
             assert "[core] Yard: A door north." in await called(client, "follow", route=2, until=1)
-            await called(client, "remember", location=32, title="Elvis", text="He sings there.", tier="core")
+            told = await called(client, "remember", location=32, title="Elvis", text="He sings there.", tier="core")
+            assert told.endswith(
+                "as permanent instead of core: core is for what the story shows on arrival, before a "
+                "command there: Elvis"
+            )
             os.kill(int((tmp_path / "server.pid").read_text()), signal.SIGKILL)
             with pytest.raises(MCPError):
                 await called(client, "act", command="north")
