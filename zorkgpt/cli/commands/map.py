@@ -31,6 +31,7 @@ def draw(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print or save the map of the story that was played last."""
+    from managers.map_manager import SAVE_INTERVAL
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.report.played_run import read_current_state
 
@@ -54,6 +55,11 @@ def draw(
         if form == "text":
             print_line(f"{heading}: {counted(len(graph.rooms), 'room')}\n")
         print_line(content.decode())
+        if form == "text" and state and state.location and here is None:
+            name = state.location.name
+            print_line(
+                f"\nThe player is at {name}, which is not on the map yet: it is saved every {SAVE_INTERVAL} turns."
+            )
     else:
         write_file(to, content)
         print_line(f"The map of {counted(len(graph.rooms), 'room')} is written to {to}.")

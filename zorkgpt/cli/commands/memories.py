@@ -106,15 +106,18 @@ def add(
     store, map_file = _opened(workdir, story)
     location_id = _location_id(store, map_file, location)
     rooms = _graph(map_file).rooms
-    if rooms and location_id not in {*rooms, *store.document.names()}:
-        print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
+    is_unknown = rooms and location_id not in {*rooms, *store.document.names()}
     name = name or (rooms[location_id].name if location_id in rooms else "")
+    if not text.strip():
+        raise ConfigurationError("the text is empty: write what the player should know there")
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
     if not store.apply(Revision(location_id, name, memory).apply_to):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
+    if is_unknown:
+        print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
     print_line(f"{store.path}: added at location {location_id}: {memory.title}")
 
 

@@ -35,7 +35,7 @@ def show(
 
     store = _store(workdir, story)
     routes = store.document.routes if number is None else (_route(store, number),)
-    lines = (route_line(route, names=store.document.names) for route in routes)
+    lines = (f"{route_line(route, names=store.document.names)}{_later_starts(route)}" for route in routes)
     if as_json:
         print_json(routes)
     elif number is not None:
@@ -87,6 +87,14 @@ def export(number: Number, to: ToFile = None, story: OfStory = None, workdir: Wo
     else:
         write_atomically(to, script.encode())
         print_line(f"Route {number} is written to {to}.")
+
+
+def _later_starts(route: Route) -> str:
+    """Return how often the route was followed from a later command on, which its record does not count."""
+    return "".join(
+        f"; from command {done + 1} on it worked in {tries.worked} of {counted(tries.followed, 'episode')}"
+        for done, tries in sorted(route.joined.items())
+    )
 
 
 def _store(workdir: Path | None, story: str | None) -> RouteStore:

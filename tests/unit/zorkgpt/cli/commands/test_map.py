@@ -10,6 +10,7 @@ import pytest
 from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.typed_command import typed
 from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.played_run import CurrentLocation, CurrentState
 
 DRAWN = """\
 in game_files: 4 rooms
@@ -48,6 +49,17 @@ def workdir(in_own_folder: Path) -> Path:
 
 def test_the_map_is_drawn_with_what_no_line_can_show_below() -> None:
     assert typed("map").text == DRAWN
+
+
+def test_a_room_that_the_saved_map_does_not_have_yet_is_named(workdir: Path) -> None:
+    now = CurrentState(
+        timestamp="", episode=1, turn=16, location=CurrentLocation(id=50, name="Cellar"), score=5, managers={}
+    )
+    (workdir / "current_state.json").write_text(now.model_dump_json())
+    assert (
+        typed("map").text
+        == f"{DRAWN}\nThe player is at Cellar, which is not on the map yet: it is saved every 10 turns.\n"
+    )
 
 
 def test_rooms_of_one_name_are_told_apart_by_their_numbers(workdir: Path) -> None:

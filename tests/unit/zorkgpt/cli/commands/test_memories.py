@@ -193,6 +193,8 @@ def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
     _run("add", "999", "T", "x")
     assert capfd.readouterr().err == "zorkgpt: location 999 is not on the map; its memory is added all the same\n"
     assert 999 in parse_memories((mapped / "Memories.md").read_text()).memories()
+    assert "needs a title" in _error(ConfigurationError, "add", "998", " ", "x")
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -202,6 +204,7 @@ def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
         (("show", "9" * 10), "called 9999"),
         (("add", "44", "RUNG is  rotten", "Mend it."), "this title already"),
         (("add", "44", "  ", "Mend it."), "needs a title"),
+        (("add", "44", "Empty", "  "), "the text is empty"),
         (("add", "Net Shed", "Nets", "Dry."), "called Net Shed"),
         (("invalidate", "44", "Rung is rotten", "--reason", "  "), "--reason is empty"),
         (("invalidate", "44", "Rung is roten", "--reason", "x"), "title: Rung is roten; there is Rung is rotten"),

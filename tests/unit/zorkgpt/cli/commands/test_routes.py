@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,11 @@ def test_every_route_has_a_line_with_all_its_commands(folder: Path) -> None:
     long = Route(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
     open_routes(folder).apply(lambda book: book.with_episode(RouteBook(routes=(long,)), (2,)))
     assert f": 1. wait (+5), {', '.join(f'{number}. wait' for number in range(2, 21))}\n" in output("routes", "show")
+
+
+def test_a_route_that_was_followed_from_a_later_command_on_has_these_episodes_as_well(folder: Path) -> None:
+    open_routes(folder).apply(lambda book: replace(book, routes=(SCORE.with_try(1, worked=True),)))
+    assert output("routes", "show").endswith("2. north (+5); from command 2 on it worked in 1 of 1 episode\n")
 
 
 def test_one_route_has_a_line_for_each_command() -> None:
