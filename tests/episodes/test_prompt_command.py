@@ -116,7 +116,7 @@ def test_after_a_change_of_one_template_the_program_says_that_it_asks_differentl
     ("arguments", "words"),
     [
         (("99",), "99: no model was asked in such a turn of run "),
-        (("7", "--role", "info_ext"), "7: no info_ext was asked in such a turn of run "),
+        (("7", "--role", "info_ext"), "7: no model was asked as info_ext in such a turn of run "),
         (("7", "--role", "poet"), "--role poet: expected one of agent, critic, "),
         (("nothing", "seven"), "there is no run nothing"),
         (("2:x",), "there is no run 2:x"),
@@ -249,7 +249,7 @@ def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: P
         (("7", "--times", "2"), "need --ask"),
         (("7", "--turns", "3..4"), "--turns 3..4: expected two turns such as 10..40, and no other turn"),
         (("--turns", "3"), "--turns 3: expected two turns"),
-        (("7", "--ask", "--role", "memory", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
+        (("7", "--ask", "--role", "info_ext", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
     ],
 )
 def test_what_cannot_be_asked_again_is_one_line(played: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -69,7 +69,7 @@ def prompt(
         return is_in_span and role in (None, call.role)
 
     if not ask:
-        sought = f"{turn or turns}: no {role or 'model'}"
+        sought = f"{turn or turns}: no model was asked{f' as {role}' if role else ''}"
         _print_calls(folder, now, last, is_wanted, sought, as_json=as_json)
     elif last is None:
         raise ConfigurationError("--ask needs a turn, or --turns A..B")
@@ -111,7 +111,7 @@ def _print_calls(
         raise typer.Exit(1)
     if last is not None and not shown:
         turns = counted(summarise(folder).turns, "turn")
-        raise ConfigurationError(f"{sought} was asked in such a turn of run {folder.name}, which has {turns}")
+        raise ConfigurationError(f"{sought} in such a turn of run {folder.name}, which has {turns}")
     if not as_json:
         checked = "all its prompts" if last is None else "all its prompts up to there"
         agree = f"; the checksums of {checked} are the recorded ones" if shown else ""
