@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Metrics, RoleUsage } from "../../build/report_types";
-import { asCsv, costInWords, count, download, seconds, share, short, shortName } from "./figures";
+import { asCsv, costInWords, count, download, plural, seconds, share, short, shortName } from "./figures";
 import { addressOf, type Journey, type Step } from "./journey";
 import { Table, type Column } from "./table";
 import { Machine, Written } from "./written";
@@ -9,14 +9,17 @@ import { Machine, Written } from "./written";
 export const namesOfRuns = (journeys: Journey[]) =>
   journeys.map(({ run: { figures } }, number) => [number, `${number + 1}: ${figures.run.player || shortName(figures.manifest.model)}, ${figures.run.run_id}`] as const);
 
+const tokensOf = ({ calls, uncounted }: RoleUsage, tokens: number | null) =>
+  count(tokens) + (tokens !== null && uncounted ? ` of ${plural(calls - uncounted, "call")}` : "");
+
 const USAGE: Column<RoleUsage>[] = [
   { name: "Role", of: (use) => use.role },
   { name: "Calls", of: (use) => use.calls },
   { name: "Failed", of: (use) => use.failed },
   { name: "Retries", of: (use) => use.retries },
-  { name: "Prompt", of: (use) => use.prompt_tokens },
+  { name: "Prompt", of: (use) => use.prompt_tokens, cell: (use) => tokensOf(use, use.prompt_tokens) },
   { name: "Cached", of: (use) => use.cached_tokens },
-  { name: "Answer", of: (use) => use.completion_tokens },
+  { name: "Answer", of: (use) => use.completion_tokens, cell: (use) => tokensOf(use, use.completion_tokens) },
   { name: "Median", of: (use) => use.median_seconds, cell: (use) => seconds(use.median_seconds) },
   { name: "Longest", of: (use) => use.longest_seconds, cell: (use) => seconds(use.longest_seconds) },
   { name: "Time", of: (use) => use.seconds, cell: (use) => seconds(use.seconds) },

@@ -141,7 +141,7 @@ def measure(
         turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,
         calls=sum(role.calls for role in usage),
-        tokens=None if None in tokens else sum(filter(None, tokens)),
+        tokens=None if any(role.uncounted for role in usage) else sum(filter(None, tokens)),
         seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,

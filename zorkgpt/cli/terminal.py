@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 
 from session.errors import reported_as
 from session.processes import program
-from session.text import cut_at, one_line, printable
+from session.text import counted, cut_at, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -192,6 +192,11 @@ def as_cell(text: str, longest: int) -> str:
 def as_count(value: int | None) -> str:
     """Return a whole number with commas between thousands."""
     return NOTHING if value is None else f"{value:,}"
+
+
+def as_tokens(tokens: int | None, calls: int, uncounted: int) -> str:
+    """Return a number of tokens, with the number of calls that it is of if that is not all of them."""
+    return as_count(tokens) + (f" of {counted(calls - uncounted, 'call')}" if tokens is not None and uncounted else "")
 
 
 def of_maximum(score: int | None, most: int | None) -> str:

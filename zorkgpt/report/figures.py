@@ -70,6 +70,7 @@ class RoleUsage:
 
     calls, failed: of all calls, and of those that gave no answer
     prompt_tokens, cached_tokens, completion_tokens: of all calls that the server counted; ``None`` if it counted none
+    uncounted: how many calls that were answered, usably or not, it did not count
     seconds: wall time of all calls
     retries: requests beyond the first of each call
     median_seconds, longest_seconds: of a call
@@ -83,6 +84,7 @@ class RoleUsage:
     prompt_tokens: int | None
     cached_tokens: int | None
     completion_tokens: int | None
+    uncounted: int
     seconds: float
     retries: int
     median_seconds: float
@@ -109,6 +111,7 @@ def _usage(role: Role, priced: Sequence[tuple[ModelCall, float | None]]) -> Role
         prompt_tokens=tokens_in(calls, lambda call: call.prompt_tokens),
         cached_tokens=tokens_in(calls, lambda call: call.cached_tokens),
         completion_tokens=tokens_in(calls, lambda call: call.completion_tokens),
+        uncounted=sum(not has_counts(call) and getattr(call, "failure", "") != "unavailable" for call in calls),
         seconds=round(sum(call.seconds for call in calls), 3),
         retries=sum(max(0, call.requests - 1) for call in calls),
         median_seconds=round(median(call.seconds for call in calls), 3),

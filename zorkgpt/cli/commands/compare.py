@@ -10,7 +10,7 @@ import typer
 from session.text import counted, who_plays
 from zorkgpt.cli import common_options
 from zorkgpt.cli.completion import run_ids
-from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_error, print_json, print_table
+from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, as_tokens, of_maximum, print_error, print_json, print_table
 
 if TYPE_CHECKING:
     from zorkgpt.report.figures import RunFigures
@@ -68,7 +68,7 @@ def compare(
 
 
 def _column(figures: RunFigures) -> dict[str, str]:
-    run = figures.run
+    run, calls = figures.run, sum(role.calls for role in figures.usage)
     return {
         "story": figures.manifest.story,
         "player": who_plays(run.player, run.model, run.server, run.engine),
@@ -76,8 +76,8 @@ def _column(figures: RunFigures) -> dict[str, str]:
         "episodes": f"{run.episodes}/{as_count(run.planned)}",
         "turns": as_count(run.turns),
         "best score": of_maximum(run.best_score, run.max_score) + (" of milestones" if figures.points else ""),
-        "model calls": as_count(sum(role.calls for role in figures.usage)),
-        "tokens": as_count(run.tokens),
+        "model calls": as_count(calls),
+        "tokens": as_tokens(run.tokens, calls, sum(role.uncounted for role in figures.usage)),
         "dollars": NOTHING if figures.dollars is None else f"{figures.dollars:.4f}",
     }
 

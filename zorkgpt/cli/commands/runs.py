@@ -15,6 +15,7 @@ from zorkgpt.cli.terminal import (
     NOTHING,
     as_cell,
     as_count,
+    as_tokens,
     cell_lines,
     folded,
     of_maximum,
@@ -171,11 +172,15 @@ def print_figures(figures: RunFigures) -> None:
         ("ROLE", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "ANSWER TOKENS", "SECONDS", "DOLLARS")
     ]
     for role in figures.usage:
-        counts = (role.calls, role.failed, role.prompt_tokens, role.cached_tokens, role.completion_tokens)
+        prompt, answer = (
+            as_tokens(each, role.calls, role.uncounted) for each in (role.prompt_tokens, role.completion_tokens)
+        )
+        tokens = (prompt, as_count(role.cached_tokens), answer)
         dollars = NOTHING if role.dollars is None else f"{role.dollars:.4f}"
         if role.dollars is not None and role.unpriced:
             dollars += f" and {counted(role.unpriced, 'call')} of unknown price"
-        usage.append((role.role, *map(as_count, counts), _number(role.seconds, digits=1), dollars))
+        calls = (as_count(role.calls), as_count(role.failed))
+        usage.append((role.role, *calls, *tokens, _number(role.seconds, digits=1), dollars))
     typer.echo("\nMODELS")
     print_table(usage)
 

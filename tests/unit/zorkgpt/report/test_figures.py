@@ -28,7 +28,9 @@ from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.report_data import text_of
 from tests.fixtures.run_events import answered, failed
+from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt.ablation.measures import measure
 from zorkgpt.cli.commands.runs import print_figures
 from zorkgpt.cli.terminal import NOTHING
 from zorkgpt.llm.budget import Spending
@@ -195,6 +197,24 @@ def test_a_model_of_a_public_server_has_its_price_though_the_key_is_not_written_
     (agent,) = figures(tmp_path, events, configuration={"agent_model": model}).usage
     assert agent.dollars is not None
     assert 0.1 < agent.dollars < 10
+
+
+def test_tokens_of_some_calls_alone_are_not_shown_as_those_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [answered(prompt=700, completion=70), answered(), answered(role="memory", prompt=100, completion=10)]
+    found = figures(tmp_path, [started(), *calls, played(turn(1, "wait")), ended(), RunEnded(1)])
+    assert [(role.role, role.prompt_tokens, role.uncounted) for role in found.usage] == [
+        ("agent", 700, 1),
+        ("memory", 100, 0),
+    ]
+    print_figures(found)
+    agent, memory = (line.split() for line in capsys.readouterr().out.splitlines()[-2:])
+    assert agent[:6] == ["agent", "2", "0", "700", "of", "1"]
+    assert memory[:4] == ["memory", "1", "0", "100"]
+    assert measure(found.run.folder, "dyeworks", "full", 1).tokens is None
+    shown = typed("compare", *[str(found.run.folder)] * 2).text.splitlines()
+    assert next(line.count("880 of 2 calls") for line in shown if line.startswith("tokens")) == 2
 
 
 @pytest.mark.parametrize(("options", "dollars"), [({}, 0.0), ({"agent_model": 5}, None)])

@@ -141,6 +141,7 @@ def test_the_figures_of_a_protocol_are_printed_of_the_runs_so_far() -> None:
     assert row.split()[:3] == ["tidehouse", "full", "2"]
     assert otherwise.startswith("Not as in the protocol: help ")
     assert otherwise.endswith("; 2 of 5 runs.")
+    assert "out holds 5 pairs already" in typed(*command, "--pairs", "4").err.decode()
 
 
 @pytest.mark.slow
