@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise, zip_longest
+from itertools import islice, pairwise, zip_longest
 
 from typing_extensions import Unpack, override
 
@@ -472,10 +472,10 @@ class CourseManager(BaseManager):
         reach = in_reach(record.before) | in_reach(record.after)
         things = {reach[num] for num in self._named(command, record, record.before) & reach.keys()}
         if not _ANYTHING.isdisjoint(command.split()):
-            things.update(record.gained, record.lost)
+            things.update(thing for thing in (*record.gained, *record.lost) if thing.num in in_reach(record.before))
         if record.moved:
             then = (turn.before for turn in reversed(self.game_state.turns) if turn.before.location_id == place)
-            things.update(in_reach(next(then, record.before)).values())
+            things.update(thing for moment in islice(then, 1) for thing in in_reach(moment).values())
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _failure(self, record: TurnRecord, course: Course) -> str:

@@ -88,16 +88,13 @@ _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
 _LOOKING_AT = frozenset({"examine", "x"})
 _PERCEIVING = frozenset({"look", "l", "read", "search", "inspect", "consult", "listen", "smell", "taste", "feel"})
 TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
-_CONFIRMING = frozenset(
-    {
-        *("a", "also", "an", "and", "are", "can", "done", "dropped", "from", "get", "got", "here", "holding", "in"),
-        *("into", "is", "it", "now", "of", "off", "ok", "okay", "on", "one", "onto", "out", "passes", "put"),
-        *("removed", "see", "take", "taken", "the", "there", "time", "to", "up", "wearing", "with", "you", "you're"),
-        "your",
-    }
+_CONFIRMING = re.compile(
+    r"\byou (?:can )?(?:also )?see\b|\byou(?:'re| are) (?:now )?(?:carrying|holding|wearing)\b|\bthere are\b"
+    r"|\btime passes\b|\b(?:put|taken?) (?:on|off)\b|^(?:ok(?:ay)?\W+)?you\b(?!')|^ok(?:ay)?\b"
+    r"|(?<![\w'-])(?:a|also|an|and|done|dropped|from|got|here|in|into|is|it|now|of|onto|put|removed|taken?|the|there|to"
+    r"|with)(?![\w'-])"
 )
-"""Words with which stories confirm a command, or list things."""
-_SHORTEST_STEM = 3  # letters of a verb
+"""Words with which stories confirm a command of the player, or list things: none that denies, counts or names."""
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
@@ -174,14 +171,15 @@ def perceives(command: str) -> bool:
 def only_confirms(sentence: str, command: str, names: Collection[str]) -> bool:
     """Return whether a sentence confirms a plain command, or lists things, without other words than its own and names.
 
-    Forms of its verb count as its own: "opened" after "open door".
+    Past forms of its verb count as its own: "opened" after "open door". "opens" may be what another one does. Speech
+    and questions confirm nothing.
     """
-    own = command.split()
-    stem = own[0].removesuffix("e") if own else ""
-    return all(
-        word in _CONFIRMING or word in own or word in names or (len(stem) >= _SHORTEST_STEM and word.startswith(stem))
-        for word in _WORD.findall(sentence.lower())
-    )
+    own, text = command.split(), sentence.casefold()
+    stem = "".join(own[:1]).removesuffix("e")
+    past = re.compile(f"{re.escape(stem)}{re.escape(stem[-1:])}?e[dn]")
+    rest = re.findall(r"[\w'-]+", _CONFIRMING.sub(" ", text))
+    is_plain = re.search(r"\w", text) and not re.search(r'["\u201c\u201d?]', text)
+    return bool(is_plain) and all(word in own or word in names or past.fullmatch(word) for word in rest)
 
 
 def is_speech(command: str) -> bool:

@@ -151,6 +151,18 @@ def test_a_new_sentence_that_confirms_a_command_or_lists_what_was_in_sight_stops
     assert ([source for _, source in sources(run, 1)[2:]] == ["then", "then"]) == goes_on
 
 
+def test_a_thing_that_was_not_in_sight_there_before_is_news(tmp_path: Path) -> None:
+    model = answering(*typed(*WAY, "wait"), {"action": "up", "then": ["take rope", "down", "look"]})
+    cellar = replace(CELLAR, text="You can see a rope here.")
+    play_mill(tmp_path, model, MILL, {**MILL, "down": cellar}, max_turns_per_episode=4)
+    assert 'something new: "You can see a rope here."' in course_in(model.calls[5].prompt.user)
+
+    found = replace(ROPED, text="You take the knife.", inventory=(ROPE, KNIFE))
+    answer: Answer = {"action": "up", "then": ["take all", "wait"]}
+    _, prompts = second_episode(tmp_path / "all", answer, script={**MILL, "take all": found})
+    assert 'something new: "You take the knife."' in course_in(prompts[1])
+
+
 def test_the_dark_stops_them(tmp_path: Path) -> None:
     dark = "It is pitch black."
     before = {**MILL, "wait": replace(YARD, text=dark, moves=1)}

@@ -95,6 +95,23 @@ CONFIRMED = [
     ("The oak door is locked.", "open door", False),
     ("The lamp is not here.", "take lamp", False),
     ("You unlock the chest.", "open chest", False),
+    ("Dropped.", "drop lamp", True),
+    ("Lamp dropped.", "drop lamp", True),
+    ("You take off the lamp.", "remove lamp", True),
+    ("You are not holding the lamp.", "drop lamp", False),
+    ("You got one point.", "take lamp", False),
+    ("You got 5.", "take lamp", False),
+    ("The guard attacks you.", "attack guard", False),
+    ("The guard attacked you.", "attack guard", False),
+    ("You are attacked.", "attack guard", False),
+    ("There is an opening here.", "open door", False),
+    ("The pressure is up.", "press lamp", False),
+    ("The lamp is out.", "take lamp", False),
+    ("You can get out here.", "open door", False),
+    ('"Take the lamp."', "give lamp", False),
+    ("Is it here?", "take lamp", False),
+    ("Взята.", "take lamp", False),
+    ("* * *", "take lamp", False),
 ]
 
 
