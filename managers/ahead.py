@@ -262,7 +262,9 @@ class MemoriesAhead(BaseManager):
         names = self._map.game_map.room_names
         seen = self.game_state.seen_locations
         named = places_named(self._aims(), names)
-        passed = [room for room in self._planned() if room in names and room not in named]
+        planned = list(self._planned())
+        order = {room: at for at, room in reversed([*enumerate(planned)])}
+        passed = [room for room in dict.fromkeys(planned) if room in names and room not in named]
         found: list[tuple[Memory, str, int]] = []
         for room in (*named, *passed):
             shown = None if room in seen else memories.shown_location(room)
@@ -271,13 +273,14 @@ class MemoriesAhead(BaseManager):
                 if not memory.is_given_up:
                     found.append((memory, key, room))
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through,
-        # and older ones.
+        # those that the plan's commands reach later or never, and older ones.
         found.sort(
             key=lambda each: (
                 each[0].is_arrival,
                 (each[0].score_change or 0) <= 0,
                 each[0].category != "DANGER",
                 each[2] in passed,
+                order.get(each[2], len(planned)),
                 -each[0].episode,
             )
         )

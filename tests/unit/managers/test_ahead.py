@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -384,6 +385,25 @@ def test_places_on_the_plans_way_come_after_those_that_it_names_but_for_points(t
         "L44 Drying Loft: [NOTE] Dry",
         "(1 more memory left out",
     ]
+
+
+def test_memories_ahead_stand_in_the_order_of_the_plans_commands(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    for place in (VATS, LOFT):
+        games.map.game_map.add_room(place.num, place.name)
+    games.knowledge.planned = (f"L{VATS.num} at last, after L{LOFT.num}",)
+    memories = {room: [replace(stands("Lift"), score_change=5), stands("Dry")] for room in (VATS.num, LOFT.num)}
+    for way, first in (((LOFT.num, VATS.num, LOFT.num), LOFT), ((VATS.num,), VATS)):
+        manager = MemoriesAhead(
+            *(structlog.get_logger(), games.config, games.state, games.map, Memories(memories)),
+            aims=games.aims,
+            planned=partial(tuple, way),
+        )
+        section = manager.section(games.now)
+        assert section is not None
+        other = LOFT if first is VATS else VATS
+        places = [line.partition(" ")[0] for line in section.text.splitlines()]
+        assert places == [f"L{place.num}" for place in (first, other, first, other)]
 
 
 def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp_path: Path) -> None:
