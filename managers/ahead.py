@@ -222,11 +222,14 @@ class Ahead(BaseManager):
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names = {} if self._map is None else self._map.game_map.room_names
+        tries = self.game_state.tries
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
-            turns = done_in(line, self.game_state.tries.done, places_named([line], names))
+            places = places_named([line], names)
+            turns = [(turn, "done") for turn in done_in(line, tries.done, places)]
+            turns += [(turn, "changed nothing") for turn in done_in(line, tries.in_vain, places, in_vain=True)]
             if turns:
-                done = "; ".join(f"{plain_command(turn.action)} done, turn {turn.turn}" for turn in turns)
-                yield f"Of line {number} of the plan: {done}"
+                told = "; ".join(f"{plain_command(turn.action)} {what}, turn {turn.turn}" for turn, what in turns)
+                yield f"Of line {number} of the plan: {told}"
 
 
 class MemoriesAhead(BaseManager):

@@ -21,6 +21,7 @@ class Tries:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
         self._done: dict[tuple[int | None, str], TurnRecord] = {}
+        self._in_vain: dict[tuple[int | None, str], TurnRecord] = {}
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
@@ -33,7 +34,10 @@ class Tries:
         at_location[command].append(turn)
         if turn.did_something and not turn.after.died:
             self._done.pop(key, None)
+            self._in_vain.pop(key, None)
             self._done[key] = turn
+        elif key not in self._done and not turn.after.died:
+            self._in_vain[key] = turn
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
@@ -52,6 +56,11 @@ class Tries:
     def done(self) -> Sequence[TurnRecord]:
         """The latest turn of each command at each location that had an effect, without deaths, oldest first."""
         return tuple(self._done.values())
+
+    @property
+    def in_vain(self) -> Sequence[TurnRecord]:
+        """The latest turn of each command at each location that never had an effect there."""
+        return tuple(self._in_vain.values())
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""

@@ -303,17 +303,23 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp
     games = Games(tmp_path)
     games.turn("east", location=VATS)
     games.turn("west", location=GATE)
-    games.knowledge.planned = ("`take jar` at L11, then dip banner", "Dip banner at Blue Vats (31)", "Go up")
+    games.knowledge.planned = (
+        "`take jar` at L11, then dip banner, or rub jar",
+        "Dip banner at Blue Vats (31)",
+        "Go up",
+        "kick gate",
+    )
     games.start(2)
     games.turn("take jar", inventory=(MORDANT,))
     games.turn("dip banner", score=1)
+    games.turn("rub jar")
     games.turn("up", location=LOFT)
     lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines == {"1": "take jar done, turn 1; dip banner done, turn 2"}
+    assert lines == {"1": "take jar done, turn 1; dip banner done, turn 2; rub jar changed nothing, turn 3"}
     games.turn("down", location=VATS)
     games.turn("dip banner", score=2)
     lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines["2"] == "dip banner done, turn 5"
+    assert lines["2"] == "dip banner done, turn 6"
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_path: Path) -> None:
