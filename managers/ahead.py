@@ -154,7 +154,7 @@ class Ahead(BaseManager):
         )
         lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
-        return PromptSection(KNOWN_POINTS, "\n".join(lines), 4, Place.MAP)
+        return PromptSection(KNOWN_POINTS, "\n".join(lines), 4, Place.MAP, is_of_plan=True)
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -302,9 +302,8 @@ class MemoriesAhead(BaseManager):
             [(memory, room) for each, (memory, _, room) in enumerate(found) if each not in kept], names, len(of_others)
         )
         shows = tuple(found[each][1] for each in kept)
-        return PromptSection(
-            MEMORIES_AHEAD, "\n".join([*(lines[each] for each in kept), *rest]), 5, Place.MEMORY, shows
-        )
+        text = "\n".join([*(lines[each] for each in kept), *rest])
+        return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, shows, is_of_plan=True)
 
     @staticmethod
     def _left_out(left: Sequence[tuple[Memory, int]], names: Mapping[int, str], of_others: int) -> list[str]:

@@ -234,7 +234,7 @@ class ContextManager(BaseManager):
         others = (
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
             PromptSection("The player's reason", one_line(reason), 7, Place.CHOICE),
-            *(section for section in learned if section.place > Place.HISTORY),
+            *(section for section in learned if section.place > Place.HISTORY and not section.is_of_plan),
         )
         pasts = self._pasts(budget, first, first, most=REASONED, priority=3)
         return AgentContext(tuple(self._fitted(budget, observation, pasts, others)))

@@ -12,7 +12,7 @@ class Place(IntEnum):
 
     Sections that change least come first, so that a server has the beginning of a prompt in its cache
     (docs/records/specification.md, Prompt order). Those after ``HISTORY`` are about the present moment, and are also
-    part of the critic's prompt.
+    part of the critic's prompt, except sections that refer to the plan.
     """
 
     GAMES = 0
@@ -38,6 +38,7 @@ class PromptSection:
     priority: if the prompt is too long, the section with the highest number is dropped first; 0 is never dropped
         (docs/records/specification.md, Prompt budgets)
     shows: the keys of the known items that the text shows (``managers/known.py``)
+    is_of_plan: it refers to the plan, objectives or notes, which the critic is not shown
     """
 
     title: str
@@ -45,6 +46,7 @@ class PromptSection:
     priority: int = 0
     place: Place = Place.HERE
     shows: tuple[str, ...] = ()
+    is_of_plan: bool = False
 
     def render(self) -> str:
         """Return the section as Markdown."""

@@ -499,6 +499,12 @@ def test_of_each_part_so_many_characters_are_shown_at_most(
     assert letters(shown, letter) == characters
 
 
+def test_the_critic_is_shown_nothing_that_refers_to_the_plan() -> None:
+    learned = [PromptSection(title, "x", is_of_plan=title == "Known points") for title in ("Map", "Known points")]
+    shown = manager(5).get_critic_context(HALL, "wait", learned).render()
+    assert ("## Map" in shown, "## Known points" in shown) == (True, False)
+
+
 def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
     shown = manager(5).get_critic_context(HALL, "wait").render()
     assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
