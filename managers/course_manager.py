@@ -375,7 +375,7 @@ class CourseManager(BaseManager):
         )
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True, is_question: bool = False) -> bool:
-        """Return whether the command had the same text and effect here in an earlier game, and is not the last one.
+        """Return whether the command had the same text and effect here before, in any game, and is not the last one.
 
         goes_on: only if that game went on with the next command of the course
         is_question: either is enough: the text, or with the same effect its question, whose preface a story may vary
@@ -386,7 +386,8 @@ class CourseManager(BaseManager):
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
         is_as_known = not effects or (ends[1], gained, lost) in effects
         question = digests_of(question_in(record.after.text)) if is_question and is_as_known else None
-        for here, there, turn, later in self._earlier_turns() if following and (is_as_known or is_question) else ():
+        games = (*self._games(), game_of(self.game_state)) if following and (is_as_known or is_question) else ()
+        for here, there, turn, later in self._turns_of(games):
             is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
             went_on = later and (not goes_on or plain_command(later.action) == following)
             if is_same and went_on and text == digests_of(turn.response):
@@ -395,9 +396,11 @@ class CourseManager(BaseManager):
                 return True
         return False
 
-    def _earlier_turns(self) -> Iterator[tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]]:
-        """Yield the turns of earlier games, each after its locations before and after, with the turn that followed."""
-        for game in self._games():
+    def _turns_of(
+        self, games: Iterable[Game]
+    ) -> Iterator[tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]]:
+        """Yield the turns of games, each after its locations before and after, with the turn that followed."""
+        for game in games:
             there = self.game_state.opening_id
             for turn, later in zip_longest(game.turns, game.turns[1:]):
                 here, there = there, turn.to_id or there
@@ -603,7 +606,11 @@ class CourseManager(BaseManager):
         here, command = record.before.location_id, plain_command(record.action)
         if record.score_change is None or record.score_change > 0 or record.moved:
             return False
-        won = {plain_command(turn.action) for at, _, turn, _ in self._earlier_turns() if at == here and turn.change > 0}
+        won = {
+            plain_command(turn.action)
+            for at, _, turn, _ in self._turns_of(self._games())
+            if at == here and turn.change > 0
+        }
         again = (turn for turn in self.game_state.scored if turn.before.location_id == here)
         return command in won and command not in (plain_command(turn.action) for turn in again)
 

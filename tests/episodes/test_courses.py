@@ -614,6 +614,19 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     )
 
 
+def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_command_in_this_game(
+    tmp_path: Path,
+) -> None:
+    """A boat is steered by directions, and is the same place wherever it is."""
+    sailing = replace(TAKEN, text="You sail up.", moves=4, state_hash="d")
+    model = answering(routine("take rope", "up", "up"), {"action": "up", "then": ["up", "look"]})
+    run = play_mill(tmp_path, model, {**ROUTINE, "up": sailing}, episodes=1, max_turns_per_episode=6)
+    reports = [course_in(call.prompt.user) for call in model.calls[1:]]
+    assert "stopped at `up` (3 commands played): you did not move. Not played: 4. up." in reports[0]
+    assert [source for _, source in sources(run, 1)[3:5]] == ["none", "then"]
+    assert "stopped at `up` (2 commands played): you did not move. Not played: 3. look." in reports[1]
+
+
 KNOWN_EFFECTS = {
     "what comes into sight": (
         {"wait": replace(TAKEN, text="A key falls.", visible=(KEY,), moves=4, state_hash="d")},
