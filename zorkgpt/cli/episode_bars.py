@@ -37,17 +37,13 @@ def gains_of(episodes: Iterable[PlayedEpisode], configuration: GameConfiguration
             progress.count(turn.played.record, turn.played.seconds)
         for event in episode.events:
             spending.count(event)
-        score, unpriced = progress.score, spending.unpriced.total()
+        score = progress.score
         points = "points unknown" if score is None else counted(score, "point")
         if score is not None and progress.new_bests:
             best = progress.new_bests[-1]
             points += "" if best.score == score else f" at the end, {best.score}"
             points += f" after {counted(best.turn, 'turn')}"
-        tokens = f"{spending.tokens:,} tokens" if spending.tokens else ""
-        more = f" and {counted(unpriced, 'call')} of unknown price" if unpriced else ""
-        dollars = f"${spending.dollars:.4f}{more}" if spending.dollars else ""
-        result = ", ".join(filter(None, (points, tokens, dollars)))
-        gains.append(EpisodeGain(episode.started.episode, score, result))
+        gains.append(EpisodeGain(episode.started.episode, score, ", ".join((points, *spending.words))))
     return gains
 
 

@@ -488,7 +488,7 @@ class LiveView:
         return _cut(printable(" · ".join(parts)), style="bold")
 
     def _activity(self) -> Text:
-        spent = [f"{self._spending.tokens:,} tokens"]
+        spent = [f"{self._spending.tokens:,} tokens{' counted' if self._spending.uncounted else ''}"]
         if self._cached_tokens:
             spent.append(f"{self._cached_tokens / self._prompt_tokens:.0%} cached")
         if self._spending.dollars:

@@ -20,6 +20,7 @@ from session.errors import BudgetSpent, ConfigurationError, WaitInterrupted
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, Proposed, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changed
+from session.text import counted
 from zorkgpt.llm.language_model import Role
 
 _OPENAI = "https://api.openai.com/v1"
@@ -77,6 +78,17 @@ class Spending:
     def seconds(self) -> float:
         """The seconds of play: for each turn its duration or that of its model calls, whichever is longer."""
         return self._turns_seconds + self._calls_seconds
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens and the dollars that are known, each with the number of calls that it is without."""
+        tokens = ("count", f"{self.tokens:,} tokens" if self.tokens else "", self.uncounted.total())
+        dollars = ("price", f"${self.dollars:.4f}" if self.dollars else "", self.unpriced.total())
+        return [
+            f"{known} and {counted(without, 'call')} of unknown {what}" if without else known
+            for what, known, without in (tokens, dollars)
+            if known
+        ]
 
     def reached(self) -> list[Limit]:
         """Return the limits in the configuration's ``budgets`` that the run has reached."""

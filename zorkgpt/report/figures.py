@@ -414,8 +414,7 @@ def gains_line(
         points = counted(score, "point") if most is None else f"{score} of {most} points"
         points += " of milestones" if run.points else ""
         line += f" Episode {last.started.episode}: {points}{_by_route(last, known)}."
-    dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
-    return line + (f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else "")
+    return line + (f" Cost: {', '.join(spending.words)}." if spending.words else "")
 
 
 def _by_route(episode: PlayedEpisode, known: Known) -> str:

@@ -67,6 +67,9 @@ def test_the_cost_is_in_tokens_and_in_dollars_if_the_price_is_known(tmp_path: Pa
     partly, wholly = lines(tmp_path / "unpriced", both, episode(2, 0, 1, model="other"), configuration=unknown)
     assert partly.endswith(" tokens, $2.0000 and 1 call of unknown price")
     assert wholly.endswith(" tokens")
+    mixed = [*episode(1, 0, 1, model="m"), answered("m")]
+    some, _ = lines(tmp_path / "uncounted", mixed, episode(2, 0, 1), configuration=PRICED)
+    assert " tokens and 1 call of unknown count, $" in some
 
 
 def test_a_single_episode_needs_no_comparison(tmp_path: Path) -> None:

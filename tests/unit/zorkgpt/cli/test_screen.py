@@ -288,6 +288,8 @@ def test_it_says_who_thinks_for_how_long_what_it_took_and_why_it_is_asked_again(
         logging.getLogger("zorkgpt.llm.openai").info("asked again, 3 of 8: not JSON")
         (line,) = small.panel[-1:]
         assert line[2:] == "a memory is written, 75 s · 960 tokens · 50% cached · asked again, 3 of 8: no…"
+        small.spending.count(answered("other"))
+        assert " · 960 tokens counted · " in small.panel[-1]
         small.stop.set()
         assert small.panel[-1][2:].startswith("stopping; Ctrl-C again: at once, ")
 

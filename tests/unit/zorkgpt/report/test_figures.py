@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -402,6 +403,14 @@ def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of(tmp_path:
     assert line(tmp_path, *episodes, tokens=4000) == (
         "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge. Episode 3: 25 of 50 points, of which "
         "20 by a route of episode 2. Cost: 4,000 tokens, $4.0000."
+    )
+
+
+def test_a_cost_states_the_calls_whose_tokens_or_price_are_unknown(tmp_path: Path) -> None:
+    run, configuration = read_run(write_run(tmp_path, episode(1, 5))), GameConfiguration()
+    spending = Spending(configuration, dollars=1.5, tokens=990, unpriced=Counter(m=1), uncounted=Counter(m=2, n=11))
+    assert gains_line(run, configuration, 2, KNOWN, spending).endswith(
+        " Cost: 990 tokens and 13 calls of unknown count, $1.5000 and 1 call of unknown price."
     )
 
 
