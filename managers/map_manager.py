@@ -83,7 +83,8 @@ class MapManager(BaseManager):
             if location is not None and graph.add_room(location.num, location.name):
                 store.is_changed = True
         if record.moved and record.after.location is not None:
-            graph.add_visit(record.after.location.num, record.episode)
+            dark = is_dark(record.after.text, of_elsewhere=False)
+            graph.add_visit(record.after.location.num, record.episode, is_dark=dark)
         ends_here = record.after.ending is not None and not record.moved  # so the exit did not lead nowhere
         if attempt is not None and not ends_here and self._learn_attempt(attempt, record):
             store.is_changed = True

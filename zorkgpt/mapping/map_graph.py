@@ -185,6 +185,7 @@ class Room(BaseModel):
 
     exits: exits that were walked or that the story names, without pruned ones
     visits: how often the player came here, and in how many episodes; the last of them was ``last_episode``
+    is_dark: it was dark when the player last came, so that no text named its exits
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -195,6 +196,7 @@ class Room(BaseModel):
     visits: Visits = 0
     episodes: Visits = 0
     last_episode: Visits = 0
+    is_dark: Annotated[bool, Field(exclude_if=not_)] = False
 
     @property
     def label(self) -> str:
@@ -420,11 +422,11 @@ class MapGraph(BaseModel):
             self._derived.names.clear()
         return known is None
 
-    def add_visit(self, location_id: int, episode: int) -> None:
-        """Count that the player came to a known room in that episode."""
+    def add_visit(self, location_id: int, episode: int, *, is_dark: bool = False) -> None:
+        """Count that the player came to a known room in that episode, and note whether it was dark there."""
         room = self.rooms[location_id]
         episodes = room.episodes + (room.last_episode != episode or not room.visits)
-        visits = {"visits": room.visits + 1, "episodes": episodes, "last_episode": episode}
+        visits = {"visits": room.visits + 1, "episodes": episodes, "last_episode": episode, "is_dark": is_dark}
         self.rooms[location_id] = room.model_copy(update=visits)
 
     def add_exits(self, location_id: int, exits: Iterable[str]) -> tuple[str, ...]:
@@ -603,7 +605,7 @@ class MapGraph(BaseModel):
             self.add_exits(room.id, [exit_ for exit_ in room.exits if exit_ not in (*misread, *read)])
             self.add_read_exits(room.id, [exit_ for exit_ in room.exits if exit_ in read and exit_ not in misread])
             if room.visits > self.rooms[room.id].visits:
-                visits = room.model_dump(include={"visits", "episodes", "last_episode"})
+                visits = room.model_dump(include={"visits", "episodes", "last_episode", "is_dark"})
                 self.rooms[room.id] = self.rooms[room.id].model_copy(update=visits)
         for from_id, exits in other.connections.items():
             self.connections.setdefault(from_id, {})

@@ -124,7 +124,7 @@ def _distance(paths: Mapping[int, Path], room: int) -> str:
 
 
 def _label(graph: MapGraph, room: int) -> str:
-    return f"L{room} {plain_line(graph.rooms[room].label)}"
+    return f"L{room} {plain_line(graph.rooms[room].label)}{' (dark)' if graph.rooms[room].is_dark else ''}"
 
 
 def _first_of(title: str, items: Iterable[str], number: int, characters: int | None) -> Iterable[str]:

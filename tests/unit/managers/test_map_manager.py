@@ -68,6 +68,13 @@ def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     assert (tmp_path / "map_state.json").stat() == before
 
 
+def test_a_room_that_was_dark_when_the_player_last_came_says_so(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=49)
+    for text, mark in (("Darkness\nIt is pitch dark, and you can't see a thing.", " (dark)"), ("Hall\nA hall.", "")):
+        manager.learn(turn(at(49), "north", said(46, "Hall", text)))
+        assert f"L46 Hall{mark}: south -> L49" in local_view(MapGraph.from_dict(manager.game_map.to_dict()), 49, 2)
+
+
 def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     manager.learn(death(1, "n", 7))
