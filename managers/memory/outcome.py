@@ -16,7 +16,7 @@ from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import Memory, Persistence
-from session.text import description_in, one_line, text_key
+from session.text import ASIDE, description_in, one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
@@ -144,7 +144,8 @@ class ActionOutcome:
 
         For a walk it covers only the destination, and for points and deaths their number, regardless of the story's
         words. Otherwise it covers the first paragraph of the answer, because the rest is often about other
-        characters. If an object was taken or put down, the command does not matter.
+        characters, without the parser's remarks in brackets. If an object was taken or put down, the command does not
+        matter.
         """
         record, here = self.record, self.location.num
         won: tuple[object, ...] = (record.after.ending,) if record.is_decisive else ()
@@ -154,7 +155,7 @@ class ActionOutcome:
             return digest("moved", here, self.command, self.destination.num, *won)
         if won:
             return digest("won", here, self.command, *won)
-        words = _words(_PARAGRAPH_END.split(record.after.text.strip())[0])
+        words = _words(_PARAGRAPH_END.split(ASIDE.sub("", record.after.text).strip())[0])
         if self.taken or self.laid_down:
             return digest("handled", here, *self.taken, "for", *self.laid_down, words)
         return digest("did", here, self.command, self.inventory_changed, words)

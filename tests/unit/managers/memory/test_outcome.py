@@ -100,6 +100,8 @@ SCENARIOS: dict[str, Sequence[Turn | None]] = {
         news("take jars", "You pick one.", **CARRIED),
         BACK,
         known("get jar", "You pick one.", **CARRIED),
+        BACK,
+        known("read jar", "(first taking the jar)\nYou pick one.\n\nIt says: red.", **CARRIED),
         news("drop jar", "It breaks.", inventory=()),
     ],
     "what was done on this visit cannot be done again": [
