@@ -262,7 +262,8 @@ class RouteManager(BaseManager):
     def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
         """Return the commands that the route to the most points has and the plan leaves out, up to its last one.
 
-        Those that changed nothing visible, moves, waiting and what takes things do not count.
+        Those that changed nothing visible, moves, waiting and what takes things do not count, nor do those that the
+        plan has with other words for a thing, or at an unknown place.
         """
         planned = {played for step in steps for played in step.played}
         best = max(self._trusted(), key=Route.gain, default=None)
@@ -272,7 +273,11 @@ class RouteManager(BaseManager):
             (at.location_id, plain_command(step.command)) for at, step in zip(best.points, best.steps, strict=False)
         ]
         last = max((number for number, each in enumerate(played, start=1) if each in planned), default=0)
-        return [f"{one_line(command)} (L{place})" for place, command in best.not_done(last, planned)]
+        return [
+            f"{one_line(command)} (L{place})"
+            for place, command in best.not_done(last, planned)
+            if not any(at in (None, place) and self.vocabulary.means_same(each, command) for at, each in planned)
+        ]
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

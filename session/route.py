@@ -319,9 +319,11 @@ class Route:
         for at, step in enumerate(self.steps[done:], done):
             point = step.leads_to
             if point.score is not None:
-                things = point.carried_set - here.carried_set
-                is_known = (here.location_id, plain_command(step.command)) in won or (things and things.issubset(got))
-                is_won = point.score > before and is_known
+                is_won = False
+                if point.score > before:
+                    things = point.carried_set - here.carried_set
+                    is_again = bool(things) and things.issubset(got)
+                    is_won = is_again or (here.location_id, plain_command(step.command)) in won
                 score, before = score if is_won else score + point.score - before, point.score
                 if score != point.score:
                     steps[at] = replace(step, leads_to=replace(point, score=score))

@@ -71,7 +71,7 @@ class LearnedTurn:
     has_stopped: bool = False
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def shown_facts(self) -> tuple[str, ...]:
         """The facts in words, with a route's end."""
         return (*self.facts, *(["the route stopped here"] if self.has_stopped else []))
 
@@ -142,9 +142,9 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
     single = [stretch[0] for stretch in stretches if len(stretch) == 1]
     latest, of_facts = (
         {line: each.record.turn for each in turns for line in each.record.response.splitlines()}
-        for turns in (single, [each for each in single if each.told])  # these get room first
+        for turns in (single, [each for each in single if each.shown_facts])  # these get room first
     )
-    told = [_told(each, played.ephemeral_turns, of_facts if each[0].told else latest) for each in stretches]
+    told = [_told(each, played.ephemeral_turns, of_facts if each[0].shown_facts else latest) for each in stretches]
     play, count, _ = Part("play", told).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
@@ -231,14 +231,14 @@ def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], latest: Ma
         way = record.proposals[-1]
         name = f"route {way.follow}" if way.follow is not None else f"the way to {place(last.after.location)}"
         return [Line(f"Turns {record.turn}-{last.turn}: {name}, as known")]
-    told = stretch[0].told
+    facts = stretch[0].shown_facts
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     command = cut_at(one_line(record.command_text), LONGEST_ACTION)
-    head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=told)
+    head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=facts)
     lines = record.response.splitlines()
     later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest[line] > record.turn}
     shown = on_one_line(told_once(lines, later).splitlines(), record.after.location_label)
-    return [Line(head), Line("  ", shown, matters=bool(told))]
+    return [Line(head), Line("  ", shown, matters=bool(facts))]
 
 
 def _as_section(value: object) -> object:

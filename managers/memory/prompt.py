@@ -299,7 +299,7 @@ def visit_prompt(
 
 
 def _visit_status(visit: VisitNews, state: GameState) -> str:
-    """Return whether this is the first visit of all episodes, the same one going on, or a later one."""
+    """Return in words whether this is the first visit of all episodes, the same one going on, or a later one."""
     if not visit.is_new_place:
         return "RETURN VISIT, known from an earlier episode (no CORE)"
     if visit.first:
@@ -307,7 +307,9 @@ def _visit_status(visit: VisitNews, state: GameState) -> str:
     played = state.turns[: visit.outcomes[0].record.turn - 1]
     came = [0] if state.opening_id == visit.here.num else []
     came += [turn.turn for turn in played if turn.moved and turn.after.location_id == visit.here.num]
-    begun = f"begun in turn {came[0]}" if any(came[:1]) else "begun at the start"
+    if not came:
+        return "RETURN VISIT, or the same one going on (no CORE)"
+    begun = f"begun in turn {came[0]}" if came[0] else "begun at the start"
     return f"{'RETURN VISIT, the first one' if len(came) > 1 else 'THE SAME VISIT,'} {begun} (no CORE)"
 
 

@@ -61,7 +61,7 @@ class Prompt:
 
     system: never changes within a run
     user: ordered from what changes rarely to the present moment (docs/records/specification.md, Prompt order)
-    shows: the keys of the known items in it (``managers/known.py``); no model gets them
+    shows: the keys of the items that are whole in it, of known ones as in ``managers/known.py``; no model gets them
     starts: where the parts of ``user`` begin, in characters
     """
 

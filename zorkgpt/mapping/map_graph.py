@@ -322,8 +322,8 @@ class MapGraph(BaseModel):
 
     def is_shut(self, edge: Edge, *, is_new_game: bool = False) -> bool:
         """Return whether the exit led nowhere before it worked, in earlier games, and was not walked in this one."""
-        is_back = self.first_refusals.get(edge, (LEADS_BACK,))[:1] == (LEADS_BACK,)
-        return not is_back and (is_new_game or edge not in self.walked_now)
+        first = next(iter(self.first_refusals.get(edge, ())), LEADS_BACK)
+        return first != LEADS_BACK and (is_new_game or edge not in self.walked_now)
 
     @cached_property
     def _sources(self) -> dict[int, set[int]]:

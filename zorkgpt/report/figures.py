@@ -435,7 +435,7 @@ def _by_route(episode: PlayedEpisode, known: Known) -> str:
 def known_in(copies: Path) -> dict[str, int | None] | None:
     """Count the believed memories, lines of knowledge, rooms and routes in copies of the shared files.
 
-    A number is ``None`` if its copy is missing. Returns ``None`` if all are. Raises ``StoreError``.
+    A number is ``None`` if its copy is missing. Returns ``None`` without a folder of copies. Raises ``StoreError``.
     """
     if not copies.is_dir():
         return None

@@ -165,8 +165,11 @@ class Origins:
                 writer = _writer(answers, each.change.item)
                 self.changes.append(replace(each, id=f"{each.run}/{number}", is_own=True, writer=writer))
 
-    def lacks_episodes(self, last: int) -> bool:
-        """Return whether no run here has the episodes after the last one that is numbered, up to this one."""
+    def note_missing(self, last: int) -> bool:
+        """Add a problem if no run here has the episodes after the last one that is numbered, up to this one.
+
+        Returns whether any are missing.
+        """
         first = self.numbered + 1
         if first > last:
             return False
@@ -257,7 +260,7 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
         origins.items = {key: each for key, each in left.items.items() if each.kind == "memory"} | others
         is_lost = True
     found = list[OriginChange]()
-    is_own = None if origins.lacks_episodes(last_episode(folder)) or is_lost else False
+    is_own = None if origins.note_missing(last_episode(folder)) or is_lost else False
     paths = {"knowledge": folder / now.knowledge_file, "route": folder / ROUTES_FILE}
     for each in left.changed(origins.items, OriginChange("", "", None, "", is_own)):
         path = paths.get(each.change.item.kind, memories) if each.change.item else memories
@@ -304,7 +307,7 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     if problem or manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
         origins.unseen.append(run.name)
     where = OriginChange("", run.name, None, begun)
-    is_missing = origins.lacks_episodes(manifest.first_episode - 1)
+    is_missing = origins.note_missing(manifest.first_episode - 1)
     if begun > left.at:
         is_own = None if is_missing or manifest.first_episode <= origins.numbered else False
         origins.add(left.changed(start, replace(where, is_own=is_own)))

@@ -12,7 +12,7 @@ import structlog
 
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
-from managers.plan import steps_of
+from managers.plan import PlannedStep, steps_of
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import RouteBook, route_line
 from managers.routes.trail import digests_of
@@ -313,6 +313,10 @@ def test_what_the_best_route_did_and_a_plan_leaves_out_is_named(tmp_path: Path) 
     plans = ["north", "up"], ["north", "light lamp", "up"], ["north"]
     found = [manager.left_out(steps_of(plan, YARD.location_id, manager.walked())) for plan in plans]
     assert found == [["light lamp (L2)"], [], []]
+    manager.vocabulary = Vocabulary(9, frozenset(), objects={"lamp": (30,), "lantern": (30,)})
+    north, up = PlannedStep("north", frozenset({1})), PlannedStep("up", frozenset({2}))
+    for step in (PlannedStep("light lamp", frozenset()), PlannedStep("light lantern", frozenset({2}))):
+        assert manager.left_out([north, step, up]) == []
 
 
 def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:

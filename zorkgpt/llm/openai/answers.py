@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Annotated
 
@@ -363,8 +362,12 @@ def read_answer(split: SplitText, schema: type[Answer], *, is_repaired: bool = F
     if not objects and not split.answer:
         raise AnswerIncomplete("the answer is empty")
     problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
-    read: Iterable[Callable[[], list[str]]] = (objects.copy, partial(loose_objects, split.answer))
-    for written in chain.from_iterable(find()[: -_MOST_TRIED - 1 : -1] for find in read):
+
+    def candidates() -> Iterator[str]:
+        yield from objects[: -_MOST_TRIED - 1 : -1]
+        yield from loose_objects(split.answer)[: -_MOST_TRIED - 1 : -1]
+
+    for written in candidates():
         try:
             return _validated(written, schema, context)
         except ResponseInvalid as error:

@@ -349,6 +349,14 @@ class TestPrompt:
             "RETURN VISIT, the first one begun in turn 1 (no CORE)",
         ]
 
+    def test_a_later_question_does_not_say_when_a_visit_began_if_no_turn_shows_it(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.state.opening_location = None
+        for score in (1, 2):
+            play.turn("pull rope", "It tears.", score=score)
+            play.manager.consider()
+        assert "status: RETURN VISIT, or the same one going on (no CORE)" in play.llm.calls[-1].prompt.user
+
     def test_two_turns_with_one_text_do_not_refer_to_each_other(self, tmp_path: Path) -> None:
         vats, twin = f"Blue Vats\n{LONG}", Location(VATS.num + 100, VATS.name)
         play = MemoryPlay(tmp_path, silent, memory_sampling={"memory_history_window": 10})
