@@ -26,6 +26,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
+from game_interface.core.machine.story import Story
 from orchestration.parts import open_parts
 from orchestration.run import open_run
 from session.errors import (
@@ -84,6 +85,8 @@ def make_plan(
         for arm, settings in parse_arms(arms).items()
     }
     stories = stories_of(files, next(iter(configurations.values())))
+    for file in stories.values():
+        Story.load(file)
     opened_by = open_random_player if player == "random" else open_parts
     return AblationPlan(configurations, stories, pairs, episodes, opened_by)
 
