@@ -73,6 +73,15 @@ def test_the_overview_and_the_pages_for_readers_stay_short() -> None:
     assert sum(words.values()) <= 12_000
 
 
+def test_the_estimate_of_twice_the_turns_is_twice_that_of_the_example() -> None:
+    (dollars,) = re.findall(
+        r"^tidehouse +full +300 .* ([0-9.]+) +[0-9.]+$", MODELS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    for page in (ROOT / "README.md", DOCS / "faq.md"):
+        (named,) = re.findall(r"200 turns with gpt-4\.1-mini [a-z ]+\$([0-9.]+)", page.read_text(encoding="utf-8"))
+        assert abs(float(named) - 2 * float(dollars)) <= 0.01
+
+
 @pytest.mark.parametrize("page", [COMMANDS, CONFIGURATION, MODELS], ids=lambda page: page.stem)
 def test_a_generated_page_is_what_the_program_says(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == pages()[page], "run `make docs` and commit what it writes"
