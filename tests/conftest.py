@@ -1,7 +1,5 @@
 """Fixtures for every test: the story files, and an environment without options."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

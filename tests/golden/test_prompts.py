@@ -1,7 +1,5 @@
 """Every prompt as a model gets it, whole: changing a word shows in review."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

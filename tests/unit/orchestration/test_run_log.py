@@ -1,7 +1,5 @@
 """The log is lines of JSON, and never blocks play."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A command is parted into a verb and phrases, or left alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A route states points only if both scores are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

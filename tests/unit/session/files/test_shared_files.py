@@ -1,7 +1,5 @@
 """Files of several processes: atomic writes, locks, names and owners; others are refused in one line, unread."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Paths over the map, and the map around the player, as the agent reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from game_interface.core.machine.containment import UpperWindow
 
 
