@@ -32,7 +32,7 @@ class Walked:
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
-    unchanged: commands at which nothing visible changed, whenever they were played on a known route
+    unchanged: commands at which nothing visible changed, whenever they were played on a known route or in this game
     games: the commands of whole games with what each won, those of the present one first
     is_whole: all that was played is known, so that what is missing was never played
     """

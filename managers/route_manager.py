@@ -100,6 +100,7 @@ class RouteManager(BaseManager):
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
+        self._changed: set[Played] = set()  # those that did something
         self._won: set[Played] = set()  # those that won points
         self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
@@ -206,6 +207,7 @@ class RouteManager(BaseManager):
         if record.after.refusal is None:
             self._done.append(done)
             self._gains.append((done, record.score_change or 0))
+            self._changed.update([done] if record.did_something else [])
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
@@ -257,7 +259,8 @@ class RouteManager(BaseManager):
                 games[-1].append(((there, plain_command(turn.action)), turn.change))
                 there = turn.to_id or there
             pairs.update(pairwise(played for played, _ in games[-1]))
-        return replace(self._walked, leads_to=leads_to, pairs=pairs, games=games)
+        unchanged = self._walked.unchanged - self._changed
+        return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
 
     def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
         """Return the commands that the route to the most points has and the plan leaves out, up to its last one.

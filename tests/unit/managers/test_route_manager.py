@@ -319,6 +319,19 @@ def test_what_the_best_route_did_and_a_plan_leaves_out_is_named(tmp_path: Path) 
         assert manager.left_out([north, step, up]) == []
 
 
+def test_a_command_that_did_nothing_on_routes_but_something_in_this_game_changed_something(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    lever, bright = HALL, replace(HALL, inventory=(GameObject(30, "lamp", 9),))
+    play(manager, YARD, lever, "north")
+    play(manager, lever, lever, "pull lever")
+    play(manager, lever, LOFT, "up")
+    manager.end("left")
+    manager.reset(GameState())
+    assert (2, "pull lever") in manager.walked().unchanged
+    play(manager, lever, bright, "pull lever")
+    assert (2, "pull lever") not in manager.walked().unchanged
+
+
 def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:
     """They led to nothing new, so that no route has them."""
     manager = manager_in(tmp_path)
