@@ -605,7 +605,7 @@ class MapGraph(BaseModel):
             self.add_exits(room.id, [exit_ for exit_ in room.exits if exit_ not in (*misread, *read)])
             self.add_read_exits(room.id, [exit_ for exit_ in room.exits if exit_ in read and exit_ not in misread])
             if room.visits > self.rooms[room.id].visits:
-                visits = room.model_dump(include={"visits", "episodes", "last_episode", "is_dark"})
+                visits = {each: getattr(room, each) for each in ("visits", "episodes", "last_episode", "is_dark")}
                 self.rooms[room.id] = self.rooms[room.id].model_copy(update=visits)
         for from_id, exits in other.connections.items():
             self.connections.setdefault(from_id, {})

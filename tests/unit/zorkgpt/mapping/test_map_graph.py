@@ -194,3 +194,13 @@ def test_a_negative_id_is_refused_and_changes_nothing(add: Callable[[MapGraph], 
     with pytest.raises(ValueError, match="-1 is not a location id"):
         add(graph)
     assert graph == MapGraph()
+
+
+def test_a_room_that_the_absorbed_map_saw_lit_later_is_not_dark() -> None:
+    mine, other = MapGraph(), MapGraph()
+    for graph, darkness in ((mine, [True]), (other, [True, False])):
+        graph.add_room(1, "Cellar")
+        for is_dark in darkness:
+            graph.add_visit(1, 1, is_dark=is_dark)
+    mine.absorb(other)
+    assert not mine.rooms[1].is_dark
