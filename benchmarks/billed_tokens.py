@@ -8,6 +8,8 @@ are billed at a tenth, as servers with a cache do. A run of another version is c
 the recorded answers; how many differ is printed.
 """
 
+from __future__ import annotations
+
 import sys
 from collections import defaultdict
 from dataclasses import dataclass

@@ -6,6 +6,8 @@ The stories are those of the folder ZORKGPT_STORIES and the project's own. Bench
 out without it, and the report lists them. Exit status 1: a benchmark failed or a bar is not met.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os

@@ -5,6 +5,8 @@ within 15 s, median at most 2.5 s a call. Then the speed of reading and writing,
 beside 0, 1 and 2 busy processes.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import statistics

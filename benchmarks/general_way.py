@@ -9,6 +9,8 @@ does not know, played with generic commands, only what is read can be shown. A T
 JSON that ``tw-make`` writes beside it.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys

@@ -8,6 +8,8 @@ their repetitions until the warning, from the first turn that had been played be
 1: a walkthrough was warned, or a loop was repeated more than MOST_REPETITIONS times before the warning.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 import random

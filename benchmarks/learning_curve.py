@@ -8,6 +8,8 @@ Bar of the project, for the last folder: on each story the mean score of the las
 episodes 11 to 20. Exit status 1: it is not met.
 """
 
+from __future__ import annotations
+
 import argparse
 import statistics
 import sys

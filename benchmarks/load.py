@@ -9,6 +9,8 @@ times the content. Temporary files only; the model is a server on loopback. Exit
 of a ratio is missed.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal

@@ -6,6 +6,8 @@ Replays Jericho's walkthrough of each story (by default of the folder ZORKGPT_ST
 again from the state saved just before it was learned. Exit status 1: a map is not true.
 """
 
+from __future__ import annotations
+
 import logging
 import sys
 import tempfile

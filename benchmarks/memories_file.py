@@ -5,6 +5,8 @@ waiting for the disk apart; with 100,000 memories a time that grows with their n
 out of the whole text.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from pathlib import Path

@@ -6,6 +6,8 @@ The story that ships, six episodes of 30 turns a run, a run on each core. It is 
 the comparisons, of ``tests/episodes/test_ablation_instrument.py``, which holds the bars; this prints the figures.
 """
 
+from __future__ import annotations
+
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence

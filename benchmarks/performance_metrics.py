@@ -7,6 +7,8 @@ the same commands once in every way, one after the other, so that a busy machine
 medians over the repetitions, and the ratio is the median of the repetitions' ratios.
 """
 
+from __future__ import annotations
+
 import argparse
 import gc
 import sys

@@ -7,6 +7,8 @@ each seed. Bar of the project: of ten seeds at least nine end with more points t
 it is not met.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import shutil

@@ -8,6 +8,8 @@ learning is switched on. Then it writes the page like ``zorkgpt report``. Tempor
 status 1: the page is too large.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from dataclasses import replace

@@ -8,6 +8,8 @@ which a resume does not search again. The replay rebuilds and compares every pro
 Temporary files only; no network.
 """
 
+from __future__ import annotations
+
 import sys
 import tempfile
 import time

@@ -7,6 +7,8 @@ in a run, once as they are and once with idle commands among them. Every route t
 the opening, with the same seed and without managers. Exit status 1: a route brings fewer points than it promises.
 """
 
+from __future__ import annotations
+
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence

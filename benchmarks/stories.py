@@ -1,5 +1,7 @@
 """The stories that benchmarks play, and the commands that win them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Shows the figures of a benchmark as tables, and keeps them for the report."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping, Sequence

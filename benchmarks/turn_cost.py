@@ -12,6 +12,8 @@ over 2,000 turns which repeat the same commands. Times are without the model's. 
 status 1: a bar that does not depend on the machine is missed.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import sys

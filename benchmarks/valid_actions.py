@@ -7,6 +7,8 @@ next command wins points, each valid action is tried: one that wins as many show
 Exit status 1: for the project's own story, some cannot.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -3,6 +3,8 @@
 It is about the present moment, so it stands behind the texts that a server caches.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

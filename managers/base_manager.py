@@ -1,5 +1,7 @@
 """The base class of all managers: dependencies, lifecycle, shared files and status."""
 
+from __future__ import annotations
+
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

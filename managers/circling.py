@@ -3,6 +3,8 @@
 It also ends an episode that makes no progress, if ``max_turns_without_progress`` is set.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """Builds the contexts that the agent, the critic and the extractor are shown."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

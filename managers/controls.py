@@ -1,5 +1,7 @@
 """What other systems remember of earlier games, for arms of ablations: one lesson, or similar turns (ADR 16)."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated

@@ -1,5 +1,7 @@
 """What of a text has been done in this game, and which locations it names."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache

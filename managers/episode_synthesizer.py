@@ -1,5 +1,7 @@
 """Sums up episodes, has a model find what they teach and plan the next one, and reports the last one to the next."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Keeps what is known of the game as a whole, across episodes (docs/records/specification.md, Knowledge base)."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial

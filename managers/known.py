@@ -1,5 +1,7 @@
 """What is known at a moment, as one value: prompts list its keys, and reports, screens and programs show it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

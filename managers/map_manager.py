@@ -1,5 +1,7 @@
 """Learns the map of a work folder turn by turn and keeps it across episodes."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace

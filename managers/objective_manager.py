@@ -1,5 +1,7 @@
 """Finds objectives, judges progress by facts, and shows the objectives to the agent."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

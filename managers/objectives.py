@@ -3,6 +3,8 @@
 See docs/records/specification.md, Objectives, and Objective prompts.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

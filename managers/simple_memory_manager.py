@@ -1,5 +1,7 @@
 """Keeps memories of locations, for one episode or across episodes (docs/records/specification.md, Memory tiers)."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, replace

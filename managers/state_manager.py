@@ -1,5 +1,7 @@
 """Writes the current state of a run to a file, for other processes."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Iterable

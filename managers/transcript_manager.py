@@ -1,5 +1,7 @@
 """Keeps the best and the latest game as raw transcripts (``transcripts.md``), and shows them in the next games."""
 
+from __future__ import annotations
+
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts

@@ -1,5 +1,7 @@
 """Resumes, replays and forks runs from their journals (ADR 31)."""
 
+from __future__ import annotations
+
 import logging
 import shlex
 from collections.abc import Callable, Iterator, Sequence

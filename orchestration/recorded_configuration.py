@@ -1,5 +1,7 @@
 """The configuration of a recorded run: as it was played, and as it continues."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Tries out routes between episodes with several seeds, and shortens them. It is reported as assistance."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

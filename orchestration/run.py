@@ -1,5 +1,7 @@
 """Assembles a run from a configuration, an open story and a model."""
 
+from __future__ import annotations
+
 import hashlib
 import platform
 import sys

@@ -1,5 +1,7 @@
 """The log of a run: one JSON object per line; errors also go to ``logging``."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,5 +1,7 @@
 """Plays a run: episodes one after the other, each from the story's opening to its end."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

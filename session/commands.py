@@ -1,5 +1,7 @@
 """Parses commands, and describes the vocabulary of a story."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The sections of a prompt, and the context of the agent."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,5 +1,7 @@
 """The events of a run: each is a line of the journal, and updates the displays of the run."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

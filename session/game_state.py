@@ -1,5 +1,7 @@
 """The state and the progress of an episode."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The lines and sections of the knowledge base (docs/records/specification.md, Knowledge base)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple

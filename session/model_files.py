@@ -1,5 +1,7 @@
 """The model files of the embedded engine: their folder, their names, and which of them are large."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """The command that started this program, and the commands and environment of child processes."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import shutil

@@ -4,6 +4,8 @@ A story describes a room in full on the first visit and after `look`. On later v
 and the things in it.
 """
 
+from __future__ import annotations
+
 import math
 import re
 import unicodedata

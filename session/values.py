@@ -1,5 +1,7 @@
 """The values of a turn: observations, proposals, verdicts and records, and the seeds of episodes."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Fixtures for every test: the story files, and an environment without options."""
 
+from __future__ import annotations
+
 import gc
 import os
 import signal

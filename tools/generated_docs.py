@@ -1,5 +1,7 @@
 """Writes the pages that the program itself knows best: every command's help, every option. ``make docs``."""
 
+from __future__ import annotations
+
 import os
 import re
 import shlex

@@ -8,6 +8,8 @@ one, and ``[tool.mutmut]`` can exclude it. On Python 3.11 the interpreter may cr
 ``make mutants PYTHON=python3.13``.
 """
 
+from __future__ import annotations
+
 import argparse
 import random
 import shutil

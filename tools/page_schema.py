@@ -1,5 +1,7 @@
 """Writes the JSON schema of what the page of a report is given, from which ``make page`` generates the page's types."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

@@ -4,6 +4,8 @@ The embedded model plays the packaged story. All paths are relative to the proje
 nothing of this computer. The report in docs/example is of a run with answers entered by hand, which ``--again`` keeps.
 """
 
+from __future__ import annotations
+
 import argparse
 import io
 import json

@@ -6,6 +6,8 @@ Links of README.md become absolute, because the package index shows it elsewhere
 owner's name in the MCP registry; pyproject.toml gets the addresses of the project.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import sys

@@ -4,6 +4,8 @@ The program runs in tmux, against a server on loopback that answers by the numbe
 from run to run (seconds, ids, ports, folders) is replaced by ``#``.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import shlex

@@ -1,5 +1,7 @@
 """A story as a Gymnasium environment, with the extra ``gym``."""
 
+from __future__ import annotations
+
 import string
 from copy import deepcopy
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Checks everything that a run needs, and explains how to fix what is missing."""
 
+from __future__ import annotations
+
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Sends a run to an OpenTelemetry collector, as spans by the GenAI semantic conventions. Needs the extra ``otel``."""
 
+from __future__ import annotations
+
 import logging
 import os
 import time

@@ -1,5 +1,7 @@
 """Normalises and filters commands before they reach the interpreter: some hang it, crash it or end the session."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Collection

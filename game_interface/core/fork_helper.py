@@ -13,6 +13,8 @@ line break and the packed state. Each later request is one letter followed by it
 of an error followed by its message.
 """
 
+from __future__ import annotations
+
 import atexit
 import ctypes
 import json

@@ -1,5 +1,7 @@
 """Plays any story in this process: each command gives one complete ``Observation``."""
 
+from __future__ import annotations
+
 import re
 from collections import deque
 from collections.abc import Callable, Collection

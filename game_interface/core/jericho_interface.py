@@ -1,5 +1,7 @@
 """The game for Python programs: opens any story file safely and plays it in this process."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from jericho.defines import BINDINGS_DICT

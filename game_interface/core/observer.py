@@ -1,5 +1,7 @@
 """Reads every field of an ``Observation`` from one copy of the story's memory."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """A game that is restored to its last state whenever the interpreter crashes or hangs."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from dataclasses import replace

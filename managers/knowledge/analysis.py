@@ -1,5 +1,7 @@
 """Asks a model what the latest turns show of the game as a whole and which lines can go, and checks its answers."""
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -3,6 +3,8 @@
 An outcome is submitted to a model only once (docs/records/specification.md, What is news).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache

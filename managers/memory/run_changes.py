@@ -1,5 +1,7 @@
 """Distinguishes what a run has changed in its memories from what people and other runs have."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from contextlib import suppress

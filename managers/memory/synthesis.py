@@ -4,6 +4,8 @@ A visit consists of the turns that begin at one location, up to the one that lea
 descriptions of the answers are part of what the model reads.
 """
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -1,5 +1,7 @@
 """The trail of an episode, from which routes are learned, and how they are shortened."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

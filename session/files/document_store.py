@@ -3,6 +3,8 @@
 See docs/records/specification.md, Files that people edit, and Atomic writes; ADR 31 explains how a run writes them.
 """
 
+from __future__ import annotations
+
 import os
 import time
 import weakref

@@ -10,6 +10,8 @@ and its ``after`` has ``moved`` instead of ``parents``: the objects with a new p
 :func:`read_journal` restores both.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

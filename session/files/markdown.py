@@ -4,6 +4,8 @@ What the program understands of a block is its content; everything else is carri
 loses a byte of what people wrote (docs/records/specification.md, Files that people edit).
 """
 
+from __future__ import annotations
+
 import re
 import sys
 from abc import ABC, abstractmethod

@@ -1,5 +1,7 @@
 """The events of a run in the order of its journal: first the recorded ones, then new ones (ADR 31)."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

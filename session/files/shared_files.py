@@ -1,5 +1,7 @@
 """Files that several processes share: their names, and how they are written, locked, and read while they grow."""
 
+from __future__ import annotations
+
 import fcntl
 import os
 import re

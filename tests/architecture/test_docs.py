@@ -5,6 +5,8 @@ Documents name files that exist, the pages of commands and options agree with th
 that the page on trouble explains is one that the program can print.
 """
 
+from __future__ import annotations
+
 import ast
 import re
 import shlex

@@ -1,5 +1,7 @@
 """Every package and module is in a layer, and import-linter reports a forbidden import wherever it is."""
 
+from __future__ import annotations
+
 import ast
 import re
 import shutil

@@ -1,5 +1,7 @@
 """The folders of the repository, the names of test files, and what Git ignores in the work folder."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 from pathlib import Path

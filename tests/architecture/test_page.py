@@ -1,5 +1,7 @@
 """The built report page loads nothing from elsewhere and names the licences of the software in it."""
 
+from __future__ import annotations
+
 import json
 import re
 from importlib.resources import files

@@ -3,6 +3,8 @@
 Sources: docs/records/specification.md, No game knowledge; docs/records/specification.md, Words of prompts.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """The public names that the specification of the parts gives are there, with the parameters that it gives."""
 
+from __future__ import annotations
+
 import inspect
 from importlib import import_module
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Texts that are kept whole beside this module, so that changing a word shows in review."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

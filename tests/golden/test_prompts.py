@@ -1,5 +1,7 @@
 """Every prompt as a model gets it, whole: changing a word shows in review."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What a Python program that plays sees of a run, and a run that it plays turn by turn: ``zorkgpt.api.session``."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait

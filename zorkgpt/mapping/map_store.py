@@ -1,5 +1,7 @@
 """The map's file, shared by all runs of a work folder."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

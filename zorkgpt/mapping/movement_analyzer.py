@@ -3,6 +3,8 @@
 The exits that a text names are a hint for untried exits. They do not create edges.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields

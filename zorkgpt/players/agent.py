@@ -1,5 +1,7 @@
 """The agent: reads its context and proposes the next command."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

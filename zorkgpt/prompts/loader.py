@@ -1,5 +1,7 @@
 """Fills the prompts, which are files beside this module or a run's own, by ``string.Template``."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

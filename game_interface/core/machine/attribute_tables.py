@@ -1,5 +1,7 @@
 """The names of object attributes, for stories in which they are certain. They give no hints about a story."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

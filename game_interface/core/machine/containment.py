@@ -8,6 +8,8 @@ the working directory. The interpreter's opcode tables are ordinary writable dat
 concerned by its own (Z-Machine Standard 1.1 §14, §15).
 """
 
+from __future__ import annotations
+
 import ctypes
 import re
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Runs one story in Jericho's interpreter, at the level of bytes. Only this module plays through Jericho."""
 
+from __future__ import annotations
+
 import ctypes
 import sys
 from collections.abc import Callable, Iterator

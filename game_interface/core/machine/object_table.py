@@ -1,5 +1,7 @@
 """Reads the object tree in a story's memory."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

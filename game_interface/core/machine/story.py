@@ -1,5 +1,7 @@
 """Story files, plain or inside a Blorb archive: their header, memory and text."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re

@@ -9,6 +9,8 @@ Up to version 3 the definition in the Standard counts as one source. An explorat
 which object is the player and which globals hold the room, the score and the turns.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace

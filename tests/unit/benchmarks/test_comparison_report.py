@@ -1,5 +1,7 @@
 """The report runs what it can, says what it left out, fails where a benchmark does, and keeps the figures."""
 
+from __future__ import annotations
+
 import shutil
 import sys
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What is done with a large work folder takes time in proportion to its content."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from time import process_time
 

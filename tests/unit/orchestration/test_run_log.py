@@ -1,5 +1,7 @@
 """The log is lines of JSON, and never blocks play."""
 
+from __future__ import annotations
+
 import json
 import logging
 from pathlib import Path

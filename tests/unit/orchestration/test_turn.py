@@ -1,5 +1,7 @@
 """What a proposal goes through before it is played, and an interpreter that is killed or dies of a command."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Sequence
 from dataclasses import replace

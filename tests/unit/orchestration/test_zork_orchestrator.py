@@ -1,5 +1,7 @@
 """A run: episodes from opening to end, and every way in which it can stop."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace

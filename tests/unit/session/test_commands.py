@@ -1,5 +1,7 @@
 """A command is parted into a verb and phrases, or left alone."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """Validation errors become one line with the place and the problem."""
 
+from __future__ import annotations
+
 import pytest
 from pydantic import BaseModel, ValidationError
 

@@ -1,5 +1,7 @@
 """The options themselves: their names, defaults, fallbacks between roles, and keys that never show."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """The sources of options, their precedence, and the errors for invalid ones."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import get_args

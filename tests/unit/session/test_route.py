@@ -1,5 +1,7 @@
 """A route states points only if both scores are known."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,7 @@
 """Texts on one line, cut to a length in characters or tokens."""
 
+from __future__ import annotations
+
 import re
 
 import pytest

@@ -1,5 +1,7 @@
 """What of a moment a player can notice, what a turn revealed, and seeds that share no luck."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

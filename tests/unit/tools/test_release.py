@@ -1,5 +1,7 @@
 """What is published is of one version, and its README leads to the repository from everywhere."""
 
+from __future__ import annotations
+
 import json
 import re
 import shutil

@@ -1,5 +1,7 @@
 """A story as a Gymnasium environment passes Gymnasium's own checks."""
 
+from __future__ import annotations
+
 import copy
 import pickle
 import re

@@ -1,5 +1,7 @@
 """What is found of a run's needs, and the mend that is offered."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Inspect's figures of a run leave out what is unknown."""
 
+from __future__ import annotations
+
 import pytest
 
 

@@ -1,5 +1,7 @@
 """What a client over MCP is shown, without a process and a story."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

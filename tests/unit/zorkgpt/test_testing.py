@@ -1,5 +1,7 @@
 """The pytest plugin: its fixtures, what it reports, and that it is light where no test uses it."""
 
+from __future__ import annotations
+
 import re
 import shutil
 import subprocess

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from game_interface.core.story_text import heading_of, judge_ending, offers_a_new_game, sounds_like_an_end

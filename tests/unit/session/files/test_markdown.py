@@ -1,5 +1,7 @@
 """Any text is a document that renders as it was, and an edit changes nothing but what it means."""
 
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Runs are found and played by one process, and keep copies of the files that runs share."""
 
+from __future__ import annotations
+
 import multiprocessing
 from functools import partial
 from hashlib import sha256

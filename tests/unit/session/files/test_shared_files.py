@@ -1,5 +1,7 @@
 """Files of several processes: atomic writes, locks, names and owners; others are refused in one line, unread."""
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import os

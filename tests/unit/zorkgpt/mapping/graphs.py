@@ -1,5 +1,7 @@
 """Maps of given walks, and maps as Hypothesis draws them: by walking and failing, as play does."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from hypothesis import strategies as st

@@ -1,5 +1,7 @@
 """Rooms are placed by compass directions, each in its own cell, and maps are drawn as text."""
 
+from __future__ import annotations
+
 import re
 
 from hypothesis import given

@@ -1,5 +1,7 @@
 """The map's file: what is read of it, with two runs in one folder, with people, and after a kill."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 

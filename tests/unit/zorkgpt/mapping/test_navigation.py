@@ -1,5 +1,7 @@
 """Paths over the map, and the map around the player, as the agent reads it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import pytest

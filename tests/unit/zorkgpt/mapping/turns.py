@@ -1,5 +1,7 @@
 """Turn records about movement, in few words, of a turn in which a run writes its map."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from managers.map_manager import SAVE_INTERVAL

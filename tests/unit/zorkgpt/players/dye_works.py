@@ -1,5 +1,7 @@
 """A made-up story for the critic: a dye works, its words, its object tree and its moments."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from session.commands import ParserFamily, Vocabulary

@@ -1,5 +1,7 @@
 """The agent proposes its model's command, limited to valid actions if they are offered."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

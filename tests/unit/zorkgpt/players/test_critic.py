@@ -1,5 +1,7 @@
 """The critic calls its model as its mode requires, and uses the verdict regardless of its confidence."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

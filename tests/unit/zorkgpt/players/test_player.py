@@ -1,5 +1,7 @@
 """Players without a model: a person, a function and chance; their proposals are recorded and repeated."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

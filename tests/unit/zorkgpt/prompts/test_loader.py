@@ -1,5 +1,7 @@
 """Prompts are whole or refused."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from importlib.resources import files

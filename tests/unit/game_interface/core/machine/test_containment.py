@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from game_interface.core.machine.containment import UpperWindow
 
 

@@ -1,5 +1,7 @@
 """The facts about a story's words are read from its tables, for every compiler."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Iterable
 from dataclasses import replace

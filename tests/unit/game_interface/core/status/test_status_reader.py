@@ -1,5 +1,7 @@
 """The status of an unknown story is learned from a look around, and used only if two sources agree."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from pathlib import Path
 
