@@ -193,11 +193,9 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
     assert lost == [
         "Similar turns of earlier games",
         "Map",
-        "Memories of places ahead",
         "ROUTES",
         "Tried here, no visible change",
         "ROOM DESCRIPTION (turn 6):",
-        "Known points",
         "Previous Reasoning and Actions",
         "Since you came here",
         "Location Memory",
