@@ -105,7 +105,7 @@ def learned(run: WholeRun) -> tuple[bytes, dict[str, Any]]:
     return (workdir / "Memories.md").read_bytes(), map_state | {"metadata": {}}
 
 
-ANSWERS = ("north. north", "  ", "north", "take lamp then wait. look", "look at the door " * 180, "south")
+ANSWERS = ("north. north", "  ", "north", "examine barometer then wait. look", "look at the door " * 180, "south")
 
 
 def test_each_turn_is_one_command_the_critic_judges_no_nonsense_and_the_run_is_repeated_exactly(
@@ -122,7 +122,7 @@ def test_each_turn_is_one_command_the_critic_judges_no_nonsense_and_the_run_is_r
     run = play_run(
         own_story, model, tmp_path, max_turns_per_episode=4, critic={"mode": "llm"}, objectives={"enabled": False}
     )
-    assert [turn.action for turn in run.turns] == ["north", "north", "take lamp", "south"]
+    assert [turn.action for turn in run.turns] == ["north", "north", "examine barometer", "south"]
     assert [len(turn.proposals) for turn in run.turns] == [1, 2, 1, 2]  # further commands in a line are a course
     assert [call.role for call in model.calls].count("critic") == 4
     assert not any("look at the door" in call.prompt.user for call in model.calls if call.role == "critic")
