@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product, zip_longest
 
-from session.commands import plain_command
+from session.commands import perceives, plain_command
 from session.text import counted, one_line
 from session.values import TurnRecord
 
@@ -154,7 +154,8 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
     plain = [plain_command(command) for command in commands]
     for command, following in zip_longest(plain, plain[1:], fillvalue=""):
         played = {place for place in here if (place, command) in walked.leads_to}
-        if not played and steps and not steps[-1].is_played:
+        may_lead_away = steps and not steps[-1].is_played and not perceives(steps[-1].command)
+        if not played and may_lead_away and not perceives(command):
             others = {place for place, each in walked.leads_to if each == command and place is not None}
             played = others if len(others) == 1 else played
         if len(played) > 1:

@@ -26,7 +26,14 @@ from session.values import Location, Observation, Proposal, TurnRecord
 
 WAY = [(1, "north"), (2, "north"), (3, "take lamp"), (3, "south")]
 WALKED = Walked(
-    {(1, "north"): [2], (2, "north"): [3], (3, "take lamp"): [3], (3, "south"): [2], (2, "ring bell"): [2]},
+    {
+        (1, "north"): [2],
+        (2, "north"): [3],
+        (2, "ring bell"): [2],
+        (2, "examine bell"): [2],
+        (3, "take lamp"): [3],
+        (3, "south"): [2],
+    },
     {*pairwise(WAY)},
 )
 POINTS: dict[Played, int] = {(2, "north"): 5, (3, "take lamp"): 10}
@@ -105,6 +112,8 @@ def test_a_person_may_write_the_line_without_points() -> None:
         (["north", "take lamp", "wear hat", "north", "south", "south"], "commands 2 to 3, 6 never"),
         (["north", "north", "dance", "south", "jump", "north"], "commands 3, 5 never"),
         (["pull rope", "ring bell", "north", "take lamp"], "command 1 never"),
+        (["examine rope", "ring bell", "north", "north", "take lamp"], "commands 1 to 2 never"),
+        (["pull rope", "examine bell", "north", "north", "take lamp"], "commands 1 to 2 never"),
     ],
 )
 def test_only_the_commands_that_were_never_played_at_their_place_are_called_so(commands: list[str], never: str) -> None:
