@@ -230,8 +230,8 @@ class Ahead(BaseManager):
             turns = [(turn, "done") for turn in done_in(line, tries.done, places)]
             turns += [(turn, "changed nothing") for turn in done_in(line, tries.in_vain, places, in_vain=True)]
             if turns:
-                told = "; ".join(f"{plain_command(turn.action)} {what}, turn {turn.turn}" for turn, what in turns)
-                yield f"Of line {number} of the plan: {told}"
+                played = "; ".join(f"{plain_command(turn.action)} {what}, turn {turn.turn}" for turn, what in turns)
+                yield f"Of line {number} of the plan: {played}"
 
 
 class MemoriesAhead(BaseManager):

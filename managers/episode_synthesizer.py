@@ -314,8 +314,8 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
-            told = f"{turn.command_text}: {one_line(turn.response)}"
-            lines.append(turn_text(turn.turn, told, at=turn.before.location))
+            exchange = f"{turn.command_text}: {one_line(turn.response)}"
+            lines.append(turn_text(turn.turn, exchange, at=turn.before.location))
         return lines
 
     def _earlier(self) -> list[EpisodeSummary]:

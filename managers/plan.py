@@ -104,8 +104,8 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         mark = " expected" if is_expected else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = step.played
-    told = [*doubts.items(), ("changed nothing visible there", in_vain)]
-    remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in told if numbers]
+    noted = [*doubts.items(), ("changed nothing visible there", in_vain)]
+    remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in noted if numbers]
     marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
     head = "; ".join([f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}", *remarks])
     return f"{PREFIX}{head}: {', '.join(numbered)}"

@@ -296,8 +296,8 @@ def turn_text(
 ) -> str:
     """Return a turn as text: its number, location, facts and command, and the details on lines of their own."""
     where = f" at {place(at)}" if at else ""
-    told = f" [{', '.join(facts)}]" if facts else ""
-    return "\n".join([f"Turn {turn}{where}{mark}{told}: {action}", *details])
+    remarks = f" [{', '.join(facts)}]" if facts else ""
+    return "\n".join([f"Turn {turn}{where}{mark}{remarks}: {action}", *details])
 
 
 def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:

@@ -98,8 +98,8 @@ class RunSpans:
                 self._add_calls(lambda end: turn if end > start else self._episode)
                 turn.end(now)
             case events.EpisodeEnded():
-                told = {each: getattr(event, each) for each in ("turns", "score", "max_score")}
-                self._end(now, {"episode.end": event.end, **told, "rooms": event.rooms or None})
+                counts = {each: getattr(event, each) for each in ("turns", "score", "max_score")}
+                self._end(now, {"episode.end": event.end, **counts, "rooms": event.rooms or None})
             case events.RunPaused() | events.RunEnded():
                 self._end(now, run_end="done" if isinstance(event, events.RunEnded) else "paused")
 

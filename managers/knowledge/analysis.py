@@ -146,8 +146,10 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
         {line: each.record.turn for each in turns for line in each.record.response.splitlines()}
         for turns in (single, [each for each in single if each.shown_facts])  # these get room first
     )
-    told = [_told(each, played.ephemeral_turns, of_facts if each[0].shown_facts else latest) for each in stretches]
-    play, count, _ = Part("play", told).fit(room)
+    parts = [
+        _stretch_lines(each, played.ephemeral_turns, of_facts if each[0].shown_facts else latest) for each in stretches
+    ]
+    play, count, _ = Part("play", parts).fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
@@ -223,7 +225,7 @@ def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
     return stretches
 
 
-def _told(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], latest: Mapping[str, int]) -> list[Line]:
+def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], latest: Mapping[str, int]) -> list[Line]:
     """Return a turn, or a route in one line; the story's answers to turns with facts get room first.
 
     latest: for each line of the answers the last turn that has it, to which earlier ones refer
@@ -432,7 +434,7 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
 def laid_out(entries: Sequence[KnowledgeEntry], others: int) -> str:
     """Return a list below the title of each section, the most useful section first; "" if there is no entry.
 
-    others: entries for which there is no room, whose number is told
+    others: entries for which there is no room, whose number is shown
     """
     return "\n\n".join([*_by_section(sorted(entries, key=_rank), {}), *_more_lines(others)]) if entries else ""
 
@@ -441,7 +443,7 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
     """Return the entries below the titles of their sections, those that a model may name with their number.
 
     numbered: the first of these has the number 1; all other entries have a dash
-    others: entries for which there is no room, whose number is told
+    others: entries for which there is no room, whose number is shown
     """
     marks = {entry: f"{number}." for number, entry in enumerate(numbered, start=1)}
     return "\n".join([*_by_section(entries, marks), *_more_lines(others)]) or NONE

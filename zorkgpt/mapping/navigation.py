@@ -365,7 +365,7 @@ def paths_from(
 
 
 def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
-    """Return why a way may not lead there, which is not said of presumed ways back; "" for no doubt."""
+    """Return why a way may not lead there, without presumed ways back; "" for no doubt."""
     if edge.exit in graph.connections.get(edge.location_id, ()):
         unsure = "unsure" if graph.confidence(edge) < SURE else ""
         return "blocked at first" if graph.is_shut(edge, is_new_game=is_new_game) else unsure
