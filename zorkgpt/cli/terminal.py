@@ -141,14 +141,17 @@ def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int
     workers: runs side by side; ``None`` for a single run, which is not an arm
     """
 
+    def three_digits(value: float) -> float:
+        return float(f"{value:.3g}")
+
     def row(story: str, arm: str, summed: Sequence[Estimate]) -> tuple[str, ...]:
-        counts = (
-            sum(getattr(each, name) for each in summed) for name in ("turns", "calls", "prompt_tokens", "answer_tokens")
-        )
+        turns = sum(each.turns for each in summed)
+        counts = (sum(getattr(each, name) for each in summed) for name in ("calls", "prompt_tokens", "answer_tokens"))
         dollars = [each.dollars for each in summed if each.dollars is not None]
-        cost = f"{sum(dollars):.2f}" if len(dollars) == len(summed) else "-"
+        cost = f"{three_digits(sum(dollars)):.2f}" if len(dollars) == len(summed) else "-"
         hours = sum(each.hours(call_seconds, workers or 1) for each in summed)
-        return (story, *([arm] if workers else []), *(f"{count:,}" for count in counts), cost, f"{hours:.1f}")
+        shown = (f"{turns:,}", *(f"{three_digits(count):,.0f}" for count in counts), cost, f"{hours:.1f}")
+        return (story, *([arm] if workers else []), *shown)
 
     figures = ("TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
     rows = [("STORY", *(["ARM"] if workers else []), *figures)]
@@ -158,7 +161,7 @@ def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int
     print_line(f"\nHours: {call_seconds:g} seconds a call (--call-seconds){side_by_side}.")
     print_line(
         "Tokens: as many as a rehearsal without a model takes, four characters each; a model's thinking before it "
-        "answers is not included, and what the server has in its cache costs less."
+        "answers is not included, and what the server has in its cache costs less. Estimates have three digits."
     )
     if any(each.dollars is None for each in estimates):
         print_line(f"Dollars: the price of a model is unknown; the option prices sets it ({program()} config show).")

@@ -261,13 +261,13 @@ def test_a_budget_does_not_end_a_rehearsal_and_without_a_price_there_are_no_doll
     assert (tight.calls, tight.dollars) == (free.calls, None)
 
 
-def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    estimate = Estimate("mill", "full", 100, 720, 10, 10, None, 720.0)
+def test_estimates_have_three_digits_and_hours_are_those_of_the_calls_and_of_the_program_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    estimate = Estimate("mill", "full", 100, 720, 1_929_549, 10, None, 720.0)
     assert estimate.hours(seconds_a_call=4, workers=2) == 0.5
     print_costs([estimate, replace(estimate, dollars=1.5)], 4, 2)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split() == ["mill", "full", "100", "720", "10", "10", "-", "0.5"]
-    assert lines[3].split() == ["all", "200", "1,440", "20", "20", "-", "1.0"]
+    assert lines[1].split() == ["mill", "full", "100", "720", "1,930,000", "10", "-", "0.5"]
+    assert lines[3].split() == ["all", "200", "1,440", "3,860,000", "20", "-", "1.0"]
     assert "the price of a model is unknown" in lines[-1]
 
 
