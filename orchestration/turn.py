@@ -121,7 +121,7 @@ class Turn:
             context = self._turn_context(
                 before, learned, valid_actions, tuple(rejections), routes if rejections_left >= 0 else None
             )
-            unasked = None if attempts or not isinstance(self.player, ModelPlayer) else step or _only_choice(context)
+            unasked = None if attempts else self.player.unasked(context, step)
             proposal = unasked or self.player.propose(context)
             if isinstance(proposal, Remember | Leave):
                 return proposal
@@ -157,7 +157,7 @@ class Turn:
         first, *others = commands_of(proposal.action, self.learning.context.vocabulary)
         if not others or proposal.wants_way:
             return proposal, []
-        if isinstance(self.player, ModelPlayer) and self.player.plans_ahead and not is_listed:
+        if self.player.plans_ahead and not is_listed:
             return replace(proposal, action=first, then=(*others, *proposal.then)), []
         reason = f"A turn is one command: only {first!r} is played now."
         verdict = Verdict(accepted=False, reason=reason, source="parser")
@@ -269,12 +269,6 @@ def with_changes(model: RunModel, build: Callable[[], Turn], turn: Turn) -> Turn
 class _JudgedProposal(NamedTuple):
     proposal: Proposal
     verdict: Verdict
-
-
-def _only_choice(context: TurnContext) -> Proposal | None:
-    """Return a proposal of the only command that the player may choose; ``None`` if there are none or several."""
-    choices = () if context.route_choices else context.valid_actions or ()
-    return Proposal(choices[0], "The only command on the list; no model was asked.") if len(choices) == 1 else None
 
 
 def build_critic(parts: ManagerParts, learning: Learning) -> Critic:

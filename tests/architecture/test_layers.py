@@ -93,3 +93,9 @@ def test_what_only_one_package_may_import_is_reported_in_every_module_of_all_oth
     checked = subprocess.run([linter], cwd=tmp_path, capture_output=True, text=True, check=False)
     reported = re.findall(r"^ *- +([\w.]+) -> (\w+) \(l", checked.stdout, re.MULTILINE)
     assert expected - set(reported) == set()
+
+
+def test_no_module_asks_which_player_plays() -> None:
+    files = (file for package in SETTINGS["root_packages"] for file in (ROOT / package).rglob("*.py"))
+    asked = re.compile(r"isinstance\([\w.]*player, |isinstance\([^()]*\bModelPlayer\b")
+    assert not [file for file in files if asked.search(file.read_text(encoding="utf-8"))]

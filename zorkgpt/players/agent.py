@@ -198,6 +198,12 @@ class ModelPlayer:
         }
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
+    def unasked(self, context: TurnContext, step: Proposal | None) -> Proposal | None:
+        """Return ``step``, or else the only command that may be chosen, for which the model is not called."""
+        choices = () if context.route_choices else context.valid_actions or ()
+        only = Proposal(choices[0], "The only command on the list; no model was asked.") if len(choices) == 1 else None
+        return step or only
+
     def propose(self, context: TurnContext) -> Proposal:
         """Return the model's next command.
 

@@ -202,11 +202,17 @@ class RecordedPlayer:
     require_budget: called before each call; raises ``BudgetSpent``
     """
 
+    plans_ahead = False
+
     def __init__(self, player: Player | None, recording: Recording, require_budget: Callable[[], None]) -> None:
         self.name = player.name if player else ""
         self._player = player
         self._recording = recording
         self._require_budget = require_budget
+
+    def unasked(self, _context: TurnContext, _step: Proposal | None) -> Proposal | None:
+        """Return no proposal: each one is the player's own, also of the only command that it may choose."""
+        return None
 
     def propose(self, context: TurnContext) -> Proposal | Remember | Leave:
         """Return the recorded proposal, else the player's. Raises ``Diverged`` and ``RecordingEnded``."""

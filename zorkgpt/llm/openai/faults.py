@@ -59,6 +59,7 @@ class SampleFailed(ResponseInvalid):
 class RequestFailed(LanguageModelUnavailable):
     """One request got no answer; the message is the reason.
 
+    mend: how to fix it, which the message also contains; "" if it does not say so
     status: the HTTP status, if there was one
     parameter: the request field that the server blames, if it names one
     retry_after: the seconds to wait that the server requests
@@ -69,12 +70,14 @@ class RequestFailed(LanguageModelUnavailable):
         self,
         message: str,
         *,
+        mend: str = "",
         status: int | None = None,
         parameter: str | None = None,
         retry_after: float | None = None,
         transient: bool = True,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}; {mend}" if mend else message)
+        self.mend = mend
         self.status = status
         self.parameter = parameter
         self.retry_after = retry_after
@@ -114,7 +117,7 @@ def failed_sample(body: object, message: str) -> SampleFailed | None:
 def require_no_web_page(body: bytes) -> None:
     """Raise ``RequestFailed`` if a response begins like a web page. Labels are wrong too often to decide that."""
     if body.lstrip().startswith(b"<"):
-        raise RequestFailed(f"the response is a web page, not a model's answer; {BASE_URL_MEND}", transient=False)
+        raise RequestFailed("the response is a web page, not a model's answer", mend=BASE_URL_MEND, transient=False)
 
 
 def is_transient(status: int) -> bool:

@@ -435,7 +435,7 @@ class ServedModel:
             elif names is None and is_missing:
                 line += "; it lists no models either: check the base URL"
         mend = self.server.address_mend()
-        if mend and (is_missing or status is None) and mend not in line:
+        if mend not in {"", failure.mend} and (is_missing or status is None):
             line += f"; {mend}"
         if is_missing:
             return ServerRefuses(line)

@@ -261,7 +261,9 @@ def test_a_budget_does_not_end_a_rehearsal_and_without_a_price_there_are_no_doll
     assert (tight.calls, tight.dollars) == (free.calls, None)
 
 
-def test_estimates_have_three_digits_and_hours_are_those_of_the_calls_and_of_the_program_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+def test_estimates_have_three_digits_and_hours_are_those_of_the_calls_and_of_the_program_side_by_side(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     estimate = Estimate("mill", "full", 100, 720, 1_929_549, 10, None, 720.0)
     assert estimate.hours(seconds_a_call=4, workers=2) == 0.5
     print_costs([estimate, replace(estimate, dollars=1.5)], 4, 2)

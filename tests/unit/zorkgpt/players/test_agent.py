@@ -52,6 +52,15 @@ def test_an_action_outside_the_valid_ones_or_none_is_no_answer(action: str, vali
         proposed({"action": action}, valid)
 
 
+def test_a_step_of_its_course_and_the_only_choice_need_no_call_of_the_model() -> None:
+    player, step = ModelPlayer(ScriptedLLM([])), Proposal("wave")
+    assert player.unasked(seen(("north",)), step) is step
+    assert player.unasked(seen(("north",)), None) == Proposal(
+        "north", "The only command on the list; no model was asked."
+    )
+    assert player.unasked(seen(("north", "up")), None) is player.unasked(seen(), None) is None
+
+
 def test_valid_actions_are_an_enumeration_in_the_schema_unless_there_are_none() -> None:
     _, call = proposed({"action": "north"}, ("north", "take oar"))
     assert call.schema.model_json_schema()["properties"]["action"]["enum"] == ["north", "take oar"]

@@ -123,6 +123,12 @@ def test_a_proposal_is_recorded_and_a_memory_only_when_it_is_learned(tmp_path: P
     assert [event.proposal for event in events if isinstance(event, Proposed)] == [Proposal("north")]
 
 
+def test_other_players_than_a_model_propose_the_only_choice_themselves(tmp_path: Path) -> None:
+    player, _ = recorded(tmp_path, RandomPlayer(1))
+    assert player.unasked(context(choices=("north",)), Proposal("wave")) is None
+    assert not player.plans_ahead
+
+
 def test_leaving_is_recorded(tmp_path: Path) -> None:
     player, events = recorded(
         tmp_path,

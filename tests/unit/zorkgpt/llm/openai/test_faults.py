@@ -209,6 +209,14 @@ def test_an_unknown_model_is_answered_by_what_the_server_has_whatever_the_status
         )
 
 
+def test_a_word_about_the_address_is_not_repeated_even_if_a_key_is_hidden_in_it() -> None:
+    with MisbehavingServer(Says(200, "<html>")) as server:
+        settings = RoleOptions("named", server.base_url.removesuffix("/v1"), SecretStr("usually"), limits=BRIEF)
+        with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable) as caught:
+            ask(model)
+    assert str(caught.value).endswith(": the response is a web page, not a model's answer; base URLs [key] end in /v1")
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [
