@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import takewhile
 
 from typing_extensions import Unpack, override
 
@@ -174,7 +175,9 @@ class MapManager(BaseManager):
         here, to = record.before.location, record.after.location
         if command and here and to and record.after.ending is None:
             line = self._with_question(record, command)
-            self.game_map.record_carry(here.num, line, Carry(to.num, record.episode, record.turn))
+            earlier = takewhile(lambda each: not each.moved, reversed(self.game_state.turns[: record.turn - 1]))
+            stayed = sum(not each.took_no_turn for each in earlier)
+            self.game_map.record_carry(here.num, line, Carry(to.num, record.episode, record.turn, stayed))
             self._store.is_changed = True
 
     def _with_question(self, turn: TurnRecord, command: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product, zip_longest
 
-from session.commands import perceives, plain_command
+from session.commands import passes_time, perceives, plain_command
 from session.text import counted, one_line
 from session.values import TurnRecord
 
@@ -144,6 +144,7 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
     """Return the commands with the places at which they would be played.
 
     Of several places to which a command has led, those count at which the next one was played, best directly after it.
+    One that only passes time may also leave the player there, for the story took the player along at its own time.
     A command whose result is unknown is taken to leave the player there if it has several words, because most of one
     word are moves, or if the next one has worked there. If the next one has only worked at one other place, it is
     taken to lead there.
@@ -164,6 +165,7 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
         places = frozenset(played) or here
         if played:
             here = frozenset(to for place in played for to in walked.leads_to[place, command])
+            here |= played if passes_time(command) else frozenset()  # where the story took the player along
         elif " " not in command and not any((place, following) in walked.leads_to for place in here):
             here = frozenset()
         steps.append(PlannedStep(command, places, here, bool(played)))

@@ -147,11 +147,15 @@ ByEdge = Annotated[dict[EdgeKey, Answers], Field(exclude_if=not_)]
 
 
 class Carry(NamedTuple):
-    """Where the player came to during a command that is no exit, when it was last seen."""
+    """Where the player came to during a command that is no exit, when it was last seen.
+
+    stayed: turns that the player had been in the room before it
+    """
 
     to_id: NonNegativeInt
     episode: NonNegativeInt
     turn: NonNegativeInt
+    stayed: NonNegativeInt = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from itertools import count
 from math import inf
 from typing import NamedTuple
 
-from session.text import asks, out_of
+from session.text import asks, counted, out_of
 from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, FatalExit, MapGraph, by_destination, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
@@ -163,7 +163,9 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
     for exit_, to_id in graph.ways_back(room).items():
         yield f"{exit_} -> {names[to_id]} (back?)"
     for command, carry in graph.carries_from(room).items():
-        seen = f"{'' if ', then ' in command else 'carried you, '}episode {carry.episode}, turn {carry.turn}"
+        stayed = f"after {counted(carry.stayed, 'turn')} here, " if carry.stayed else ""
+        how = "" if ", then " in command else f"carried you, {stayed}"
+        seen = f"{how}episode {carry.episode}, turn {carry.turn}"
         name = f"L{carry.to_id}" if carry.to_id in shown else _label(graph, carry.to_id)
         yield f"{_told(command, seen)} -> {name}"
 
@@ -347,7 +349,8 @@ def paths_from(
             reason = _doubt(graph, edge := Edge(before.to_id, command), is_new_game=is_new_game)
             unsure = f"{plain_line(command)} {reason}" if reason else before.unsure
             is_back = not reason and command not in graph.connections.get(edge.location_id, ())
-            path = Path(here, before, command, before.moves + 1, before.backs + is_back, unsure)
+            moves = before.moves + 1 + (graph.carries[edge].stayed if edge in graph.carries else 0)
+            path = Path(here, before, command, moves, before.backs + is_back, unsure)
         paths[here] = path
         ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
         if uses_guesses:

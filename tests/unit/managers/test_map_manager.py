@@ -499,6 +499,22 @@ def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_t
     assert "carried" not in local_view(manager.game_map, 22, 2, named=(32,))
 
 
+def test_a_place_to_which_the_story_took_the_player_is_as_far_as_the_turns_until_then(tmp_path: Path) -> None:
+    """A ceremony of five turns was one move long, so that every distance behind it was four moves too short."""
+    manager = manager_in(tmp_path, here=20)
+    came = turn(at(19, "Porch"), "north", at(20, "Chapel"))
+    stays = [turn(at(20, "Chapel"), command, at(20, "Chapel")) for command in ("pray", "examine rod", "pray", "wait")]
+    carried = turn(at(20, "Chapel"), "wait", at(22, "Quarters"))
+    turns = [replace(each, turn=number) for number, each in enumerate((came, *stays, carried), start=1)]
+    for each in turns:
+        manager.game_state.turns.append(each)
+        manager.learn(each)
+    view = local_view(manager.game_map, 20, 2, named=(22,))
+    assert "; wait (carried you, after 4 turns here, episode 1, turn 6) -> L22 Quarters" in view
+    manager.learn(walk(22, "north", 25))
+    assert "(6, wait carried you once)" in local_view(on_disk(tmp_path), 20, 2, named=(25,))
+
+
 def test_a_death_a_key_and_a_turn_back_in_time_carry_nobody(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     manager.learn(death(1, "wait", 2))
