@@ -178,7 +178,7 @@ def only_confirms(sentence: str, command: str, names: Collection[str]) -> bool:
     """
     own, text = command.split(), sentence.casefold()
     stem = "".join(own[:1]).removesuffix("e")
-    past = re.compile(f"{re.escape(stem)}{re.escape(stem[-1:])}?e[dn]")
+    past = re.compile(f"{re.escape(stem)}(?:{re.escape(stem[-1:])})?e[dn]")
     rest = re.findall(r"[\w'-]+", _CONFIRMING.sub(" ", text))
     is_plain = re.search(r"\w", text) and not re.search(r'["\u201c\u201d?]', text)
     return bool(is_plain) and all(word in own or word in names or past.fullmatch(word) for word in rest)

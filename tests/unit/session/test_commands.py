@@ -112,6 +112,8 @@ CONFIRMED = [
     ("Is it here?", "take lamp", False),
     ("Взята.", "take lamp", False),
     ("* * *", "take lamp", False),
+    ("You see the oak door.", "e", True),
+    ("You walk east.", "e", False),
 ]
 
 
