@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
 from operator import attrgetter, not_
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -79,6 +79,11 @@ def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
     return dict(sorted(commands.items()))
 
 
+def in_order(answers: Iterable[str]) -> str:
+    """Return different answers to an exit as one text, the first one first; "" for none."""
+    return " Later: ".join(answers)
+
+
 def plain_line(text: str) -> str:
     """Return the text with white space and unprintable characters as single spaces: a name cannot start a new line."""
     if not text.isprintable():
@@ -109,6 +114,7 @@ _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 WalkOutcome = Literal["new", "verified", "contradicted"]
 FailureOutcome = Literal["counted", "pruned", "contradicted"]
 _STATE = TypeAdapter(dict[str, Any])
+T = TypeVar("T")
 
 
 class Edge(NamedTuple):
@@ -233,24 +239,36 @@ class WaysBack(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What follows from the map for a location, by its id, kept until something changes there.
+    """What follows from the map.
 
+    at: what methods returned for a location, by its id and their names, kept until something changes there
     names: of all rooms, kept until one of them changes
     paths: of ``navigation.paths_from``, by its arguments, kept until anything changes
     """
 
-    ways_back: dict[int, WaysBack] = field(default_factory=dict, compare=False)
-    untried: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
-    barred: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False)
-    surest: dict[int, Mapping[int, Choice]] = field(default_factory=dict, compare=False)
+    at: dict[int, dict[str, Any]] = field(default_factory=dict, compare=False)
     names: dict[int, str] = field(default_factory=dict, compare=False)
     paths: dict[tuple[int | bool, ...], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
     def forget(self, *location_ids: int) -> None:
         self.paths.clear()
         for location_id in location_ids:
-            for known in (self.ways_back, self.untried, self.barred, self.surest):
-                known.pop(location_id, None)
+            self.at.pop(location_id, None)
+
+
+def _kept(find: Callable[[MapGraph, int], T]) -> Callable[[MapGraph, int], T]:
+    """Return the method, which keeps what it finds for a location until something changes there."""
+    name = find.__name__
+
+    @wraps(find)
+    def find_once(graph: MapGraph, location_id: int) -> T:
+        known = graph._derived.at.setdefault(location_id, {})  # noqa: SLF001  it becomes a method of the class
+        if name not in known:
+            known[name] = find(graph, location_id)
+        found: T = known[name]
+        return found
+
+    return find_once
 
 
 class MapGraph(BaseModel):
@@ -293,14 +311,13 @@ class MapGraph(BaseModel):
         if any(key != room.id for key, room in self.rooms.items()):
             raise ValueError("a room has the id of another room")
         for from_id, exits in self.connections.items():
-            for location_id in (from_id, *exits.values()):
-                self.rooms.setdefault(location_id, Room(id=location_id, name=""))
-        for edge, carry in self.carries.items():
-            for location_id in (edge.location_id, carry.to_id):
-                self.rooms.setdefault(location_id, Room(id=location_id, name=""))
-        for from_id, exits in self.connections.items():
+            self.add_room(from_id)
             for to_id in exits.values():
+                self.add_room(to_id)
                 self._sources.setdefault(to_id, set()).add(from_id)
+        for edge, carry in self.carries.items():
+            self.add_room(edge.location_id)
+            self.add_room(carry.to_id)
         for key in _OWN_METADATA:
             self.metadata.pop(key, None)
         return self
@@ -351,10 +368,8 @@ class MapGraph(BaseModel):
         """Return those that are not presumed only because the text of the room names other points of the compass."""
         return self._opposites_of(location_id).unnamed
 
+    @_kept
     def _opposites_of(self, location_id: int) -> WaysBack:
-        known = self._derived.ways_back.get(location_id)
-        if known is not None:
-            return known
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:
             for exit_, to_id in self.connections[from_id].items():
@@ -374,9 +389,7 @@ class MapGraph(BaseModel):
             found = {}
         named = self.named_exits.get(location_id)
         unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in _COMPASS - named}
-        back = WaysBack({exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}, unnamed)
-        self._derived.ways_back[location_id] = back
-        return back
+        return WaysBack({exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}, unnamed)
 
     def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
         """Return whether the opposite of the way by which the player came was tried and did not lead back."""
@@ -385,17 +398,17 @@ class MapGraph(BaseModel):
 
     def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
         """Return the surest command to each room that edges, and ways back if these are used, lead to."""
-        known = self._derived.surest.get(location_id) if uses_ways_back else None
-        if known is not None:
-            return known
+        return self._surest_with_ways_back(location_id) if uses_ways_back else self._surest(location_id, {})
+
+    @_kept
+    def _surest_with_ways_back(self, location_id: int) -> Mapping[int, Choice]:
+        return self._surest(location_id, self.ways_back(location_id))
+
+    def _surest(self, location_id: int, ways_back: Mapping[str, int]) -> Mapping[int, Choice]:
         walked = self.connections.get(location_id, {}).items()
         choices = [(self.confidence(Edge(location_id, command)), to_id, command) for command, to_id in walked]
-        if uses_ways_back:
-            choices += [(WAY_BACK, to_id, command) for command, to_id in self.ways_back(location_id).items()]
-        surest = {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
-        if uses_ways_back:
-            self._derived.surest[location_id] = surest
-        return surest
+        choices += [(WAY_BACK, to_id, command) for command, to_id in ways_back.items()]
+        return {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
 
     @property
     def room_names(self) -> Mapping[int, str]:
@@ -506,14 +519,9 @@ class MapGraph(BaseModel):
         self.add_exits(from_id, (exit,))
         self.add_room(to_id)
         self.connections.setdefault(from_id, {})[exit] = to_id
-        if before is None:
-            self._sources.setdefault(to_id, set()).add(from_id)
-        elif before != to_id:
-            if before not in self.connections[from_id].values():
-                self._sources[before].remove(from_id)
-                if not self._sources[before]:
-                    del self._sources[before]
-            self._sources.setdefault(to_id, set()).add(from_id)
+        if before is not None and before not in self.connections[from_id].values():
+            self._sources[before].remove(from_id)
+        self._sources.setdefault(to_id, set()).add(from_id)
         if before is None and edge in self.exit_refusals:
             self.first_refusals[edge] = self.exit_refusals[edge]
         for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
@@ -630,35 +638,29 @@ class MapGraph(BaseModel):
         """Return whether the exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())
 
+    @_kept
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there and that were never tried.
 
         Presumed ways back are left out, and ``up`` if the player has climbed from there: another command is a way, too.
         """
-        known = self._derived.untried.get(location_id)
-        if known is not None:
-            return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         others = (set(command.split()) for command in self.connections.get(location_id, {}) if " " in command)
         gone = {next((exit_ for exit_, meant in _OTHER_WORDS.items() if meant & words), "") for words in others}
         untried = [exit_ for exit_ in exits if exit_ not in gone and not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
-        found = self._derived.untried[location_id] = tuple(exit_ for exit_ in untried if exit_ not in back)
-        return found
+        return tuple(exit_ for exit_ in untried if exit_ not in back)
 
+    @_kept
     def barred_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there, never worked, and failed less often than it takes to prune them.
 
         What barred such an exit may go away.
         """
-        known = self._derived.barred.get(location_id)
-        if known is not None:
-            return known
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         walked = self.connections.get(location_id, {})
         failed = (exit_ for exit_ in exits if Edge(location_id, exit_) in self.exit_failure_counts)
-        found = self._derived.barred[location_id] = tuple(exit_ for exit_ in failed if exit_ not in walked)
-        return found
+        return tuple(exit_ for exit_ in failed if exit_ not in walked)
 
     def _is_tried(self, edge: Edge) -> bool:
         return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None
@@ -681,7 +683,7 @@ class MapGraph(BaseModel):
         for edge in sorted({edge for edge in edges if edge.location_id in location_ids}):
             walked = self.connections.get(edge.location_id, {})
             if edge.exit in walked or LEADS_BACK not in self.exit_refusals.get(edge, ()):
-                found.setdefault(edge.location_id, {})[edge.exit] = self.told(self.exit_refusals, edge)
+                found.setdefault(edge.location_id, {})[edge.exit] = in_order(self.exit_refusals.get(edge, ()))
         return found
 
     def exits_back(self, location_id: int) -> dict[str, tuple[str, ...]]:
@@ -699,12 +701,7 @@ class MapGraph(BaseModel):
         Returns ``None`` if the exit worked when last tried.
         """
         is_refused = edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)
-        return self.told(self.exit_refusals, edge) if is_refused else None
-
-    @staticmethod
-    def told(answers: Mapping[Edge, tuple[str, ...]], edge: Edge) -> str:
-        """Return the different answers of an exit as one text, the first one first; "" for none."""
-        return " Later: ".join(answers.get(edge, ()))
+        return in_order(self.exit_refusals.get(edge, ())) if is_refused else None
 
     def confidence(self, edge: Edge) -> float:
         """Return the confidence in the edge, from 0.01 to 1."""

@@ -10,7 +10,17 @@ from math import inf
 from typing import NamedTuple
 
 from session.text import asks, counted, out_of
-from zorkgpt.mapping.map_graph import LEADS_BACK, SURE, Choice, Edge, FatalExit, MapGraph, by_destination, plain_line
+from zorkgpt.mapping.map_graph import (
+    LEADS_BACK,
+    SURE,
+    Choice,
+    Edge,
+    FatalExit,
+    MapGraph,
+    by_destination,
+    in_order,
+    plain_line,
+)
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
@@ -150,7 +160,7 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
         told = []
         for edge in (Edge(room, command) for command in commands):
-            first, refusal = graph.told(graph.first_refusals, edge), graph.last_refusal(edge)
+            first, refusal = in_order(graph.first_refusals.get(edge, ())), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
             is_back = graph.first_refusals.get(edge, ())[:1] == (LEADS_BACK,)
             doubts += [f"{'' if is_back else 'blocked '}at first: {first}"] if first else []
@@ -221,7 +231,7 @@ def _refusals(
 def _ends_told(graph: MapGraph, edge: Edge) -> str:
     """Return how taking the exit killed the player or ended the story, the first time first; "" for never."""
     ends = graph.exit_deaths.get(edge, ())
-    return " Later: ".join(each if isinstance(each, str) else _end_told(graph, each) for each in ends)
+    return in_order(each if isinstance(each, str) else _end_told(graph, each) for each in ends)
 
 
 def _end_told(graph: MapGraph, end: FatalExit) -> str:
