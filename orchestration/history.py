@@ -34,9 +34,11 @@ from session.events import (
     ProposalReviewed,
     Proposed,
     RunEnded,
+    RunMoment,
     RunPaused,
     RunStarted,
     TurnPlayed,
+    moment_of,
 )
 from session.files.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
 from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
@@ -133,10 +135,8 @@ def _position(lines: Sequence[JournalLine], done: int) -> RunPosition:
     index = sum(isinstance(line.event, EpisodeEnded) for line in lines[:done])
     position = RunPosition(index)
     for line in lines[done:]:
-        if isinstance(line.event, EpisodeStarted):
-            position = RunPosition(index, line.event.episode)
-        elif isinstance(line.event, TurnPlayed):
-            position = RunPosition(index, line.event.record.episode, line.event.record.turn)
+        if moment := moment_of(line.event):
+            position = RunPosition(index, *moment)
     return position
 
 
@@ -268,10 +268,6 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
 
 
-Moment = tuple[int, int]
-"""An episode and a turn of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """The result of a replay.
@@ -291,7 +287,7 @@ def verify(
     show: Callable[[Event], None],
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager], MapGraph], None] = lambda _managers, _map: None,
-    until: Moment | Literal["damage"] | None = None,
+    until: RunMoment | Literal["damage"] | None = None,
 ) -> Replayed:
     """Repeat a run with its recorded answers in a temporary work folder, and compare every event.
 
@@ -304,15 +300,12 @@ def verify(
     """
     manifest, lines = _manifest_in(folder, parts), _lines_from_start(folder, until)
     turns = 0
-    moment = (manifest.first_episode, 0)
+    moment = RunMoment(manifest.first_episode, 0)
 
     def count(event: Event) -> None:
         nonlocal turns, moment
-        if isinstance(event, TurnPlayed):
-            turns += 1
-            moment = (event.record.episode, event.record.turn)
-        elif isinstance(event, EpisodeStarted):
-            moment = (event.episode, 0)
+        turns += isinstance(event, TurnPlayed)
+        moment = moment_of(event) or moment
         show(event)
 
     def tell(role: Role, prompt: Prompt, schema: type[BaseModel]) -> None:
@@ -336,7 +329,7 @@ def verify(
     return Replayed(turns, is_whole)
 
 
-def _lines_from_start(folder: Path, until: Moment | Literal["damage"] | None) -> list[JournalLine]:
+def _lines_from_start(folder: Path, until: RunMoment | Literal["damage"] | None) -> list[JournalLine]:
     """Return the lines of a journal that can be repeated from the unchanged files of the run's start."""
     lines: list[JournalLine] = []
     last = None if until == "damage" else until

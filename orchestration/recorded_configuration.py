@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from session.errors import ConfigurationError, StoreError, first_problem
-from session.events import EVENTS, OptionsChanged, OptionValue, RunStarted, TurnPlayed
+from session.events import EVENTS, EpisodeEnded, OptionsChanged, OptionValue, RunStarted, moment_of
 from session.files.journal import JOURNAL_FILE, read_journal, read_lines, read_manifest
 from session.files.run_folders import MANIFEST, RUNS, digests_at_start
 from session.files.shared_files import writers_besides_user
@@ -116,10 +116,10 @@ def _latest_turns(folder: Path) -> int:
     """Return how many turns were played since the latest episode began."""
     turns = 0
     for line in read_journal(folder):
-        if isinstance(line.event, TurnPlayed):
-            turns = line.event.record.turn
-        elif line.event is not None and line.event.kind in ("episode_started", "episode_ended"):
+        if isinstance(line.event, EpisodeEnded):
             turns = 0
+        elif moment := moment_of(line.event):
+            turns = moment.turn
     return turns
 
 

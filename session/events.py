@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter
 
@@ -320,3 +320,24 @@ Event = Annotated[
 ]
 EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 """Converts events to and from plain values for JSON."""
+
+
+class RunMoment(NamedTuple):
+    """A turn of an episode; 0 is the opening."""
+
+    episode: int
+    turn: int
+
+
+def moment_of(event: Event | None) -> RunMoment | None:
+    """Return the moment that an event brings the run to, ``None`` if it leaves it at the one before."""
+    if isinstance(event, TurnPlayed):
+        return RunMoment(event.record.episode, event.record.turn)
+    return RunMoment(event.episode, 0) if isinstance(event, EpisodeStarted) else None
+
+
+def observation_in(event: Event | None) -> Observation | None:
+    """Return what the story showed last in an event, ``None`` if it showed nothing."""
+    if isinstance(event, TurnPlayed):
+        return event.record.after
+    return event.opening if isinstance(event, EpisodeStarted) else None

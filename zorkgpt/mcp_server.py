@@ -394,7 +394,7 @@ def _unreadable(error: ValidationError) -> JSONRPCError | None:
 def _is_unfinished(run: Path) -> bool:
     """Return whether a client has played the run and can continue it."""
     try:
-        is_clients = read_manifest(run).configuration["agent"]["player"] == "client"
+        is_clients = read_manifest(run).player_kind == "client"
     except ZorkGPTError:
         return False
     return is_clients and summarise(run).state in ("paused", "killed")

@@ -29,7 +29,7 @@ from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
 from session.errors import StoreError, first_problem, reported_as
-from session.events import EVENTS, EpisodeStarted, Event, ModelAnswered, Names, TurnPlayed
+from session.events import EVENTS, Event, ModelAnswered, Names, TurnPlayed, observation_in
 from session.files.shared_files import (
     GrowingFile,
     append_whole,
@@ -89,6 +89,12 @@ class Manifest(BaseModel):
     server: Names
     engine: str = ""
     forked_from: str = ""
+
+    @property
+    def player_kind(self) -> str:
+        """The value of ``agent.player``, "" if the configuration has none."""
+        agent = self.configuration.get("agent")
+        return str(agent.get("player", "")) if isinstance(agent, dict) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,13 +357,6 @@ def require_known_version(version: object, place: str) -> None:
     """Raise ``StoreError`` for a line of a version that this program does not read."""
     if version != JOURNAL_VERSION:
         raise StoreError(f"{place}: version {version!r} of the journal, not {JOURNAL_VERSION}; {_OTHER_VERSION}")
-
-
-def observation_in(event: Event | None) -> Observation | None:
-    """Return what the story showed last in an event, ``None`` if it showed nothing."""
-    if isinstance(event, TurnPlayed):
-        return event.record.after
-    return event.opening if isinstance(event, EpisodeStarted) else None
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:

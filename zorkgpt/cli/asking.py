@@ -13,11 +13,10 @@ from typing import Any
 
 import typer
 
-from orchestration.history import Moment
 from orchestration.parts import choose_model
 from orchestration.recorded_configuration import continued
 from session.errors import ConfigurationError, ResponseInvalid
-from session.events import ModelAnswered, ModelFailed
+from session.events import ModelAnswered, ModelFailed, RunMoment
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changeable_options, rebuilt_with
 from session.text import counted, one_line
@@ -36,7 +35,7 @@ def ask_again(
     folder: Path,
     now: GameConfiguration,
     options: Sequence[str],
-    until: Moment,
+    until: RunMoment,
     is_wanted: Callable[[RepeatedCall], bool],
     times: int,
     *,

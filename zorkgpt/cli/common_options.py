@@ -21,6 +21,7 @@ from zorkgpt.cli.terminal import print_folded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from session.events import RunMoment
     from session.files.journal import Manifest
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
@@ -213,12 +214,14 @@ TURN = re.compile(r"(?:([0-9]{1,9}):)?([0-9]{1,9})")
 """A turn as people write it, after its episode if the run has several."""
 
 
-def read_turn(manifest: Manifest, place: str, option: str = "") -> tuple[int, int]:
+def read_turn(manifest: Manifest, place: str, option: str = "") -> RunMoment:
     """Return the episode and the turn that ``place`` names: 12, or 2:12 for turn 12 of episode 2.
 
     option: before it on the command line
     Raises ``ConfigurationError``.
     """
+    from session.events import RunMoment
+
     found = TURN.fullmatch(place)
     if found is None:
         raise ConfigurationError(f"{option}{place}: expected a turn such as 12, or 2:12 for turn 12 of episode 2")
@@ -227,7 +230,7 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> tuple[int, in
         raise ConfigurationError(
             f"{option}{place}: the run is of episodes {first} to {last}; write EPISODE:TURN, as in {first}:12"
         )
-    return int(found[1] or manifest.first_episode), int(found[2])
+    return RunMoment(int(found[1] or manifest.first_episode), int(found[2]))
 
 
 def of_story(folder: Path) -> str:

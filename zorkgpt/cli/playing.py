@@ -19,8 +19,8 @@ from game_interface.core.commands import ends_session, refusal
 from orchestration.parts import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
-from session.events import EpisodeEnded, Event, ProposalReviewed
-from session.files.journal import JOURNAL_FILE, observation_in, read_journal, read_manifest
+from session.events import EpisodeEnded, Event, ProposalReviewed, observation_in
+from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
 from session.processes import install_extra, program

@@ -22,7 +22,17 @@ from managers.memory.document import (
 )
 from managers.route_manager import ROUTES_FILE
 from session.errors import StoreError, ZorkGPTError
-from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, MemoryGiven, ModelAnswered, TurnPlayed
+from session.events import (
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    FileEdited,
+    MemoryGiven,
+    ModelAnswered,
+    RunMoment,
+    TurnPlayed,
+    moment_of,
+)
 from session.files.journal import read_journal, read_manifest
 from session.files.run_folders import AT_END, AT_START, is_claimed, last_episode, run_folders
 from session.game_configuration import GameConfiguration
@@ -34,7 +44,7 @@ from session.values import TurnRecord
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import text_of
-from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment, changes_between, read_known
+from zorkgpt.report.repetition import ItemChange, Repetition, changes_between, read_known
 from zorkgpt.report.run_summary import summarise
 
 _TURNS_SHOWN = 12
@@ -74,10 +84,15 @@ class OriginChange:
             return "removed"
         if self.change.before is not None and self.change.before.key != self.change.after.key:
             return f"renamed from {self.change.before.title}"
-        was_believed = self.change.before is None or self.change.before.status != "superseded"
-        if self.change.after.status == "superseded" and was_believed:
+        if self.gives_up:
             return "superseded"
         return "added" if self.change.before is None else "changed"
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether a memory that was believed before, or is new, is not believed any more."""
+        before, after = self.change.before, self.change.after
+        return after is not None and after.status == "superseded" != (before and before.status)
 
     @property
     def source(self) -> str:
@@ -304,7 +319,7 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     begun, latest = (found(times.values(), default=manifest.created) for found in (min, max))
     origins.spans[run.name] = begun, latest
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
-    if problem or manifest.configuration.get("agent", {}).get("player") not in ("model", "random"):
+    if problem or manifest.player_kind not in ("model", "random"):
         origins.unseen.append(run.name)
     where = OriginChange("", run.name, None, begun)
     is_missing = origins.note_missing(manifest.first_episode - 1)
@@ -391,13 +406,11 @@ def _read_turns(
     answers: defaultdict[RunMoment, list[ModelAnswered | MemoryGiven]] = defaultdict(list)
     with suppress(StoreError):  # a damaged journal shows what it can
         for line in read_journal(run):
+            moment = moment_of(line.event) or moment
             match line.event:
-                case EpisodeStarted(episode=episode):
-                    moment = RunMoment(episode, 0)
                 case EpisodeEnded(episode=episode):
                     ended.add(episode)
                 case TurnPlayed(record=record):
-                    moment = RunMoment(record.episode, record.turn)
                     origins.turns.append(SeenTurn(line.at, run.name, record))
                 case MemoryGiven() as answer:
                     answers[moment].append(answer)
@@ -542,7 +555,7 @@ def undone(
                 if each.change.key == key
                 and each.id not in ids
                 # a memory that another run gave up goes with the run that added it
-                and not (each.is_own and each.verb == "superseded" and before is None)
+                and not (each.is_own and each.gives_up and before is None)
             ),
             None,
         )

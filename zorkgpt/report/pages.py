@@ -14,12 +14,12 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from managers.base_manager import BaseManager
-from orchestration.history import Moment, Replayed, verify
+from orchestration.history import Replayed, verify
 from orchestration.parts import open_story
 from orchestration.recorded_configuration import recorded
 from orchestration.run import other_versions
 from session.errors import StoreError, ZorkGPTError, reported_as
-from session.events import Event
+from session.events import Event, RunMoment
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import is_claimed
 from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
@@ -223,7 +223,7 @@ def repeat(
     show: Callable[[Event], None] = lambda _event: None,
     asked: Callable[[RepeatedCall], None] = lambda _call: None,
     meet: Callable[[Sequence[BaseManager], MapGraph], None] = lambda _managers, _map: None,
-    until: Moment | Literal["damage"] | None = None,
+    until: RunMoment | Literal["damage"] | None = None,
     changed: Callable[[GameConfiguration], GameConfiguration] | None = None,
 ) -> Replayed:
     """Repeat the run of that folder without a model, and compare.

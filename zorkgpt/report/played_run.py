@@ -12,8 +12,8 @@ from managers.base_manager import ManagerStatus
 from managers.memory.document import parse_memories
 from managers.state_manager import CURRENT_STATE_FILE
 from session.errors import StoreError, first_problem
-from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
-from session.files.journal import Manifest, observation_in, read_journal, read_manifest
+from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed, observation_in
+from session.files.journal import Manifest, read_journal, read_manifest
 from session.files.run_folders import AT_END, MEMORIES_AT_END
 from session.files.shared_files import read_shared
 from session.memory import Memory

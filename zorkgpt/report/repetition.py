@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
@@ -14,7 +14,7 @@ from managers.known import Item, Items, Known, merged
 from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
 from session.errors import StoreError
-from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, FileEdited, RunMoment, TurnPlayed, moment_of
 from session.files.run_folders import AT_END
 from session.memory import Memory
 from zorkgpt.llm.run_model import RepeatedCall
@@ -110,13 +110,6 @@ def lines_kept(text: str, table: dict[str, int]) -> Ranges:
     return tuple(ranges)
 
 
-class RunMoment(NamedTuple):
-    """A turn of an episode; 0 is the opening."""
-
-    episode: int
-    turn: int
-
-
 @dataclass(frozen=True, slots=True)
 class RebuiltPrompt:
     """A prompt in the lines of a table; ``agrees``: its checksum is the recorded one."""
@@ -168,14 +161,14 @@ class Repetition:
 
     def see(self, event: Event) -> None:
         """Take an event as it happens again; the managers have learned from the event before, but not from this one."""
+        moment = moment_of(event) or self.moment
         if isinstance(event, EpisodeStarted):
-            self.moment = RunMoment(event.episode, 0)
+            self.moment = moment
         if self._is_edit or isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded | FileEdited):
             self._look()
             self._is_known = False
         self._is_edit = isinstance(event, FileEdited)
-        if isinstance(event, TurnPlayed):
-            self.moment = RunMoment(event.record.episode, event.record.turn)
+        self.moment = moment
 
     def end(self, *, is_whole: bool) -> None:
         """Take what the last turn taught."""

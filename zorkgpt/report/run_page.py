@@ -26,8 +26,10 @@ from session.events import (
     ModelFailed,
     ProposalReviewed,
     RunEnded,
+    RunMoment,
     RunStarted,
     TurnPlayed,
+    moment_of,
 )
 from session.values import Observation
 from zorkgpt.llm.run_model import PLAYING_ROLES
@@ -35,7 +37,7 @@ from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import Way, lay_out
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
 from zorkgpt.report.played_run import PlayedRun
-from zorkgpt.report.repetition import ItemChange, RebuiltPrompt, Repetition, RunMoment
+from zorkgpt.report.repetition import ItemChange, RebuiltPrompt, Repetition
 from zorkgpt.report.run_summary import RunSummary
 
 
@@ -202,16 +204,11 @@ def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
     events: defaultdict[RunMoment, list[PageEvent]] = defaultdict(list)
     prices, prompts = priced_calls(run), iter(repeated.prompts)
     moment = RunMoment(run.manifest.first_episode, 0)
-    begun: set[int] = set()
     for event in run.events:
+        moment = moment_of(event) or moment
         at = following = moment._replace(turn=moment.turn + 1)
         prompt = dollars = None
         match event:
-            case EpisodeStarted():
-                at = moment = RunMoment(event.episode, 0)
-                begun.add(event.episode)
-            case TurnPlayed():
-                at = moment = RunMoment(event.record.episode, event.record.turn)
             case ModelAnswered() | ModelFailed():
                 at = following if event.role in PLAYING_ROLES else moment
                 prompt, (_, dollars) = next(prompts, None), next(prices)
@@ -222,6 +219,7 @@ def _turns(run: PlayedRun, repeated: Repetition) -> Iterator[PageTurn]:
             case _:
                 at = moment
         events[at].append(PageEvent(_without_repetitions(event), prompt, dollars))
+    begun = {event.episode for event in run.events if isinstance(event, EpisodeStarted)}
     ended = {event.episode for event in run.events if isinstance(event, EpisodeEnded)}
     for moment, at_moment in events.items():
         is_played = any(isinstance(each.event, EpisodeStarted | TurnPlayed) for each in at_moment)

@@ -19,7 +19,7 @@ from zorkgpt.mcp_server import ClientsRun
 from zorkgpt.report.played_run import read_run
 
 
-def shown_after(event: Event, folder: Path) -> str:
+def shown_after(event: Event, folder: Path, sha256: str = "") -> str:
     """What a client sees after this event, which is the last one of its run."""
 
     class Ended:
@@ -32,7 +32,7 @@ def shown_after(event: Event, folder: Path) -> str:
         see(event)
         return cast("Session", Ended())
 
-    return ClientsRun(open_session, folder, "").situation()
+    return ClientsRun(open_session, folder, sha256).situation()
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,9 @@ def test_an_end_has_the_maximum_of_points_only_if_it_is_known(
 ) -> None:
     shown = shown_after(replace(ended(), turns=9, score=score, max_score=most), tmp_path)
     assert f" has ended after 9 turns (turn_limit){points}.\n" in shown
+
+
+def test_a_run_whose_configuration_names_no_player_is_not_continued(tmp_path: Path) -> None:
+    (tmp_path / "story.json").write_text('{"name": "Mill", "sha256": "ab"}', encoding="utf-8")
+    write_run(tmp_path, [started()], "20260130-184500-1a2b", configuration={})
+    assert "has ended" in shown_after(ended(), tmp_path, "ab")

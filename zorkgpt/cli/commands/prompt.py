@@ -20,7 +20,7 @@ from zorkgpt.cli.terminal import print_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orchestration.history import Moment
+    from session.events import RunMoment
     from session.files.journal import Manifest
     from session.game_configuration import GameConfiguration
     from zorkgpt.llm.run_model import RepeatedCall
@@ -82,7 +82,7 @@ def prompt(
 def _print_calls(
     folder: Path,
     now: GameConfiguration,
-    last: Moment | None,
+    last: RunMoment | None,
     is_wanted: Callable[[RepeatedCall], bool],
     sought: str,
     *,
@@ -118,7 +118,7 @@ def _print_calls(
         print_line(f"{counted(shown, 'call')} of run {folder.name}{of_story(folder.parent.parent)}{agree}.")
 
 
-def _span(manifest: Manifest, turn: str | None, turns: str | None) -> tuple[Moment | None, Moment | None]:
+def _span(manifest: Manifest, turn: str | None, turns: str | None) -> tuple[RunMoment | None, RunMoment | None]:
     """Return the first and the last turn that are meant, ``None`` for all."""
     if turns is None:
         moment = None if turn is None else read_turn(manifest, turn)

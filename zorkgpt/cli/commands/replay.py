@@ -118,7 +118,8 @@ def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, f
     from orchestration.parts import open_story
     from orchestration.recorded_configuration import recorded
     from orchestration.run import other_versions
-    from session.files.journal import observation_in, read_manifest
+    from session.events import observation_in
+    from session.files.journal import read_manifest
     from zorkgpt.report.pages import repeat
 
     manifest = read_manifest(folder)

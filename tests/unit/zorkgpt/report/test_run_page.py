@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from managers.known import Item
-from session.events import Event, FileEdited, GameFailed, RunPaused
+from session.events import Event, FileEdited, GameFailed, RunMoment, RunPaused
 from session.game_configuration import GameConfiguration
 from session.knowledge import Source
 from session.values import GameObject, Observation
@@ -17,7 +17,7 @@ from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.pages import RunPage
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.repetition import ItemChange, Repetition, RunMoment
+from zorkgpt.report.repetition import ItemChange, Repetition
 from zorkgpt.report.run_page import PageRun, page_of_run
 
 MORDANT = GameObject(7, "mordant")
