@@ -430,7 +430,7 @@ class CourseManager(BaseManager):
             had_effect = record.did_something or record.leads_back or is_answered
             if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
-            what = "what may be a refusal (a new answer, and nothing changed)"
+            what = "a new answer, and nothing visible changed"
         if self.config.assist or (is_known and not self._said_before):
             return ""
         news = next(self._new_sentences(record), "")
@@ -509,7 +509,7 @@ class CourseManager(BaseManager):
             elif before.state_hash == after.state_hash != "" and not (
                 perceives(command) and next(self._new_sentences(record), None)
             ):
-                problem = "it changed nothing at all"
+                problem = "nothing changed"
             elif not only_informs(command):
                 problem = self._same_answer(record)
         is_asked = after.awaits_answer

@@ -275,7 +275,7 @@ class SimpleMemoryManager(BaseManager):
         has_stopped = self._courses is not None and self._courses.has_stopped
         is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
         if not is_as_known:
-            visit.stay.append(outcome)
+            visit.stays[location.num].append(outcome)
             if self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
                 visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
@@ -366,11 +366,9 @@ class SimpleMemoryManager(BaseManager):
     @override
     def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
         """Return the question about the pending news of the current visit."""
-        news, stay = tuple(self._visit.news), tuple(self._visit.stay)
+        news = tuple(self._visit.news)
         self._visit.news.clear()
-        if news:
-            self._visit.stay.clear()
-        return self._questions_about(news, stay)
+        return self._questions_about(news)
 
     def reset_episode(self) -> None:
         """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
@@ -448,20 +446,18 @@ class SimpleMemoryManager(BaseManager):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
         return is_news(outcome, memories)
 
-    def _questions_about(
-        self, outcomes: tuple[ActionOutcome, ...], stay: Sequence[ActionOutcome] = ()
-    ) -> Sequence[Question]:
+    def _questions_about(self, outcomes: tuple[ActionOutcome, ...]) -> Sequence[Question]:
         """Return the question what to remember of these outcomes.
 
-        A large model is also shown what else happened during the ``stay``, and the first turn at a new location. A
-        small model only chooses among the turns, if none of them scored or killed. No model is called about a single
-        command that the parser did not understand.
+        A large model is also shown what else happened there since the last question, and the first turn at a new
+        location. A small model only chooses among the turns, if none of them scored or killed. No model is called about
+        a single command that the parser did not understand.
         """
         model, is_told = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
         if model is None or not (is_told or len(outcomes) > 1):
             return ()
         here, state = outcomes[0].location.num, self.game_state
-        memories = tuple(self._at(here))
+        memories, stay = tuple(self._at(here)), self._visit.stays.pop(here, [])
         elsewhere = {
             room: tuple(memory for memory in self._at(room) if not (memory.is_given_up or memory.is_arrival))
             for room in sorted(state.visited_locations - {here})

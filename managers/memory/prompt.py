@@ -275,11 +275,16 @@ def visit_prompt(
 
     window: how many turns up to the first news are shown, in addition to all later ones
     """
+    shown_from = _played(visit, state, window)[0].turn
     fields = {
         "location": _short(visit.here.label),
         "location_id": str(visit.here.num),
         "outcomes": "\n".join(
-            turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each, attribute_names))})")
+            turn_text(
+                each.record.turn,
+                f"{_short(each.record.action)} ({', '.join(_effects(each, attribute_names))})",
+                *([f"Response: {_short(each.record.response)}"] if each.record.turn < shown_from else []),
+            )
             for each in visit.outcomes
         ),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
@@ -304,7 +309,7 @@ def _visit_status(visit: VisitNews, state: GameState) -> str:
         return "RETURN VISIT, known from an earlier episode (no CORE)"
     if visit.first:
         return "FIRST VISIT"
-    played = state.turns[: visit.outcomes[0].record.turn - 1]
+    played = state.turns[: visit.outcomes[-1].record.turn - 1]
     came = [0] if state.opening_id == visit.here.num else []
     came += [turn.turn for turn in played if turn.moved and turn.after.location_id == visit.here.num]
     if not came:
@@ -421,7 +426,8 @@ def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | Non
 
 def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRecord]:
     """Return the turns that the question shows with their texts."""
-    first, last = visit.outcomes[0].record, visit.outcomes[-1].record
+    earlier, last = visit.earlier, visit.outcomes[-1].record
+    first = next(outcome.record for outcome in visit.outcomes if outcome not in earlier)
     most = max(1, max(state.turn_count, last.turn) - first.turn + window)
     played = state.turns[-most:]
     return [*played, last][-most:] if last.turn > state.turn_count else played
@@ -465,7 +471,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
 
 def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list[list[Line]]:
     """Return what the story printed when the player came, if no turn shown and no memory of the arrival has it."""
-    here, first = visit.here, visit.outcomes[0].record.turn
+    here, first = visit.here, visit.outcomes[-1].record.turn
     earlier = (turn for turn in reversed(state.turns[:first]) if turn.moved and turn.after.location == here)
     came = next(earlier, None)
     known = [each.text for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE]
@@ -516,6 +522,8 @@ def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iter
         yield "a key, no command"
     elif record.after.awaits_key:
         yield "the story waits for a key"
+    elif record.took_no_turn:
+        yield "it took no turn of the story"
     elif record.did_something and not is_told:
         is_seen = record.before.noticed != record.after.noticed
         states = [*_changed_states(record, attribute_names)]
@@ -539,7 +547,8 @@ def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> I
 def _signals(visit: VisitNews) -> Iterator[str]:
     """Yield each signal once, with the turns that give it."""
     turns: dict[str, list[int]] = {}
-    if visit.is_new_place and visit.first and visit.first.describes_arrival:
+    is_kept = any(memory.is_arrival and not memory.is_given_up for memory in visit.memories)
+    if visit.is_new_place and visit.first and visit.first.describes_arrival and not is_kept:
         yield f"• On arrival: {ARRIVAL} (likely CORE)"
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):

@@ -68,7 +68,7 @@ class VisitTracker:
 
     location_id: the location at which the last turn began
     news: of the current visit, oldest first, all of one location
-    stay: all turns of the visit that were not asked about, without those on a route
+    stays: by location id, all turns there that were not asked about, without those on a route
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
     laid_down: names of the objects that the player put down, by location id
@@ -78,7 +78,7 @@ class VisitTracker:
 
     location_id: int | None = None
     news: list[ActionOutcome] = field(default_factory=list)
-    stay: list[ActionOutcome] = field(default_factory=list)
+    stays: defaultdict[int, list[ActionOutcome]] = field(default_factory=lambda: defaultdict(list))
     tried: set[tuple[str, bool]] = field(default_factory=set)
     visited: set[int] = field(default_factory=set)
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -91,7 +91,7 @@ class VisitTracker:
         self.visited.add(location_id)
         if location_id != self.location_id:
             self.tried.clear()
-            self.stay.clear()
+            self.stays[location_id] = [each for each in self.stays[location_id] if not each.record.moved]
             self.is_asked_about = False
         self.location_id = location_id
         return is_first
@@ -125,8 +125,16 @@ class VisitNews:
 
     @property
     def first(self) -> ActionOutcome | None:
-        """The outcome of the episode's first turn there, ``None`` if it is not among the news."""
-        return next((outcome for outcome in self.outcomes if outcome.first_visit), None)
+        """The outcome of the episode's first turn there, ``None`` if it is not among the news of this visit."""
+        return next((outcome for outcome in self.outcomes if outcome.first_visit and outcome not in self.earlier), None)
+
+    @property
+    def earlier(self) -> Sequence[ActionOutcome]:
+        """Those of earlier visits, which were not asked about then."""
+        last = self.outcomes[-1].record.turn
+        turns = reversed(self.played[: last - 1])
+        came = next((turn.turn for turn in turns if turn.moved and turn.after.location == self.here), 0)
+        return [outcome for outcome in self.outcomes if outcome.record.turn <= came]
 
     def tier(self, answer: VisitMemory, laid_down: Collection[str]) -> Persistence | None:
         """Return the tier that the facts allow for the answer's memory.

@@ -99,7 +99,7 @@ STOPPED = {
         replace(LOFT, text="Taken."),
         "it took no turn of the story, but one of the 3 turns of the episode",
     ),
-    "nothing at all": (replace(LOFT, text="Taken.", moves=2, state_hash="5c5c"), "it changed nothing at all"),
+    "nothing at all": (replace(LOFT, text="Taken.", moves=2, state_hash="5c5c"), "nothing changed"),
 }
 
 
@@ -466,7 +466,7 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     model = answering(routine("pull hook", "take rope"))
     play_mill(tmp_path, model, fixed, episodes=1)
     told = course_in(model.calls[1].prompt.user)
-    assert "`pull hook` by what may be a refusal (a new answer, and nothing changed): " in told
+    assert "`pull hook` by a new answer, and nothing visible changed: " in told
 
 
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing
     again = {**routine("wait"), "action": "dip rope"}
     model = answering(routine("take rope", "pull rope", "dip rope"), again)
     play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
-    assert "may be a refusal" in course_in(model.calls[1].prompt.user)
+    assert "by a new answer, and" in course_in(model.calls[1].prompt.user)
     told = course_in(model.calls[2].prompt.user)
     assert "it got the same answer as `pull rope` in turn 3. Not played: 2. wait." in told
 
@@ -489,7 +489,7 @@ def test_what_changes_its_place_where_the_player_is_shows_that_a_new_answer_is_n
     model = answering(routine("pull hook", "take rope"))
     run = play_mill(tmp_path, model, script, episodes=1)
     assert [turn.action for turn in run.turns[:3]] == ["examine hook", "pull hook", "take rope"]
-    assert "may be a refusal" not in "".join(call.prompt.user for call in model.calls)
+    assert "by a new answer, and" not in "".join(call.prompt.user for call in model.calls)
 
 
 TRIALS: Script = {

@@ -245,7 +245,7 @@ def test_one_command_that_the_parser_did_not_understand_is_worth_no_question_but
     play.now = replace(play.now, moves=7)
     assert not is_news(play, "examine vial", "You can't see any such thing.", moves=7)
     assert is_news(play, "open vial", "You can't open it.", moves=8)
-    play.turn("examine vial", "You can't see any such thing.", moves=8)
+    play.turn("examine jar", "You can't see any such thing.", moves=8)
     assert is_news(play, "lift rope", "You can't see any such thing.", moves=8)
 
 
