@@ -26,6 +26,8 @@ from zorkgpt.mapping.navigation import local_view, untried_from
 SAVE_INTERVAL = 10  # turns
 _FULL = re.compile(r".+\n[ \t]*\S")
 """The beginning of a description below the name of a location; brief ones have an empty line there, or no text."""
+_SPEECH = re.compile(r'["\u201c](?:(?!\n\s*\n)[^"\u201d])*["\u201d]?')
+"""Quoted words up to their end, or that of the paragraph."""
 
 
 class MapManager(BaseManager):
@@ -85,9 +87,7 @@ class MapManager(BaseManager):
         for location in (record.before.location, record.after.location):
             if location is not None and graph.add_room(location.num, location.name):
                 store.is_changed = True
-        if record.moved and record.after.location is not None:
-            dark = is_dark(record.after.text, of_elsewhere=False)
-            graph.add_visit(record.after.location.num, record.episode, is_dark=dark)
+        self._note_visit(record)
         ends_here = record.after.ending is not None and not record.moved  # so the exit did not lead nowhere
         if attempt is not None and not ends_here and self._learn_attempt(attempt, record):
             store.is_changed = True
@@ -146,6 +146,15 @@ class MapManager(BaseManager):
                 "pruned_exits": sum(map(len, graph.pruned_exits.values())),
             },
         }
+
+    def _note_visit(self, record: TurnRecord) -> None:
+        """Count that the player came to a room, and note whether it was dark there or is no more."""
+        graph, there, text = self.game_map, record.after.location, record.after.text
+        if record.moved and there is not None:
+            graph.add_visit(there.num, record.episode, is_dark=is_dark(text, of_elsewhere=False))
+        elif there and graph.rooms[there.num].is_dark and description_in(text, there.name):
+            graph.rooms[there.num] = graph.rooms[there.num].model_copy(update={"is_dark": False})
+            self._store.is_changed = True
 
     def _note_reading(self, record: TurnRecord, here: Location) -> None:
         """Correct the exits of the text before the turn by what a model read in it."""
@@ -250,6 +259,6 @@ class MapManager(BaseManager):
 
 
 def _body_of(text: str, here: Location) -> str:
-    """Return the description of the location in the text, without the location's name."""
+    """Return the description of the location in the text, without the location's name and without speech."""
     _, _, body = (description_in(text, here.name) or "").partition("\n")
-    return body
+    return _SPEECH.sub(" ", body)

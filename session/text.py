@@ -245,8 +245,8 @@ def description_in(text: str, name: str) -> str | None:
 _ASKING = re.compile("[?:][\"'\u2019\u201d)\\]]*$")
 _YES_OR_NO = re.compile(r"\b(?:yes or no|y/n)\b[^\n]*$", re.IGNORECASE)
 _ADDRESSED = re.compile(r"\b(?:you|yours?|or)\b|:$|/", re.IGNORECASE)
-_DARK_HERE = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark)\b", re.IGNORECASE)
-_DARK = re.compile(rf"{_DARK_HERE.pattern}|\bdarkness\b", re.IGNORECASE)
+_DARK_HERE = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark)\b|^\W*darkness\W*$", re.IGNORECASE | re.MULTILINE)
+_DARK = re.compile(rf"{_DARK_HERE.pattern}|\bdarkness\b", _DARK_HERE.flags)
 
 
 def asks(text: str) -> bool:
@@ -269,7 +269,7 @@ def addresses_player(text: str) -> bool:
 def is_dark(text: str, *, of_elsewhere: bool = True) -> bool:
     """Return whether a text describes darkness, in common English words.
 
-    of_elsewhere: also by the word alone, with which a text may describe what lies behind a door
+    of_elsewhere: also by the word within a sentence, with which a text may describe what lies behind a door
     """
     return (_DARK if of_elsewhere else _DARK_HERE).search(text) is not None
 

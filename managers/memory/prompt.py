@@ -22,6 +22,7 @@ from managers.prompting import (
     as_many_as_fit,
     fitted_prompt,
     own_reasons,
+    place,
     room_beside,
     turn_text,
 )
@@ -167,10 +168,10 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Chos
     The answer may be any of their turns.
     """
     here = outcomes[0].location
-    place = cut_at(one_line(here.label), LONGEST_COMMAND)
+    name = cut_at(one_line(here.label), LONGEST_COMMAND)
     lines = (turn_text(each.record.turn, f"{title_of(each)} {_text(each)}") for each in outcomes)
     prompt = Prompt(
-        fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))
+        fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", location=name, outcomes="\n".join(lines))
     )
     return prompt, choice_of(outcome.record.turn for outcome in outcomes)
 
@@ -483,10 +484,10 @@ def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list
 
 def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:
     """Return a note instead of the text of another place that an earlier turn had printed, too; "" if none had."""
-    text, place = record.after.text, record.after.location
+    text, there = record.after.text, record.after.location
     earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
     is_shown = "" if earlier >= shown_from else ", which is not shown"
-    return f"{_short(place.label)}, as in turn {earlier}{is_shown}" if earlier and place is not None else ""
+    return f"{_short(there.label)}, as in turn {earlier}{is_shown}" if earlier and there is not None else ""
 
 
 def _short(text: str) -> str:
@@ -505,13 +506,13 @@ def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iter
     if record.after.died:
         yield f"the player DIED{f' and was at {went_to} then' if went_to else ''}"
     else:
-        yield f"the player went to {went_to}" if went_to else "the player stayed"
+        yield f"the player went to {place(outcome.destination)}" if went_to else "the player stayed"
     if record.score_change:
         yield f"score {record.score_change:+d}"
     if record.after.ending is not None:
         yield ENDINGS[record.after.ending]
     exchanged = {name for pair in outcome.replaced for name in pair}
-    yield from (f"took {name}" for name in outcome.taken if name not in exchanged)
+    yield from (f"now carries {name}" for name in outcome.taken if name not in exchanged)
     yield from (f"no longer carries {name}" for name in outcome.laid_down if name not in exchanged)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"

@@ -75,6 +75,26 @@ def test_a_room_that_was_dark_when_the_player_last_came_says_so(tmp_path: Path) 
         assert f"L46 Hall{mark}: south -> L49" in local_view(MapGraph.from_dict(manager.game_map.to_dict()), 49, 2)
 
 
+def test_a_room_stays_dark_if_only_that_is_printed_until_the_story_describes_it(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=46)
+    for text, mark in (("Darkness\n", " (dark)"), ("A stair leads down into darkness.\n", "")):
+        manager.learn(turn(at(49), "north", said(46, "Hall", text)))
+        assert f"L46 Hall{mark}: " in local_view(manager.game_map, 49, 2)
+    manager.learn(turn(at(49), "north", said(46, "Hall", "Darkness\n")))
+    manager.learn(
+        turn(said(46, "Hall", "Darkness\n"), "rub ring", said(46, "Hall", "The ring glows.\n\nHall\nA hall."))
+    )
+    assert "L46 Hall: " in local_view(manager.game_map, 49, 2)
+
+
+def test_what_somebody_says_names_no_exits(tmp_path: Path) -> None:
+    """A monk's "you must go out into a world gone mad" made an exit of the chapel."""
+    manager = manager_in(tmp_path, here=35)
+    speech = '"You must go out into the world.\n\n"Look east." A monk bows.\n\n\u201cOr west,\u201d he says.'
+    manager.learn(turn(at(33), "north", said(35, "Chapel", f"Chapel\nThe exit is south.\n\n{speech} A stair goes up.")))
+    assert "untried, read from the text: up" in manager.local_view()
+
+
 def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     manager.learn(death(1, "n", 7))

@@ -370,7 +370,7 @@ class TestOneQuestionAVisit:
         assert play.prompts == []
         play.turn("up", location=LOFT)
         assert len(play.prompts) == 1
-        assert "took jar" in play.prompts[0]
+        assert "now carries jar" in play.prompts[0]
         assert "no longer carries jar" in play.prompts[0]
 
     def test_a_visit_that_was_asked_about_before_its_end_is_asked_about_again_only_for_points(
@@ -430,6 +430,6 @@ def test_a_thing_that_is_exchanged_for_one_of_its_name_is_not_shown_as_taken_and
     )
     play.manager.end()
     (line,) = [line for line in play.prompts[-1].splitlines() if "open jar (" in line]
-    assert "took note" in line
-    assert f"took {MORDANT.name}" not in line
+    assert "now carries note" in line
+    assert f"now carries {MORDANT.name}" not in line
     assert "no longer carries" not in line

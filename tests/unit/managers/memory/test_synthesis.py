@@ -534,7 +534,7 @@ class TestPrompt:
         play.turn("about", "A menu.", awaits_key=True)
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
             "Turn 3: open lid (the player stayed, something in sight changed)",
-            "Turn 4: take jar (the player stayed, took jar of mordant)",
+            "Turn 4: take jar (the player stayed, now carries jar of mordant)",
             "Turn 5: take beam (the player stayed)",
             "Turn 6: kick beam (the player stayed)",
             "Turn 7: ask dyer about mordant (the player stayed)",
