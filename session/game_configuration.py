@@ -33,7 +33,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from session.files.shared_files import is_plain_name, is_reserved
 from session.model_files import is_model_file
-from session.options import Options, from_toml_file, resolve, values_given
+from session.options import Options, from_file, resolve, values_given
 from session.values import HIGHEST_SEED, ROLES, Role
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
@@ -581,7 +581,7 @@ class GameConfiguration(Options):
 
         Raises ``ConfigurationError`` with file and key, or with file and line for broken TOML.
         """
-        configuration, _ = resolve(cls, from_toml_file(Path(path)))
+        configuration, _ = resolve(cls, from_file(Path(path)))
         return configuration
 
     def role(self, role: Role) -> RoleOptions:

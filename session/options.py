@@ -32,6 +32,7 @@ else:
 PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
 OF_SERVERS = frozenset({"base_url", "api_key"})
+TOML_FILES, ENV_FILE = ("zorkgpt.toml", "pyproject.toml"), ".env"
 AMONG_ARGUMENTS = "among the arguments"
 _ARGUMENTS = {"max_turns_per_episode": "max_turns", "game.seed": "seed"}
 """The source of options that a Python program gives, and its arguments with other names than their options."""
@@ -242,15 +243,15 @@ def settings_from(
     folders, home = [cwd.absolute(), *cwd.absolute().parents], environ.get("HOME")
     ends = {Path(home).resolve()} if home else set()
     last = next((place for place, each in enumerate(folders) if each in ends or os.access(each / ".git", os.F_OK)), 0)
-    names = (folder / name for folder in folders[: last + 1] for name in ("zorkgpt.toml", "pyproject.toml"))
+    names = (folder / name for folder in folders[: last + 1] for name in TOML_FILES)
     nearest = next(filter(Path.is_file, names), None)
     if nearest:
         text, writers = _read(nearest)
         yield from _checked(_from_toml(nearest, text), writers)
-    env_file = cwd / ".env"
+    env_file = cwd / ENV_FILE
     if env_file.is_file():
         text, writers = _read(env_file)
-        yield from _checked(_from_environment(_env_values(env_file, text), f"in {env_file}", env_file), writers)
+        yield from _checked(_from_env_file(env_file, text), writers)
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
@@ -258,13 +259,13 @@ def settings_from(
             yield Setting(name, value, key, given)
 
 
-def from_toml_file(path: Path) -> Iterator[Setting]:
-    """Return the settings in ``[tool.zorkgpt]`` of that file, or in the whole file if it is not a ``pyproject.toml``.
+def from_file(path: Path) -> Iterator[Setting]:
+    """Return the settings in a ``.env`` file, in ``[tool.zorkgpt]`` of a TOML file, or in all of the latter.
 
-    Raises ``ConfigurationError`` for a file that cannot be read, with the line if it is not valid TOML.
+    Raises ``ConfigurationError`` for a file that cannot be read, with the line if it is not valid.
     """
     text, _ = _read(path)
-    return _from_toml(path, text)
+    return (_from_env_file if path.name == ENV_FILE else _from_toml)(path, text)
 
 
 def _checked(settings: Iterable[Setting], writers: str) -> Iterator[Setting]:
@@ -311,6 +312,10 @@ def _env_values(path: Path, text: str) -> dict[str, str]:
             continue
         raise ConfigurationError(f"{path}, line {line}: {problem}")
     return values
+
+
+def _from_env_file(path: Path, text: str) -> Iterator[Setting]:
+    return _from_environment(_env_values(path, text), f"in {path}", path)
 
 
 def _from_environment(environ: Mapping[str, str | None], source: str, file: Path | None = None) -> Iterator[Setting]:

@@ -32,7 +32,19 @@ from session.events import OptionValue
 from session.files.shared_files import make_folder, read_shared, write_atomically
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.model_files import HUB, is_large
-from session.options import PREFIX, Group, Option, Setting, files_of, options_of, resolve, settings_from
+from session.options import (
+    ENV_FILE,
+    PREFIX,
+    TOML_FILES,
+    Group,
+    Option,
+    Setting,
+    files_of,
+    from_file,
+    options_of,
+    resolve,
+    settings_from,
+)
 from session.processes import program
 from session.values import ROLES
 
@@ -114,10 +126,18 @@ def require_usual_names(configuration: GameConfiguration, now: GameConfiguration
 
 
 def trust(file: Path) -> None:
-    """Trust the URLs and paths in a file as long as its content does not change. Raises ``StoreError``."""
+    """Trust the URLs and paths in a file as long as its content does not change.
+
+    Raises ``ConfigurationError`` for a file that no configuration is read from, ``StoreError``.
+    """
+    digest = _digest(file)
+    if file.name not in (*TOML_FILES, ENV_FILE) or not any(from_file(file)):
+        raise ConfigurationError(
+            f"{file} is not a configuration: expected a {', '.join(TOML_FILES)} or {ENV_FILE} with options of ZorkGPT"
+        )
     store = _store()
     make_folder(store.parent, f"{store} cannot be written")
-    trusted = {**_trusted(), _place(file): _digest(file)}
+    trusted = {**_trusted(), _place(file): digest}
     write_atomically(store, json.dumps(trusted, indent=2).encode(), mode=0o600)
 
 

@@ -427,6 +427,22 @@ def test_trust_lasts_as_long_as_the_file_stays_the_same(clone: Path, clean_envir
     assert (shown.status, shown.err.decode().count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("notes.txt", '[llm]\nbase_url = "http://a.example/v1"\n'),
+        ("zorkgpt.toml", "# nothing\n"),
+        ("pyproject.toml", '[tool.other]\nllm = "x"\n'),
+        (".env", "OTHER=1\n"),
+    ],
+)
+def test_a_file_that_gives_no_option_is_not_trusted(clone: Path, name: str, text: str) -> None:
+    (clone / name).write_text(text, encoding="utf-8")
+    shown = typed("config", "trust", name)
+    assert shown.status == 2
+    assert shown.err.decode().startswith(f"zorkgpt: {name} is not a configuration: expected a zorkgpt.toml, ")
+
+
 def test_a_run_gets_a_key_only_for_an_address_that_is_named_now(tmp_path: Path) -> None:
     def with_server(url: str) -> GameConfiguration:
         return GameConfiguration.model_validate({"llm": {"base_url": url, "api_key": KEY}})
