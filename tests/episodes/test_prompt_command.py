@@ -249,6 +249,7 @@ def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: P
         (("7", "--times", "2"), "need --ask"),
         (("7", "--turns", "3..4"), "--turns 3..4: expected two turns such as 10..40, and no other turn"),
         (("--turns", "3"), "--turns 3: expected two turns"),
+        (("--turns", "20..10"), "--turns 20..10: expected the earlier turn first"),
         (("7", "--ask", "--role", "info_ext", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
     ],
 )

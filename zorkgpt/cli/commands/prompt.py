@@ -126,4 +126,7 @@ def _span(manifest: Manifest, turn: str | None, turns: str | None) -> tuple[RunM
     first, dots, last = turns.partition("..")
     if not dots or turn is not None:
         raise ConfigurationError(f"--turns {turns}: expected two turns such as 10..40, and no other turn")
-    return read_turn(manifest, first, "--turns "), read_turn(manifest, last, "--turns ")
+    span = read_turn(manifest, first, "--turns "), read_turn(manifest, last, "--turns ")
+    if span[0] > span[1]:
+        raise ConfigurationError(f"--turns {turns}: expected the earlier turn first")
+    return span
