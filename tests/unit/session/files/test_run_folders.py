@@ -72,6 +72,14 @@ def test_what_is_no_run_is_an_error_that_names_the_closest_or_else_the_last_ones
         find_run(workdir, run)
 
 
+def test_a_work_folder_in_place_of_a_run_is_an_error_with_the_option(workdir: Path, tmp_path: Path) -> None:
+    for among in (workdir, tmp_path / "empty"):
+        with pytest.raises(
+            StoreError, match=f"^{workdir} is a work folder, not a run: name it with --workdir {workdir}$"
+        ):
+            find_run(among, str(workdir))
+
+
 def test_where_there_are_no_runs_the_error_says_so_unless_they_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="has no runs yet"):
         find_run(tmp_path, RUN)
