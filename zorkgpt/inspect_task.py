@@ -192,7 +192,8 @@ def share_of_maximum() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         folder, maximum = state.store.get(RUN), state.metadata["max_score"]
-        rows = list(api.episodes(await to_thread.run_sync(api.read_run, folder))) if folder else []
+        run = await to_thread.run_sync(api.read_run, folder) if folder else None
+        rows = list(api.episodes(run)) if run else []
         metadata = {"run": folder, "episodes": rows}
         shares = shares_of_maximum(rows, maximum)
         if not shares:
@@ -200,6 +201,7 @@ def share_of_maximum() -> Scorer:
         words = (
             f"{shares['score'] * maximum:g} of {maximum} points, at best {shares['best_score'] * maximum:g}: {folder}"
         )
+        words += f" (points: {run.points})" if run and run.points else ""
         return Score(value={**shares}, explanation=words, metadata=metadata)
 
     return score

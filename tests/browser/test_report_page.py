@@ -195,6 +195,15 @@ def test_tokens_that_a_server_did_not_count_are_unknown(open_report: OpenReport)
     expect(tokens).not_to_contain_text("0")
 
 
+def test_calls_that_a_server_did_not_count_are_named_beside_the_tokens_of_the_others(open_report: OpenReport) -> None:
+    run = run_of(4)
+    calls = [each for turn in run["turns"] for each in turn["events"] if each["event"]["kind"] == "model_answered"]
+    calls[1]["event"] |= {"prompt_tokens": 0, "completion_tokens": 0, "requests": 1}
+    page = open_report(report_of(run), "#e1t4")
+    tokens = page.get_by_role("banner").get_by_text("Tokens", exact=True).locator("xpath=following-sibling::dd[1]")
+    expect(tokens).to_contain_text(" and 1 call of unknown count")
+
+
 def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_at_once(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)), "#e2t47")
     expect_turn(page, "Episode 2, turn 47")

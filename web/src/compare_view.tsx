@@ -2,7 +2,7 @@ import { min, sort } from "d3-array";
 import { useMemo, useState } from "preact/hooks";
 import type { EpisodeFigures } from "../../build/report_types";
 import { Chart, type Series } from "./chart";
-import { costInWords, count, endInWords, plural, short, signed } from "./figures";
+import { costInWords, count, endInWords, plural, short, signed, tokensInWords } from "./figures";
 import { Fact, namesOfRuns } from "./heading";
 import { addressOf, namesOf, type Journey, type Step } from "./journey";
 import { Choice, Table, type Column } from "./table";
@@ -116,7 +116,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         <Fact name="End">{endInWords(figures.end)}</Fact>
         <Fact name="Turns">{count(figures.turns)}</Fact>
         <Fact name="Rooms">{count(figures.rooms)}</Fact>
-        <Fact name="Tokens">{short(last?.spentInEpisode.tokens)}</Fact>
+        <Fact name="Tokens">{last ? tokensInWords(last.spentInEpisode) : "–"}</Fact>
         <Fact name="Cost">{last ? costInWords(last.spentInEpisode) : "–"}</Fact>
       </dl>
     </section>

@@ -23,7 +23,7 @@ interface Measure {
 const MEASURES: Measure[] = [
   { title: "Score", of: (step) => step.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
-  { title: "Tokens", of: (step) => step.spentInEpisode.tokens, format: short },
+  { title: "Tokens", of: ({ spentInEpisode: { tokens, uncounted } }) => (uncounted ? null : tokens), format: short },
   { title: "Cost", of: ({ spentInEpisode: { dollars, unpriced } }) => (unpriced ? null : dollars ?? 0), format: dollars },
 ];
 

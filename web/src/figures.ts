@@ -20,6 +20,11 @@ export function costInWords({ dollars: known, unpriced }: { dollars: number | nu
   return known === null ? "no price known" : `${dollars(known)} and ${plural(unpriced, "call")} of unknown price`;
 }
 
+/** Tokens of calls; a call that the server did not count is named. */
+export function tokensInWords({ tokens, uncounted }: { tokens: number | null; uncounted: number }, unit = ""): string {
+  return short(tokens) + unit + (tokens !== null && uncounted ? ` and ${plural(uncounted, "call")} of unknown count` : "");
+}
+
 /** The names of models without the folder or organisation before each. */
 export const shortName = (models: string[]) => models.map((model) => model.replace(/^.*\/(?=[^/]+$)/, "")).join(", ");
 

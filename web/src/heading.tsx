@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Metrics, RoleUsage } from "../../build/report_types";
-import { asCsv, costInWords, count, download, plural, seconds, share, short, shortName } from "./figures";
+import { asCsv, costInWords, count, download, plural, seconds, share, short, shortName, tokensInWords } from "./figures";
 import { addressOf, type Journey, type Step } from "./journey";
 import { Table, type Column } from "./table";
 import { Machine, Written } from "./written";
@@ -79,7 +79,7 @@ export function Heading({ journey, program, children }: { journey: Journey; prog
         <Fact name="Best score">{summary.best_score === null ? "unknown" : `${summary.best_score}${summary.max_score ? ` of ${summary.max_score}` : ""}`}</Fact>
         <Fact name="Episodes">{episodes.length < manifest.seeds.length ? `${episodes.length} of ${manifest.seeds.length}` : episodes.length}</Fact>
         <Fact name="Turns">{count(summary.turns)}</Fact>
-        <Fact name="Tokens">{short(spent ? spent.tokens : 0)}</Fact>
+        <Fact name="Tokens">{spent ? tokensInWords(spent) : "–"}</Fact>
         <Fact name="Cost">{spent ? costInWords(spent) : "–"}</Fact>
         <Fact name={seeds.length === 1 ? "Seed" : "Seeds"}>{seeds.length > 4 ? `${seeds.slice(0, 2).join(", ")} and ${seeds.length - 2} more` : seeds.join(", ") || "–"}</Fact>
         <Fact name="State"><Written text={summary.state} /></Fact>

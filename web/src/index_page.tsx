@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { IndexData, IndexedRun } from "../../build/report_types";
 import { Skyline } from "./chart";
-import { dollars, ofMaximum, plural, short, shortName } from "./figures";
+import { costInWords, ofMaximum, plural, short, shortName, tokensInWords } from "./figures";
 import { Table, type Column } from "./table";
 import { spelled, Written } from "./written";
 
@@ -50,8 +50,8 @@ const columnsOf = (index: IndexedRun[]): Column<IndexedRun>[] => [
   { name: "Assistance", of: (row) => helpOf(row) || "none", filter: "choose", hidden: true },
   { name: "Episodes", of: ({ run }) => run.episodes, cell: ({ run }) => ofMaximum(run.episodes, run.planned) },
   { name: "Turns", of: ({ run }) => run.turns },
-  { name: "Tokens", of: ({ run }) => run.tokens, cell: ({ run }) => short(run.tokens) },
-  { name: "Cost", of: (row) => row.dollars, cell: (row) => dollars(row.dollars), filter: "most" },
+  { name: "Tokens", of: ({ run }) => run.tokens, cell: ({ run }) => tokensInWords(run) },
+  { name: "Cost", of: (row) => row.dollars, cell: (row) => (row.dollars === null ? "–" : costInWords(row)), filter: "most" },
   {
     name: "State",
     of: ({ run }) => run.state,

@@ -10,7 +10,8 @@ export interface PageCall extends PageEvent {
 }
 
 interface Spent {
-  tokens: number | null;
+  tokens: number | null; // of the calls that the server counted; null if there are none
+  uncounted: number; // calls that it did not count
   dollars: number | null; // of the calls with a known price; null if there are none
   unpriced: number; // calls without one
 }
@@ -61,14 +62,17 @@ export function linesIn<Entry>(ranges: number[], entries: Entry[]): Entry[] {
 
 export const isCounted = ({ event }: PageCall) => event.prompt_tokens + event.completion_tokens > 0 || !event.requests;
 
-/** Tokens and dollars of model calls: of those that the server counted, and of those with a known price; `null` if there are none. */
+/** What model calls took. Prompt, cached and answers are `null` if the server did not count all of them; see also `Spent`. */
 function costOf(calls: PageCall[]) {
   const counted = calls.filter(isCounted);
-  const tokens = (of: (call: PageCall) => number) => (calls.length && !counted.length ? null : sum(counted, of));
+  const uncounted = calls.filter((call) => !isCounted(call) && !(call.event.kind === "model_failed" && call.event.failure === "unavailable")).length;
+  const all = (of: (call: PageCall) => number) => (uncounted ? null : sum(counted, of));
   return {
-    prompt: tokens(({ event }) => event.prompt_tokens),
-    cached: tokens(({ event }) => event.cached_tokens),
-    completion: tokens(({ event }) => event.completion_tokens),
+    prompt: all(({ event }) => event.prompt_tokens),
+    cached: all(({ event }) => event.cached_tokens),
+    completion: all(({ event }) => event.completion_tokens),
+    tokens: uncounted && !counted.length ? null : sum(counted, ({ event }) => event.prompt_tokens + event.completion_tokens),
+    uncounted,
     dollars: calls.some((call) => call.dollars !== null) ? sum(calls, (call) => call.dollars) : null,
     unpriced: calls.filter(({ event, dollars }) => dollars === null && (event.kind === "model_answered" || event.prompt_tokens + event.completion_tokens > 0)).length,
   };
@@ -120,8 +124,9 @@ export class Journey {
 
       const calls = events.filter((each): each is PageCall => each.event.kind === "model_answered" || each.event.kind === "model_failed");
       const cost = costOf(calls);
-      const add = ({ tokens, dollars, unpriced }: Spent = { tokens: 0, dollars: null, unpriced: 0 }): Spent => ({
-        tokens: cost.prompt === null ? tokens || null : (tokens ?? 0) + cost.prompt + (cost.completion ?? 0),
+      const add = ({ tokens, uncounted, dollars, unpriced }: Spent = { tokens: 0, uncounted: 0, dollars: null, unpriced: 0 }): Spent => ({
+        tokens: cost.tokens === null ? tokens || null : (tokens ?? 0) + cost.tokens,
+        uncounted: uncounted + cost.uncounted,
         dollars: cost.dollars === null ? dollars : (dollars ?? 0) + cost.dollars,
         unpriced: unpriced + cost.unpriced,
       });

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { GameObject, Observation, Reading } from "../../build/report_types";
-import { costInWords, count, dollars, download, plural, seconds, short } from "./figures";
+import { costInWords, count, dollars, download, plural, seconds, short, tokensInWords } from "./figures";
 import { Fact } from "./heading";
 import { addressOf, isCounted, namesOf, type Journey, type PageCall, type Step } from "./journey";
 import { ChangedItem, Items } from "./learned";
@@ -92,7 +92,7 @@ export function TurnView({ journey, step, sought, goTo }: { journey: Journey; st
             <Fact name="Answers">{cost.completion === null ? "unknown" : plural(cost.completion, "token")}</Fact>
             <Fact name="Cost">{costInWords(cost)}</Fact>
             {seen.moves !== null && <Fact name="The story counts">{plural(seen.moves, "move")}</Fact>}
-            <Fact name="Run so far">{short(step.spent.tokens)} tokens, {costInWords(step.spent)}</Fact>
+            <Fact name="Run so far">{tokensInWords(step.spent, " tokens")}, {costInWords(step.spent)}</Fact>
           </dl>
         </section>
       </aside>

@@ -156,6 +156,7 @@ def _run_line(run: RunMeasures, results: Results) -> Mapping[str, object]:
         "memory_tokens": run.memory_tokens,
         "memory_coverage": run.memory_coverage,
         "journal_sha256": run.journal_sha256,
+        "points_from": run.points,
     }
 
 
@@ -177,6 +178,7 @@ def _episode_line(run: RunMeasures, number: int, results: Results) -> Mapping[st
         "repeated_failures": episode.repeated_actions,
         "memory_tokens": episode.memory_tokens,
         "seconds": episode.seconds,
+        "points_from": run.points,
     }
 
 

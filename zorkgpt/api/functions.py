@@ -49,7 +49,7 @@ from zorkgpt.report import played_run
 from zorkgpt.report.exports import TurnRow, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.pages import repeat
-from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
+from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn, uncounted
 from zorkgpt.report.run_summary import RunSummary, summarise
 
 __all__ = [
@@ -295,7 +295,7 @@ def turns(run: PlayedRun) -> Iterator[Row]:
 
 def episodes(run: PlayedRun) -> Iterator[Row]:
     """Yield a row for each episode of a run: its end, scores, rooms, seconds and use of routes."""
-    return _rows(figures_of(run).episodes)
+    return _rows_of_episodes(run)
 
 
 def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
@@ -357,7 +357,7 @@ def ablate(
                 pass
         for task in plan.tasks():
             run = read_run(workdir=Path(out) / task.folder)
-            for episode, figures in zip(run.episodes, _rows(figures_of(run).episodes), strict=True):
+            for episode, figures in zip(run.episodes, _rows_of_episodes(run), strict=True):
                 calls = [event for event in episode.events if isinstance(event, ModelAnswered | ModelFailed)]
                 rows.append(
                     {
@@ -368,11 +368,17 @@ def ablate(
                         "player": run.manifest.player,
                         "model": ", ".join(run.manifest.model),
                         "calls": len(calls),
-                        "tokens": sum(call.prompt_tokens + call.completion_tokens for call in calls),
+                        "tokens": None
+                        if uncounted(calls)
+                        else sum(call.prompt_tokens + call.completion_tokens for call in calls),
                         "run": str(run.summary.folder),
                     }
                 )
     return rows
+
+
+def _rows_of_episodes(run: PlayedRun) -> Iterator[Row]:
+    return ({**row, "points_from": run.points} for row in _rows(figures_of(run).episodes))
 
 
 def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[Row]:

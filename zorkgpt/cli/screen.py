@@ -492,7 +492,7 @@ class LiveView:
         if self._cached_tokens:
             spent.append(f"{self._cached_tokens / self._prompt_tokens:.0%} cached")
         if self._spending.dollars:
-            spent.append(f"${self._spending.dollars:.4f}")
+            spent.append(f"${self._spending.dollars:.4f}{' priced' if self._spending.unpriced else ''}")
         activity = "stopping; Ctrl-C again: at once" if self._stop.is_set() else self.activity
         seconds = time.monotonic() - self._since
         parts = [f"{activity}, {seconds:.0f} s", *spent, *([self.trouble] if self.trouble else [])]

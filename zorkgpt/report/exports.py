@@ -15,7 +15,7 @@ from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlaye
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, has_counts, tokens_in, tokens_of
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, tokens_of, uncounted
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
@@ -111,8 +111,9 @@ class TurnRow:
     refused: the command never reached the story
     seconds: from the observation before it to the one after
     calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, including those that
-        learned from that turn
+        learned from that turn; tokens are ``None`` if the server did not count all of them
     memory_tokens: of the location memory in the agent's prompt
+    points_from: as ``points`` of ``PlayedRun``
     """
 
     episode: int
@@ -129,11 +130,12 @@ class TurnRow:
     cached_tokens: int | None
     completion_tokens: int | None
     memory_tokens: int
+    points_from: str
 
 
 def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
     """Yield every turn of the run, in order."""
-    return (_row(turn) for episode in run.episodes for turn in episode.turns)
+    return (_row(turn, run.points) for episode in run.episodes for turn in episode.turns)
 
 
 def as_csv(run: PlayedRun) -> str:
@@ -160,7 +162,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
             "opening": episode.started.opening.text,
             "turns": [
                 {
-                    **asdict(_row(turn)),
+                    **asdict(_row(turn, run.points)),
                     "reasoning": turn.played.record.reasoning,
                     "not_played": [each.wish for each in turn.played.record.rejections],
                     "text": turn.played.record.after.text,
@@ -210,7 +212,6 @@ def as_atif(run: PlayedRun) -> str:
             calls.clear()
     steps += map(_call_step, calls)  # of a command that was not played
     figures, manifest = figures_of(run), run.manifest
-    unpriced = any(usage.unpriced for usage in figures.usage)
     agent = {"name": "zorkgpt", "version": manifest.versions.get("zorkgpt", "unknown")}
     agent |= {"model_name": ", ".join(manifest.model)} if manifest.model else {}
     totals = _tokens([each for each in run.events if isinstance(each, ModelAnswered | ModelFailed)])
@@ -221,7 +222,7 @@ def as_atif(run: PlayedRun) -> str:
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps or [_NOTHING], start=1)],
         "final_metrics": {
             **{f"total_{name}": total for name, total in totals.items()},
-            **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not unpriced else {}),
+            **({"total_cost_usd": figures.dollars} if figures.dollars is not None and not figures.unpriced else {}),
             "total_steps": len(steps or [_NOTHING]),
         },
         "extra": {
@@ -256,7 +257,7 @@ def _spent(calls: Sequence[tuple[ModelCall, float | None]]) -> dict[str, object]
 def _tokens(calls: Sequence[ModelCall]) -> dict[str, int]:
     """Return the sums of tokens by their names in ATIF; nothing if the server did not count all of them."""
     names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-    return {name: sum(getattr(call, name) for call in calls) for name in names} if all(map(has_counts, calls)) else {}
+    return {name: sum(getattr(call, name) for call in calls) for name in names} if not uncounted(calls) else {}
 
 
 def call_as_object(call: RepeatedCall) -> dict[str, object]:
@@ -278,8 +279,8 @@ def figures_as_object(figures: RunFigures) -> dict[str, object]:
     return plain
 
 
-def _row(turn: PlayedTurn) -> TurnRow:
-    record, answers = turn.played.record, turn.answers
+def _row(turn: PlayedTurn, points: str) -> TurnRow:
+    record, tokens = turn.played.record, _tokens(turn.calls)
     location = record.before.location
     return TurnRow(
         episode=record.episode,
@@ -292,8 +293,9 @@ def _row(turn: PlayedTurn) -> TurnRow:
         refused=record.after.refusal is not None,
         seconds=turn.played.seconds,
         calls=len(turn.calls),
-        prompt_tokens=tokens_in(answers, lambda call: call.prompt_tokens),
-        cached_tokens=tokens_in(answers, lambda call: call.cached_tokens),
-        completion_tokens=tokens_in(answers, lambda call: call.completion_tokens),
+        prompt_tokens=tokens.get("prompt_tokens"),
+        cached_tokens=tokens.get("cached_tokens"),
+        completion_tokens=tokens.get("completion_tokens"),
         memory_tokens=turn.played.memory_tokens,
+        points_from=points,
     )

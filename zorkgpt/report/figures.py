@@ -32,7 +32,7 @@ from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Role, Seed, TurnRecord
 from zorkgpt.llm.budget import Spending, cost_of
-from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, has_counts, text_of, tokens_in
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, has_counts, text_of, tokens_in, uncounted
 from zorkgpt.report.repetition import read_known
 from zorkgpt.report.run_summary import RunSummary
 
@@ -111,7 +111,7 @@ def _usage(role: Role, priced: Sequence[tuple[ModelCall, float | None]]) -> Role
         prompt_tokens=tokens_in(calls, lambda call: call.prompt_tokens),
         cached_tokens=tokens_in(calls, lambda call: call.cached_tokens),
         completion_tokens=tokens_in(calls, lambda call: call.completion_tokens),
-        uncounted=sum(not has_counts(call) and getattr(call, "failure", "") != "unavailable" for call in calls),
+        uncounted=uncounted(calls),
         seconds=round(sum(call.seconds for call in calls), 3),
         retries=sum(max(0, call.requests - 1) for call in calls),
         median_seconds=round(median(call.seconds for call in calls), 3),
@@ -264,6 +264,11 @@ class RunFigures:
         """Of the calls with a known price; ``None`` if there are none."""
         known = [role.dollars for role in self.usage if role.dollars is not None]
         return sum(known) if known else None
+
+    @property
+    def unpriced(self) -> int:
+        """How many calls that were answered, usably or not, have no known price."""
+        return sum(role.unpriced for role in self.usage)
 
 
 def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})) -> RunFigures:

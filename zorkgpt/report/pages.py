@@ -194,6 +194,7 @@ def _write_row(
         _row(workdir, replace(figures.run, folder=folder)),
         scores=tuple(episode.score for episode in figures.episodes),
         dollars=figures.dollars,
+        unpriced=figures.unpriced,
         link=quote(bytes(name.with_name(page.name))),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +27,11 @@ ModelCall = ModelAnswered | ModelFailed
 def has_counts(call: ModelCall) -> bool:
     """Return whether the tokens of a call are known: the server counted them, or no request was sent."""
     return bool(call.prompt_tokens or call.completion_tokens or not call.requests)
+
+
+def uncounted(calls: Iterable[ModelCall]) -> int:
+    """Return how many of the calls that were answered, usably or not, the server did not count."""
+    return sum(not has_counts(call) and getattr(call, "failure", "") != "unavailable" for call in calls)
 
 
 def tokens_in(calls: Sequence[ModelCall], tokens_of_call: Callable[[ModelCall], int]) -> int | None:

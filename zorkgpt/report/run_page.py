@@ -135,12 +135,14 @@ class IndexedRun:
     scores: of its episodes at their end, oldest first
     dollars: of the calls with a known price; ``None`` if there are none
     link: the URL of its page, relative to the index; ``None`` if it cannot be shown
+    unpriced: how many calls have no known price
     """
 
     run: RunSummary
     scores: tuple[int | None, ...] = ()
     dollars: float | None = None
     link: str | None = None
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)

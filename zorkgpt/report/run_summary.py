@@ -51,7 +51,8 @@ class RunSummary:
     episodes, planned: those that were played to their end, and those that the run was to play
     turns: of all episodes
     best_score, max_score: points; ``None`` if the story keeps none
-    tokens: of all answers, prompts included; ``None`` if no server counted any
+    tokens: of all answers that a server counted, prompts included; ``None`` if it counted none
+    uncounted: how many calls that were answered, usably or not, no server counted
     reason: why it is not done
     forked_from: the id of the run that it is a fork of, "" for none
     changes: of options since it began, oldest first
@@ -76,6 +77,7 @@ class RunSummary:
     server: tuple[str, ...] = ()
     engine: str = ""
     changes: tuple[OptionsChange, ...] = ()
+    uncounted: int = 0
 
 
 def summarise(folder: Path) -> RunSummary:
@@ -116,6 +118,10 @@ def summarise(folder: Path) -> RunSummary:
         best_score=max((head.score for head in scored if head.score is not None), default=None),
         max_score=next((head.max_score for head in reversed(scored) if head.max_score is not None), None),
         tokens=sum(tokens) or None,
+        uncounted=sum(
+            head.requests > 0 and head.failure != "unavailable" and not count
+            for head, count in zip(heads, tokens, strict=True)
+        ),
         state=state,
         reason=reason,
         forked_from=manifest.forked_from if manifest else "",
@@ -147,6 +153,8 @@ class _Head(BaseModel):
     options: dict[str, OptionValue] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    requests: int = 0
+    failure: str = ""
 
 
 def _head(text: bytes, place: str) -> _Head:

@@ -10,7 +10,16 @@ import typer
 from session.text import counted, who_plays
 from zorkgpt.cli import common_options
 from zorkgpt.cli.completion import run_ids
-from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, as_tokens, of_maximum, print_error, print_json, print_table
+from zorkgpt.cli.terminal import (
+    NOTHING,
+    as_cell,
+    as_count,
+    as_tokens,
+    of_maximum,
+    print_error,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from zorkgpt.report.figures import RunFigures
@@ -69,6 +78,7 @@ def compare(
 
 def _column(figures: RunFigures) -> dict[str, str]:
     run, calls = figures.run, sum(role.calls for role in figures.usage)
+    of_priced = f" of {counted(calls - figures.unpriced, 'call')}" if figures.unpriced else ""
     return {
         "story": figures.manifest.story,
         "player": who_plays(run.player, run.model, run.server, run.engine),
@@ -77,8 +87,8 @@ def _column(figures: RunFigures) -> dict[str, str]:
         "turns": as_count(run.turns),
         "best score": of_maximum(run.best_score, run.max_score) + (" of milestones" if figures.points else ""),
         "model calls": as_count(calls),
-        "tokens": as_tokens(run.tokens, calls, sum(role.uncounted for role in figures.usage)),
-        "dollars": NOTHING if figures.dollars is None else f"{figures.dollars:.4f}",
+        "tokens": as_tokens(run.tokens, calls, run.uncounted),
+        "dollars": NOTHING if figures.dollars is None else f"{figures.dollars:.4f}{of_priced}",
     }
 
 
@@ -116,5 +126,7 @@ def _as_object(figures: RunFigures) -> dict[str, object]:
         **{name: getattr(summary, name) for name in ("state", "episodes", "turns", "best_score", "max_score")},
         "calls": sum(role.calls for role in figures.usage),
         "tokens": summary.tokens,
+        "uncounted": summary.uncounted,
         "dollars": figures.dollars,
+        "unpriced": figures.unpriced,
     }

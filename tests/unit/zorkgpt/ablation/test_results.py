@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -9,14 +10,17 @@ from typing import Any
 
 import pytest
 
-from session.events import RunEnded
+from session.events import EpisodeStarted, RunEnded
+from session.values import Observation
 from tests.fixtures.report_data import data_in
 from tests.fixtures.small_ablation import measured_pairs
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.ablation.results import REPORT_FILE, RESULTS_FILE, Results, results_of, write_report
+from zorkgpt.ablation.results import REPORT_FILE, RESULTS_FILE, Results, results_of, write_report, write_results
+from zorkgpt.report.figures import figures_of
+from zorkgpt.report.played_run import read_run
 
 STORIES = {"dyeworks": "5c" * 32}
 FIRST = Path("out/full/1/runs/20260131-184500-1a2b")
@@ -80,6 +84,13 @@ def test_where_points_come_from_is_no_version(tmp_path: Path) -> None:
     results = Results.model_validate_json(Path("out", RESULTS_FILE).read_bytes())
     assert results.versions == ("zorkgpt 0",)
     assert reported()["notes"][0]["text"] == f"Points: {points}."
+    opened = EpisodeStarted(1, 1, Observation(""))
+    episodes = figures_of(read_run(write_run(tmp_path, [opened]))).episodes
+    runs = tuple(replace(run, episodes=episodes) for run in results.runs)
+    write_results(results.model_copy(update={"runs": runs}), tmp_path)
+    for name in ("results.csv", "episodes.csv"):
+        rows = csv.DictReader((tmp_path / name).read_text(encoding="utf-8").splitlines())
+        assert {row["points_from"] for row in rows} == {points}
     write_report(results, tmp_path)
     assert f"- zorkgpt 0\n- Points: {points}\n" in (tmp_path / REPORT_FILE).read_text(encoding="utf-8")
 

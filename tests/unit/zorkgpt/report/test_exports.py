@@ -212,3 +212,5 @@ def test_tokens_that_a_server_does_not_count_are_unknown_in_rows_and_figures(tmp
     assert run.summary.tokens is None
     one_counted = run_of(tmp_path / "other", uncounted, answered(prompt=7), played(CLIMB))
     assert figures_of(one_counted).usage[0].prompt_tokens == 7
+    assert [row.prompt_tokens for row in turn_rows(one_counted)] == [None]
+    assert (one_counted.summary.tokens, one_counted.summary.uncounted) == (7, 1)

@@ -15,6 +15,7 @@ from session.game_configuration import GameConfiguration
 from session.values import GameObject
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, ended, played, started, turn, write_run
+from zorkgpt import api
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.llm.budget import Spending
@@ -82,6 +83,7 @@ def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_o
     assert "2 milestones of " in shown.text
     assert json.loads(typed("runs", "show", str(run.summary.folder), "--json").out)["points"]
     assert "5/5 of milestones" in typed("compare", *[str(run.summary.folder)] * 2).text
+    assert [row["points_from"] for row in (*api.turns(run), *api.episodes(run))] == [run.points] * 6
     for_player = read_run(run.summary.folder, for_player=True)
     assert "milestone" not in as_markdown(for_player)
     assert figures_of(for_player).episodes[0].score is None

@@ -76,6 +76,16 @@ def test_two_runs_are_printed_side_by_side_within_80_columns() -> None:
     assert max(map(len, TABLE.splitlines())) <= 80
 
 
+def test_calls_without_a_count_or_a_price_are_named(in_own_folder: Path) -> None:
+    options = {"agent_model": "small", "prices": {"small": {"input": 1, "output": 0}}}
+    calls = [*episode(1, 0, 5), answered("small", prompt=0, completion=0), answered("large", prompt=10, completion=0)]
+    run = write_run(in_own_folder / "game_files", calls, "20260301-090000-0000", configuration=options)
+    shown = [" ".join(line.split()) for line in typed("compare", run.name, run.name).text.splitlines()]
+    assert {"tokens 2,110 of 3 calls 2,110 of 3 calls", "dollars 0.0020 of 3 calls 0.0020 of 3 calls"} <= {*shown}
+    one, _ = json.loads(typed("compare", run.name, run.name, "--json").out)["runs"]
+    assert (one["tokens"], one["uncounted"], one["unpriced"]) == (2110, 1, 1)
+
+
 def test_json_has_all_of_it() -> None:
     found = json.loads(typed("compare", OLD, NEW, "--json").out)
     first, second = found["runs"]
