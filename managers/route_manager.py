@@ -21,6 +21,7 @@ from managers.routes.document import (
     RouteBook,
     RouteLines,
     RoutePromises,
+    doubts_of,
     held_key,
     parse_routes,
     route_aim,
@@ -35,7 +36,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of
+from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of, touched_in
 from session.text import counted, one_line, points_changed
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
@@ -100,7 +101,7 @@ class RouteManager(BaseManager):
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
-        self._changed: set[Played] = set()  # those that did something
+        self._changed: dict[Played, frozenset[int]] = {}  # those that did something, with the things that they changed
         self._won: set[Played] = set()  # those that won points
         self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
@@ -207,7 +208,8 @@ class RouteManager(BaseManager):
         if record.after.refusal is None:
             self._done.append(done)
             self._gains.append((done, record.score_change or 0))
-            self._changed.update([done] if record.did_something else [])
+            if record.did_something:
+                self._changed[done] = self._changed.get(done, frozenset()) | touched_in([record.before, record.after])
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
@@ -259,7 +261,7 @@ class RouteManager(BaseManager):
                 games[-1].append(((there, plain_command(turn.action)), turn.change))
                 there = turn.to_id or there
             pairs.update(pairwise(played for played, _ in games[-1]))
-        unchanged = self._walked.unchanged - self._changed
+        unchanged = self._walked.unchanged - self._changed.keys()
         return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
 
     def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
@@ -272,10 +274,7 @@ class RouteManager(BaseManager):
         best = max(self._trusted(), key=Route.gain, default=None)
         if best is None:
             return []
-        played = [
-            (at.location_id, plain_command(step.command)) for at, step in zip(best.points, best.steps, strict=False)
-        ]
-        last = max((number for number, each in enumerate(played, start=1) if each in planned), default=0)
+        last = max((number for number, each in enumerate(best.played(), start=1) if each in planned), default=0)
         return [
             f"{one_line(command)} (L{place})"
             for place, command in best.not_done(last, planned)
@@ -318,9 +317,7 @@ class RouteManager(BaseManager):
                 if moves.get(goal.number, length + 1) <= length:
                     continue
             best.append((replace(route, steps=self._played(route)), done))
-        held = None if observation.inventory is None else observation.carried
-        played = {(turn.before.location_id, plain_command(turn.action)) for turn in self.game_state.tries.done}
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN, held, played)
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
         self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
         return self._shown
 
@@ -396,7 +393,8 @@ class RouteManager(BaseManager):
                     continue
                 now_route = now_route if self.config.routes.shuffled else now_route.to_last_point(done)
             if (self._played(route)[done].command, mark) not in self._failed:
-                found.append((now_route, done))
+                doubts = "" if is_opening else doubts_of(route, done, observation, self._changed, self.book.names)
+                found.append((replace(now_route, doubts=doubts) if doubts else now_route, done))
         self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
         return self._found
 

@@ -164,6 +164,7 @@ class Route:
     stops: how often it stopped, by the number of the failed command, from 1
     spare: its steps including commands without visible effect; empty if there were none
     touched: the object numbers of the things that its commands visibly moved or changed
+    doubts: if it is joined now, how this game differs from that one before the point, in words
     """
 
     number: int
@@ -178,6 +179,7 @@ class Route:
     spare: tuple[RouteStep, ...] = ()
     touched: tuple[int, ...] = ()
     joined: Mapping[int, Tries] = field(default_factory=dict)
+    doubts: str = ""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -188,6 +190,11 @@ class Route:
     def points(self) -> tuple[Waypoint, ...]:
         """What was seen before its first command and after each."""
         return (self.start, *(step.leads_to for step in self.steps))
+
+    def played(self, done: int | None = None) -> Sequence[tuple[int | None, str]]:
+        """Return the location id and the plain command of each step, or of the first ``done`` ones."""
+        pairs = zip(self.points, self.steps[:done], strict=False)
+        return [(point.location_id, plain_command(step.command)) for point, step in pairs]
 
     @property
     def key(self) -> str:
@@ -205,19 +212,35 @@ class Route:
         return next((score for score in scores if score is not None), self.start.score)
 
     def not_done(self, done: int, played: Collection[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
-        """Return those of the first ``done`` commands that changed something visible, but nothing in this game.
+        """Return those of the first ``done`` commands that changed something, but nothing in this game.
 
         Moves, waiting and commands that took a thing are left out: what is not held is known anyway.
 
         played: the location ids and plain commands of this game that did something
         """
         found: dict[tuple[int | None, str], None] = {}
-        for step, (one, other) in zip(self.steps[:done], pairwise(self.points), strict=False):
-            this = one.location_id, plain_command(step.command)
-            has_changed = "" != one.mark != other.mark != "" and one.location_id == other.location_id
+        steps = zip(self.steps, self.played(done), pairwise(self.points), strict=False)
+        for step, this, (one, other) in steps:
+            has_changed = not step.only_text and "" not in (one.mark, other.mark)
+            has_changed &= one.location_id == other.location_id
             if has_changed and other.carried_set <= one.carried_set and not passes_time(this[1]) and this not in played:
                 found[this] = None
         return list(found)
+
+    def only_done(
+        self, done: int, now: Observation, changed: Mapping[tuple[int | None, str], Collection[int]]
+    ) -> list[tuple[int | None, str]]:
+        """Return the commands of this game that are not among the first ``done`` and changed what the route touches.
+
+        What is in reach, and as it was there on the route, does not count.
+
+        changed: the things that the commands of this game changed, by location id and plain command
+        """
+        touched = {*self.touched}
+        if _mark(now, self.touched) == self.points[done].mark:
+            touched -= in_reach(now).keys()
+        found = [each for each, things in changed.items() if not touched.isdisjoint(things)]
+        return [each for each in found if each not in self.played(done)]
 
     def tries(self, done: int = 0) -> Tries:
         """Return how often it was followed from the point after so many commands, and how often successfully."""
@@ -256,7 +279,8 @@ class Route:
 
         It can be joined where place and touched things in reach are as they were, else where place and things fit its
         remaining commands. Of several such points it is the latest one up to which its commands were played in this
-        game, or else the first, since the effects of the later commands are not visible.
+        game, or else the first, since the effects of the later commands are not visible. While the story waits for an
+        answer, only the route that has just led to the question can be joined.
 
         played: the location ids and plain commands of this game, in order
         names: of things, by number
@@ -266,11 +290,12 @@ class Route:
         found = [at for at, point in points if mark and point.mark == mark]
         found = found or [at for at, point in points if mark and self._fits(at, point, observation, names or {})]
         played = list(played)
+        if observation.awaits_answer or observation.awaits_key:
+            found = [at for at in found if at and played[-1:] == self.played(at)[-1:]]
         references = _references(self.commands) if found else ()
         found = [at for at in found if self._means_the_same(at, references, played)]
         if len(found) > 1:
-            steps = zip(self.points, self.steps, strict=False)
-            done = done_in_order(((point.location_id, plain_command(step.command)) for point, step in steps), played)
+            done = done_in_order(self.played(), played)
             found = [at for at in found if at <= done][-1:] or found
         return found[0] if found else None
 

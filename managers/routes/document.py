@@ -15,6 +15,7 @@ from pydantic import NonNegativeInt, TypeAdapter
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
+from session.values import Observation
 
 MOST_SKIPPED = 6  # commands that a line names although they are not in it
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
@@ -254,13 +255,14 @@ def _listed(items: Iterable[str], indent: str) -> str:
 def route_aim(route: Route, done: int = 0) -> str:
     """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
     gain = route.gain(done)
+    points = f"{'perhaps ' if route.doubts else ''}+{gain}"
     if route.goal.kind == "score":
-        return f"+{gain}"
+        return points
     is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in route.points)
     number = f"L{route.goal.number} " if is_shared else ""
     name = route.goal.name or f"object #{route.goal.number}"
     goal = f"to {number}{name}" if route.goal.kind == "room" else f"take {name}"
-    return f"{goal}, +{gain}" if gain > 0 else goal
+    return f"{goal}, {points}" if gain > 0 else goal
 
 
 def last_command(steps: Sequence[RouteStep]) -> str:
@@ -277,20 +279,13 @@ class RouteLines(NamedTuple):
     left_out: str
 
 
-def route_lines(
-    found: Sequence[tuple[Route, int]],
-    names: Mapping[int, str],
-    most: int,
-    held: AbstractSet[int] | None = None,
-    played: Collection[tuple[int | None, str]] = (),
-) -> RouteLines:
+def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
     A route with which a longer one begins has no line of its own.
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
-    held, played: as in :func:`route_line`
     """
     ahead = [route.commands[done:] for route, done in found]
     begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
@@ -301,7 +296,7 @@ def route_lines(
     longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
     for at in longest[:most]:
-        line = route_line(*found[at], names=names, held=held, played=played)
+        line = route_line(*found[at], names=names)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -366,38 +361,49 @@ class RoutePromises:
         return best
 
 
-def route_line(
-    route: Route,
-    done: int = 0,
-    *,
-    names: Mapping[int, str] | None = None,
-    held: AbstractSet[int] | None = None,
-    played: Collection[tuple[int | None, str]] = (),
-) -> str:
+def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
-    The commands that changed nothing are named.
+    The commands that changed nothing are named, and what makes its points doubtful.
 
     names: of the things that it may take, by number
-    held: the numbers of the things that the player carries, if it is joined now; what is missing is named
-    played: the location ids and plain commands of this game that did something; the latest commands before ``done``
-        that did something on the route, but not in this game, are named if it is joined now
     """
     now, left = route.points[done], f"{counted(len(route.steps) - done, 'turn')}{' from here' * bool(done)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
     things = ", ".join(with_numbers(Counter(_name_of(each, names) for each in more if each in (names or {}))))
-    then = f"; then you also hold: {things}" if things else ""
-    missing = [] if held is None else sorted(now.carried_set - held)
-    without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
-    then += f"; not tried without what was held there: {without}" if without else ""
-    skipped = [] if held is None else route.not_done(done, played)
-    others = [f"{len(skipped) - MOST_SKIPPED} earlier"] if len(skipped) > MOST_SKIPPED else []
-    latest = (f"{one_line(command)} (L{place})" for place, command in skipped[-MOST_SKIPPED:])
-    then += f"; not done in this game: {', '.join([*others, *latest])}" if skipped else ""
+    then = [f"then you also hold: {things}" if things else "", route.doubts]
     unchanged = ", ".join(str(number) for number, step in enumerate(route.steps[done:], start=1) if step.only_text)
-    only_text = f"; only text: {unchanged}" if unchanged else ""
+    rest = filter(None, [f"only text: {unchanged}" if unchanged else "", *then])
     aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done)
-    return f"{route.number}: {aim} in {left}, {record}: {commands}{only_text}{then}"
+    return "; ".join([f"{route.number}: {aim} in {left}, {record}: {commands}", *rest])
+
+
+def doubts_of(
+    route: Route,
+    done: int,
+    now: Observation,
+    changed: Mapping[tuple[int | None, str], Collection[int]],
+    names: Mapping[int, str],
+) -> str:
+    """Return how this game differs from that of a route before the point at which it is joined now; "" if it does not.
+
+    Of the commands that only that game or only this one has, the latest are named, those at places ahead first.
+
+    changed: the things that the commands of this game changed, by location id and plain command
+    names: of things, by number
+    """
+    missing = [] if now.inventory is None else sorted(route.points[done].carried_set - now.carried)
+    without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
+    ahead = {point.location_id for point in route.points[done:]}
+    told = {"not tried without what was held there": without}
+    commands = {"not done in this game": route.not_done(done, changed)}
+    commands["done in this game only"] = route.only_done(done, now, changed)
+    for what, found in commands.items():
+        found.sort(key=lambda each: each[0] in ahead)
+        more = [f"{len(found) - MOST_SKIPPED} more"] if len(found) > MOST_SKIPPED else []
+        latest = (f"{one_line(command)} (L{place})" for place, command in found[-MOST_SKIPPED:])
+        told[what] = ", ".join([*more, *latest])
+    return "; ".join(f"{what}: {each}" for what, each in told.items() if each)
 
 
 def _name_of(number: int, names: Mapping[int, str] | None) -> str:
