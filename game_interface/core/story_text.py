@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 from session.values import Ending
 
-_STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
+_STATUS = re.compile(r"(?:\A>? ?|^ )[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n", re.MULTILINE)
 _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
 def told_text(printed: str, version: int) -> str:
     """Return the text of a story of ``version`` without its status line and prompt.
 
-    - Up to version 3 the interpreter draws the status line as it was before the command, as the first line here.
+    - Up to version 3 the interpreter draws the status line as it was before the command, as the first line here, and
+      again for each turn of a command that takes several.
     - From version 4 on stories draw it themselves, and ``Containment`` removes it.
     - Some stories print the prompt again before their answer.
     """
     if version <= _LAST_VERSION_WITH_STATUS_LINE and "    " in printed:
-        printed = _STATUS_ABOVE.sub("", printed)
+        printed = _STATUS.sub("", printed)
     told = printed.strip().removesuffix(">").rstrip()
     return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
 
