@@ -364,7 +364,7 @@ class CourseManager(BaseManager):
     def _was_idle(self, record: TurnRecord) -> bool:
         """Return whether the command printed the same question in any game, and the next command did not answer it."""
         action, question = plain_command(record.action), sentences_of(record.after.text)[-1:]
-        words = {*re.findall(r"\w+", question[0].lower()), "yes", "no"} if question else set()
+        words = {*re.findall(r"\w+", question[0].lower())} if question else set()
         return any(
             plain_command(turn.action) == action
             and sentences_of(turn.response)[-1:] == question != sentences_of(later.response)[-1:]
@@ -497,7 +497,7 @@ class CourseManager(BaseManager):
         problem = ""
         leads_back = goes and record.leads_back
         if goes and place is not None and not (record.moved or leads_back) and before.inside == after.inside:
-            problem = "; ".join(filter(None, ["you did not move", self._changes(record, "")]))
+            problem = "; ".join(filter(None, [f"you are still at {self._name_of(place)}", self._changes(record, "")]))
         elif self._wins_no_more(record):
             problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":

@@ -185,8 +185,8 @@ def only_confirms(sentence: str, command: str, names: Collection[str]) -> bool:
 
 
 def is_speech(command: str) -> bool:
-    """Return whether a plain command is speech: by its verb, or as in "guard, open the gate"."""
-    return "," in command or command.split(" ", 1)[0] in _SPEECH
+    """Return whether a plain command is speech: by its verb, "yes" or "no", or as in "guard, open the gate"."""
+    return "," in command or command in {"yes", "no"} or command.split(" ", 1)[0] in _SPEECH
 
 
 def referred_to(commands: Sequence[str], number: int) -> int | None:

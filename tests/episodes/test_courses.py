@@ -182,7 +182,7 @@ def test_a_command_that_the_interpreter_refuses_is_not_played(tmp_path: Path) ->
 def test_an_exit_that_leads_nowhere_stops_them(tmp_path: Path) -> None:
     wall = replace(LOFT, text="Taken.", moves=3)
     run, prompts = second_episode(tmp_path, {"action": "up", "then": ["down", "wait"]}, script={**MILL, "down": wall})
-    assert "stopped at `down` (2 commands played): you did not move. Not played: 3. wait." in course_in(prompts[1])
+    assert "stopped at `down` (2 commands played): you are still at Loft. Not played: 3. wait." in course_in(prompts[1])
     assert len(sources(run)) == 3
 
 
@@ -307,7 +307,7 @@ AFTER_TAKING = {
         replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4),
         "interrupted after `up` by a new place: Loft.",
     ),
-    "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you did not move"),
+    "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you are still at Yard"),
     "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
     "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the text ends with a question"),
     "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story waits for a key"),
@@ -469,6 +469,14 @@ def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that
     assert "`pull hook` by a new answer, and nothing visible changed: " in told
 
 
+@pytest.mark.parametrize("answered", ["yes", "no"])
+def test_what_the_story_prints_after_yes_or_no_is_no_refusal(tmp_path: Path, answered: str) -> None:
+    told = replace(HOOKED, text="He tells of his mill at length.", moves=3, state_hash="z")
+    script = {**ROUTINE, answered: told}
+    run = play_mill(tmp_path, answering(routine(answered, "take rope")), script, episodes=1)
+    assert [source for _, source in sources(run, 1)[1:]] == ["then", "then"]
+
+
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
     refused = replace(TAKEN, text="The miller would not like that.", moves=4, state_hash="e")
     script = {**ROUTINE, "pull rope": refused, "dip rope": replace(refused, moves=5, state_hash="f")}
@@ -572,7 +580,7 @@ def test_an_exit_that_is_refused_stops_a_course_even_if_something_else_happens_m
     refused = replace(TAKEN, text="You loiter. A miller comes out.", visible=(KEY,), moves=4, state_hash="d")
     model = answering(routine("take rope", "up", "down"))
     play_mill(tmp_path, model, {**ROUTINE, "up": refused}, episodes=1, max_turns_per_episode=4)
-    assert "stopped at `up` (3 commands played): you did not move. Not" in course_in(model.calls[1].prompt.user)
+    assert "stopped at `up` (3 commands played): you are still at Yard. Not" in course_in(model.calls[1].prompt.user)
 
 
 def test_what_has_gone_out_of_sight_stops_a_course_before_the_command_that_names_it(tmp_path: Path) -> None:
@@ -622,9 +630,9 @@ def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_com
     model = answering(routine("take rope", "up", "up"), {"action": "up", "then": ["up", "look"]})
     run = play_mill(tmp_path, model, {**ROUTINE, "up": sailing}, episodes=1, max_turns_per_episode=6)
     reports = [course_in(call.prompt.user) for call in model.calls[1:]]
-    assert "stopped at `up` (3 commands played): you did not move. Not played: 4. up." in reports[0]
+    assert "stopped at `up` (3 commands played): you are still at Yard. Not played: 4. up." in reports[0]
     assert [source for _, source in sources(run, 1)[3:5]] == ["none", "then"]
-    assert "stopped at `up` (2 commands played): you did not move. Not played: 3. look." in reports[1]
+    assert "stopped at `up` (2 commands played): you are still at Yard. Not played: 3. look." in reports[1]
 
 
 KNOWN_EFFECTS = {
