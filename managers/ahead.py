@@ -20,7 +20,7 @@ from managers.known import memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
-from session.commands import plain_command
+from session.commands import only_informs, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -228,7 +228,9 @@ class Ahead(BaseManager):
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             places = places_named([line], names)
             turns = [(turn, "done") for turn in done_in(line, tries.done, places)]
-            turns += [(turn, "changed nothing") for turn in done_in(line, tries.in_vain, places, in_vain=True)]
+            for turn in done_in(line, tries.in_vain, places, in_vain=True):
+                is_vain = turn.changed_nothing and not only_informs(plain_command(turn.action))
+                turns.append((turn, "changed nothing" if is_vain else "played"))
             if turns:
                 played = "; ".join(f"{plain_command(turn.action)} {what}, turn {turn.turn}" for turn, what in turns)
                 yield f"Of line {number} of the plan: {played}"

@@ -209,5 +209,4 @@ def in_vain(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
     """
     latest = turns[-1]
     alike = [turn for turn in turns if one_line(turn.after.text) == one_line(latest.after.text)]
-    is_unchanged = latest.before.state_hash == latest.after.state_hash != "" and not latest.did_something
-    return alike if len(alike) > 1 and is_unchanged else []
+    return alike if len(alike) > 1 and latest.changed_nothing and not latest.did_something else []

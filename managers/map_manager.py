@@ -201,8 +201,7 @@ class MapManager(BaseManager):
         door, here = self.movements.door_opened(command), turn.before.location
         if not door or here is None or turn.moved or turn.after.died or turn.took_no_turn:
             return
-        is_same = turn.before.state_hash == turn.after.state_hash != ""
-        if turn.did_something or (not is_same and self.movements.says_opened(turn.after.text)):
+        if turn.did_something or (not turn.changed_nothing and self.movements.says_opened(turn.after.text)):
             self.game_map.forget_refusals(here.num, door)
         elif "already" not in turn.after.text:
             self.game_map.record_refusal(here.num, command, first_line(turn.after.text))

@@ -398,6 +398,11 @@ class TurnRecord:
         return is_seen or (is_placed and bool(places_changed(before, after) - self.moved_unseen))
 
     @property
+    def changed_nothing(self) -> bool:
+        """Whether the story's whole state was the same before and after it, without clocks; false if it is unknown."""
+        return self.before.state_hash == self.after.state_hash != ""
+
+    @property
     def took_no_turn(self) -> bool:
         """Whether the story counted no turn and the command changed nothing, as when it was not understood."""
         moves = self.before.moves

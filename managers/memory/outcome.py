@@ -229,8 +229,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     is_talk = outcome.has_speech or only_informs(outcome.command)
     is_told_of = not (outcome.is_idle or is_talk or outcome.leads_back)
     if not outcome.had_effect and outcome.was_understood and is_told_of:
-        is_same = record.before.state_hash == record.after.state_hash != ""
-        yield f"Nothing {'' if is_same else 'visible '}changed", "permanent"
+        yield f"Nothing {'' if record.changed_nothing else 'visible '}changed", "permanent"
 
 
 def names(text: str, things: Collection[str]) -> set[str]:

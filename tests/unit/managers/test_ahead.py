@@ -304,22 +304,25 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp
     games.turn("east", location=VATS)
     games.turn("west", location=GATE)
     games.knowledge.planned = (
-        "`take jar` at L11, then dip banner, or rub jar",
+        "`take jar` at L11, then dip banner, or rub jar, fill jar, examine jar",
         "Dip banner at Blue Vats (31)",
         "Go up",
         "kick gate",
     )
     games.start(2)
     games.turn("take jar", inventory=(MORDANT,))
-    games.turn("dip banner", score=1)
-    games.turn("rub jar")
+    games.turn("dip banner", score=1, state_hash="0000000a")
+    games.turn("rub jar", state_hash="0000000a")
+    games.turn("examine jar", state_hash="0000000a")
+    games.turn("fill jar", state_hash="0000000b")
     games.turn("up", location=LOFT)
     lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines == {"1": "take jar done, turn 1; dip banner done, turn 2; rub jar changed nothing, turn 3"}
+    done = "take jar done, turn 1; dip banner done, turn 2; rub jar changed nothing, turn 3"
+    assert lines == {"1": f"{done}; examine jar played, turn 4; fill jar played, turn 5"}
     games.turn("down", location=VATS)
     games.turn("dip banner", score=2)
     lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines["2"] == "dip banner done, turn 6"
+    assert lines["2"] == "dip banner done, turn 8"
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_path: Path) -> None:
