@@ -506,9 +506,7 @@ class CourseManager(BaseManager):
             if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
-            elif record.changed_nothing and not (
-                perceives(command) and next(self._new_sentences(record), None)
-            ):
+            elif record.changed_nothing and not (perceives(command) and next(self._new_sentences(record), None)):
                 problem = "nothing changed"
             elif not only_informs(command):
                 problem = self._same_answer(record)

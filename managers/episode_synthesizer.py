@@ -28,7 +28,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, Played, Walked, commands_line, steps_of
+from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line, steps_of
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -111,13 +111,14 @@ class EpisodeSynthesizer(BaseManager):
         )
         has_both = any(part != line and not is_guess[line] for line, part in parts.items())
         marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
-        commands = self._commands and f"{'`follow` 0 plays these. ' if self._routes else ''}{self._commands}"
+        is_followed = bool(self._commands and self._routes)
+        commands = f"`follow` 0 plays {self._commands.removeprefix(PREFIX)}" if is_followed else self._commands
         told = [
             self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
             *self._left_out,
-            f"Of the plan, guesses, which no earlier game has shown:{guessed}" if guessed else "",
+            f"Guesses in the plan, which no earlier game has shown:{guessed}" if guessed else "",
         ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._kept_commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
@@ -286,11 +287,11 @@ class EpisodeSynthesizer(BaseManager):
         return commands_line(commands, self.game_state.opening_id, walked, points)
 
     def _left_out_of(self, commands: Sequence[str]) -> list[str]:
-        """Return a line about what the plan leaves out of the route to the most points; nothing if it is all there."""
+        """Return a line about what of the route to the most points is not in the commands; nothing if all is."""
         if self._routes is None or not commands:
             return []
         found = self._routes.left_out(steps_of(commands, self.game_state.opening_id, self._routes.walked()))
-        return [f"Not in the plan, but in the route to the most points: {', '.join(found)}."] if found else []
+        return [f"Not in the commands, but in the route to the most points: {', '.join(found)}."] if found else []
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -40,7 +40,7 @@ def test_points_routes_transcripts_and_plan_name_the_command_that_was_repeated(o
     second = next(prompt for prompt in prompts if "## Earlier games" in prompt)
     assert "Turn 2: north (typed: g) -> L46 (+5)\n" in second
     assert "+5 north, L35" in second
-    assert "Commands: 2 commands, 5 points: 1. north, 2. north (+5, 5 so far)" in second
+    assert "`follow` 0 plays 2 commands, 5 points: 1. north, 2. north (+5, 5 so far)" in second
     assert "worked in 1 of 1 episode: 1. north, 2. north (+5), 3. take lamp, 4. north" in second
     assert "(typed g, to 46, +5)" in (tmp_path / "transcripts.md").read_text()
     (kept,) = (line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line)

@@ -63,9 +63,9 @@ def play(story: Path, folder: Path, reply: Any = None, **options: Any) -> tuple[
 def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: Path, tmp_path: Path) -> None:
     run, prompts = play(own_story, tmp_path)
     opening = prompts[TURNS]
-    line = next(each for each in opening.splitlines() if "Commands: " in each)
+    line = next(each for each in opening.splitlines() if "`follow` 0" in each)
     numbered = ", ".join(f"{number}. {command}" for number, command in enumerate(PLANNED, start=1))
-    assert line.startswith("`follow` 0 plays these. Commands: 15 commands, ")
+    assert line.startswith("`follow` 0 plays 15 commands, ")
     assert "; command 10 never played there; command 11 not played in this order before; command 13 changed" in line
     assert re.sub(r" \(\+\d+(?: expected)?, \d+ so far\)", "", line).endswith(numbered)
     assert "8. take key (+5, 10 so far), " in line
@@ -90,7 +90,7 @@ def test_commands_that_no_game_has_played_at_their_place_are_named_in_the_prompt
     shown: list[str] = []
     _, prompts = play(own_story, tmp_path, reply)
     section = prompts[TURNS].partition(f"## {LAST_EPISODE_TITLE}\n")[2].partition("\n\n## ")[0]
-    _, seen, guesses = re.split("Plan for this episode:|Of the plan, guesses", section)
+    _, seen, guesses = re.split("Plan for this episode:|Guesses in the plan", section)
     assert "1. Wait on the landing" in seen
     assert "; commands 10, 16, 19 never played there; " in seen, "a fact and no guess"
     assert guesses.strip().splitlines()[1:] == ["2. Guess: `fly`, then `dance`"]
@@ -107,6 +107,13 @@ def test_commands_that_changed_nothing_at_their_place_are_named_in_the_prompt(ow
     planner = Planner(("north", "east", "take boathook", "west", "west", "take pattens", "east", "north", "take lamp"))
     _, prompts = play(own_story, tmp_path, reply)
     assert "; command 6 changed nothing visible there: 1. north" in prompts[TURNS]
+
+
+def test_what_the_commands_leave_out_of_the_best_route_is_named_in_the_prompt(own_story: Path, tmp_path: Path) -> None:
+    """It was said to be missing from the plan, whose lines named it."""
+    fewer = [each for each in WALKTHROUGH[:20] if each != "unlock door with key"]
+    _, prompts = play(own_story, tmp_path, Planner(fewer))
+    assert "Not in the commands, but in the route to the most points: unlock door with key (L" in prompts[TURNS]
 
 
 def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(own_story: Path, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_on
         plan[1],
         f"\n4. {slab}\n",
         "1. east",
-        "guesses",
+        "Guesses",
         plan[0],
         plan[2],
     )
