@@ -57,6 +57,7 @@ from session.text import (
     sentences_of,
 )
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, in_reach, things_around
+from zorkgpt.mapping.map_graph import Edge
 from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12
@@ -247,8 +248,8 @@ class CourseManager(BaseManager):
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.
 
-        It stops before a way back that was never walked, and says so. It begins with one, which the map marks, so it
-        goes on if the player asks for it again.
+        It stops before a way back that was never walked, or a way that led nowhere when it was last tried in this game,
+        and says so. It begins with one, which the map marks, so it goes on if the player asks for it again.
         """
         here = observation.location
         if here is None or to_id is None:
@@ -258,12 +259,18 @@ class CourseManager(BaseManager):
         found = shortest_path(self._map.game_map, here.num, to_id)
         if found is None:
             return f"no way from here to location {to_id} is known"
-        names, walked = self._map.game_map.room_names, self._map.game_map.connections
+        graph, names = self._map.game_map, self._map.game_map.room_names
         steps, left = list[RouteStep](), ""
         for command, (before, room) in zip(found.commands, pairwise(found.location_ids), strict=True):
-            if steps and command not in walked.get(before, {}):
+            doubt, edge = "", Edge(before, command)
+            if command not in graph.connections.get(before, {}):
+                doubt = "was never walked, only its opposite was"
+            elif graph.is_refused(edge):
+                words = graph.last_refusal(edge)
+                doubt = f"led nowhere when it was last tried{f': {quotation(words)}' if words else ''}"
+            if steps and doubt:
                 left = (
-                    f"`{command}` from L{before} to L{room} was never walked, only its opposite was. Not played: "
+                    f"`{command}` from L{before} to L{room} {doubt}. Not played: "
                     f"{', '.join(found.commands[len(steps) :])}. To try it, ask for go_to {to_id} again."
                 )
                 break

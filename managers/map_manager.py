@@ -226,12 +226,13 @@ class MapManager(BaseManager):
         """Record where the command led, or that it failed. Returns whether an edge was added, changed or pruned."""
         graph, from_id, exit_ = self.game_map, attempt.from_id, attempt.exit
         if attempt.to_id is not None:
-            graph.walked_now.add(Edge(from_id, exit_))
+            graph.tried_now[Edge(from_id, exit_)] = True
             was_pruned = graph.is_pruned(from_id, exit_)
             walk = graph.add_connection(from_id, exit_, attempt.to_id, attempt.confidence)
             return was_pruned or walk in {"new", "contradicted"}
         if not self.movements.is_direction(exit_) and exit_ not in graph.connections.get(from_id, {}):
             return False
+        graph.tried_now[Edge(from_id, exit_)] = False
         if turn.leads_back:
             graph.add_exits(from_id, (exit_,))
             graph.record_refusal(from_id, exit_, LEADS_BACK)

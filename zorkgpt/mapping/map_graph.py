@@ -108,6 +108,8 @@ WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
 SURE = 0.5
 """An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
+REFUSED = 0.1
+"""The confidence in an exit that led nowhere when it was last tried in this game: ten tries, for a way around it."""
 LEAST_CONFIDENCE = 0.01
 _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
@@ -332,19 +334,23 @@ class MapGraph(BaseModel):
         return self._derived.paths
 
     @cached_property
-    def walked_now(self) -> set[Edge]:
-        """The edges that were walked in this game."""
-        return set()
+    def tried_now(self) -> dict[Edge, bool]:
+        """The exits that were tried in this game, and whether they led to another room the last time."""
+        return {}
 
     def begin_game(self) -> None:
-        """Forget what was walked in the game before."""
-        self.walked_now.clear()
-        self._derived.paths.clear()
+        """Forget what was tried in the game before."""
+        self._derived.forget(*(edge.location_id for edge in self.tried_now))
+        self.tried_now.clear()
+
+    def is_refused(self, edge: Edge) -> bool:
+        """Return whether the exit was tried in this game, and led nowhere the last time."""
+        return not self.tried_now.get(edge, True)
 
     def is_shut(self, edge: Edge, *, is_new_game: bool = False) -> bool:
         """Return whether the exit led nowhere before it worked, in earlier games, and was not walked in this one."""
         first = next(iter(self.first_refusals.get(edge, ())), LEADS_BACK)
-        return first != LEADS_BACK and (is_new_game or edge not in self.walked_now)
+        return first != LEADS_BACK and (is_new_game or not self.tried_now.get(edge))
 
     @cached_property
     def _sources(self) -> dict[int, set[int]]:
@@ -405,8 +411,8 @@ class MapGraph(BaseModel):
         return self._surest(location_id, self.ways_back(location_id))
 
     def _surest(self, location_id: int, ways_back: Mapping[str, int]) -> Mapping[int, Choice]:
-        walked = self.connections.get(location_id, {}).items()
-        choices = [(self.confidence(Edge(location_id, command)), to_id, command) for command, to_id in walked]
+        ways = ((Edge(location_id, command), to_id) for command, to_id in self.connections.get(location_id, {}).items())
+        choices = [(REFUSED if self.is_refused(way) else self.confidence(way), to_id, way.exit) for way, to_id in ways]
         choices += [(WAY_BACK, to_id, command) for command, to_id in ways_back.items()]
         return {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
 

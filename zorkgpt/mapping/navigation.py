@@ -380,6 +380,8 @@ def paths_from(
 def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
     """Return why a way may not lead there, without presumed ways back; "" for no doubt."""
     if edge.exit in graph.connections.get(edge.location_id, ()):
+        if graph.is_refused(edge):
+            return "led nowhere last time"
         unsure = "unsure" if graph.confidence(edge) < SURE else ""
         return "blocked at first" if graph.is_shut(edge, is_new_game=is_new_game) else unsure
     if edge in graph.carries:

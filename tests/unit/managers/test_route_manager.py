@@ -23,6 +23,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from zorkgpt.mapping.navigation import local_view, paths_from
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)
@@ -577,6 +578,28 @@ def test_a_walk_stops_before_a_way_that_was_only_presumed_and_tries_it_if_asked_
     assert courses.set_out(to_attic, loft) == ""
     assert courses.next_proposal is not None
     assert courses.next_proposal.action == "south"
+
+
+def test_a_walk_goes_around_an_exit_that_was_refused_in_this_game_or_stops_before_it(tmp_path: Path) -> None:
+    gate, hall = (Observation("", Location(number, name), (), ()) for number, name in ((21, "Gate"), (22, "Hall")))
+    walker = with_map(tmp_path, GameState(), (21, "north", 22), (22, "up", 23), (24, "down", 22))
+    courses, graph, wish = courses_of(walker), walker._map, Proposal("wait", go_to=23)
+    play(walker, hall, replace(hall, text="The trapdoor is shut."), "up")
+    graph.learn(walker.game_state.turns[-1])
+    assert "L23 Location #23 (1, up led nowhere last time)" in local_view(graph.game_map, 22, 1, named=(23,))
+    play(walker, hall, gate, "south")
+    assert courses.set_out(wish, gate) == ""
+    lead(courses, gate, hall)
+    assert courses.next_proposal is None
+    said = told(courses, hall)
+    assert '`up` from L22 to L23 led nowhere when it was last tried: "The trapdoor is shut."' in said
+    assert "Not played: up. To try it, ask for go_to 23 again." in said
+    assert courses.set_out(wish, hall) == "", "the player has read it"
+    graph.game_map.add_connection(22, "west", 25)
+    graph.game_map.add_connection(25, "up", 23)
+    assert paths_from(graph.game_map, 22)[23].commands == ("west", "up")
+    graph.reset(GameState(episode=2))
+    assert paths_from(graph.game_map, 22)[23].commands == ("up",), "a new game"
 
 
 def test_a_walk_begins_with_a_presumed_way_since_the_map_marks_it(tmp_path: Path) -> None:

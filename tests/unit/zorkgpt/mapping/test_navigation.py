@@ -240,7 +240,7 @@ def test_a_distance_through_a_way_that_was_blocked_at_first_says_so_until_it_is_
     for from_id, exit_, to_id in ((1, "north", 2), (2, "east", 3)):
         graph.add_connection(from_id, exit_, to_id)
     graph.add_exits(3, ["up"])
-    graph.walked_now.add(Edge(1, "north"))
+    graph.tried_now[Edge(1, "north")] = True
     assert local_view(graph, 1, 1).endswith("L3 Location #3 (2): up")
     assert untried_from(graph, 1).endswith("L3 Location #3 (2, north blocked at first): up"), "in the next game"
     graph.begin_game()
