@@ -21,8 +21,8 @@ from managers.prompting import (
     fit_sections,
     own_reasons,
     prologue,
-    told_once,
     turn_text,
+    without_repeats,
 )
 from managers.transcripts.game_text import GameText, played_turns, story_start
 from session.context import AgentContext, Place, PromptSection
@@ -59,7 +59,7 @@ class HistoryTurn(NamedTuple):
     answer: str | None
 
 
-def told_turns(
+def history_turns(
     played: Sequence[TurnRecord],
     characters: int,
     most: int,
@@ -83,17 +83,19 @@ def told_turns(
     unreasoned = 0 if reasoned is None else max(0, len(played) - reasoned)
     reasons = own_reasons(played, unreasoned)
     left, reserve = characters, characters // (2 * most)
-    told_in: dict[str, int] = {}
+    turn_of_line: dict[str, int] = {}
     for place, record in enumerate(played):
         turn, answer = record.turn, without_padding(record.response)
-        shown = told_once(answer.splitlines(), told_in)
+        shown = without_repeats(answer.splitlines(), turn_of_line)
         room = max(left - reserve * (most - place - 1), reserve)
         is_whole = len(shown) <= room
         if not is_whole:
             stands_below = precedes_present and place == len(played) - 1
             shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
         else:
-            told_in |= {line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED} | told_in
+            turn_of_line |= {
+                line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED
+            } | turn_of_line
         left -= len(shown)
         action = cut_at(record.command_text, LONGEST_ACTION)
         reason = reasons[place - unreasoned] if place >= unreasoned else ""
@@ -251,7 +253,7 @@ class ContextManager(BaseManager):
         turns = self.game_state.turns
         latest = turns[max(0, len(turns) - max(0, num_turns)) :]
         room = _PromptBudget(self.config.prompt_budgets.agent).share(HISTORY_SHARE)
-        texts = told_turns(latest, room, most=max(1, len(latest)))
+        texts = history_turns(latest, room, most=max(1, len(latest)))
         return "\n\n".join(turn.text for turn in texts)
 
     def _whole_past(self, budget: _PromptBudget) -> _Past:
@@ -295,7 +297,7 @@ class ContextManager(BaseManager):
         blocks = list(filter(None, halves))
         for dropped in range(len(blocks) + 1):
             shown = [turn for block in blocks[dropped:] for turn in block]
-            turns = told_turns(
+            turns = history_turns(
                 shown,
                 budget.share(HISTORY_SHARE),
                 most,
@@ -355,7 +357,7 @@ class ContextManager(BaseManager):
     def _now(self, budget: _PromptBudget, observation: Observation, past: _Past) -> Iterator[PromptSection]:
         """Yield the present and the room, without the texts that the past contains."""
         text = without_padding(observation.text)
-        is_told = observation.refusal is None and past.answers[-1:] == (text,)
+        is_shown = observation.refusal is None and past.answers[-1:] == (text,)
         facts = []
         if observation.location is not None:
             label = cut_at(observation.location.label, LONGEST_LABEL)
@@ -378,7 +380,7 @@ class ContextManager(BaseManager):
                 "The story waits for one key as the action: a character, `return`, `space`, `escape`, `delete`, "
                 "an arrow (`up`, `down`, `left`, `right`), or a function key (`f1`)."
             )
-        if not (is_told and facts):
+        if not (is_shown and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
         yield PromptSection("Present", "\n".join(facts), place=Place.PRESENT)
@@ -391,8 +393,8 @@ class ContextManager(BaseManager):
         when = f" ({when}, some of it may have changed)" if is_old else f" ({when})"
         described_text = without_padding(described.text)
         lines = described_text.splitlines()
-        is_told = any(all(line in each for line in lines) for each in (*past.answers, text))
-        shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
+        is_shown = any(all(line in each for line in lines) for each in (*past.answers, text))
+        shown = "" if is_shown else cut_middle(described_text, budget.share(ROOM_SHARE))
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
     def _things_here(self, observation: Observation) -> tuple[list[str], list[str]]:

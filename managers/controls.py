@@ -84,8 +84,8 @@ class Reflection(BaseManager):
         system, lesson = fill_prompt("reflection"), self._store.document.text.strip() or NONE
         room = self.tokens.characters(self.config.prompt_budgets.analysis) - len(system) - len(lesson)
         ending = self.game_state.latest.ending
-        told = f"{games_text([game], room)}{f' [{ENDINGS[ending]}]' if ending else ''}"
-        prompt = Prompt(system, fill_prompt("reflection_play", lesson=lesson, game=told))
+        text = f"{games_text([game], room)}{f' [{ENDINGS[ending]}]' if ending else ''}"
+        prompt = Prompt(system, fill_prompt("reflection_play", lesson=lesson, game=text))
         return (Question(self._model, "analysis", prompt, LessonAnswer, self._take),)
 
     def _take(self, answer: LessonAnswer | LanguageModelError) -> None:
@@ -146,8 +146,8 @@ class SimilarTurns(BaseManager):
         shown: dict[tuple[str, str], str] = {}  # by command and response
         for _, number in sorted((-round(score, 3), -number) for number, score in scores if score > 0):
             turn, text = self._earlier[-number]
-            told = f"{text}\n> {turn.command}\n{cut_middle(turn.response, self._longest)}"
-            shown.setdefault((turn.command, turn.response), told)
+            similar = f"{text}\n> {turn.command}\n{cut_middle(turn.response, self._longest)}"
+            shown.setdefault((turn.command, turn.response), similar)
             if len(shown) == self.config.controls.similar_turns:
                 break
         return PromptSection("Similar turns of earlier games", "\n\n".join(shown.values()), 6, Place.MEMORY)

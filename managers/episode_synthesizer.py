@@ -113,7 +113,7 @@ class EpisodeSynthesizer(BaseManager):
         marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
         is_followed = bool(self._commands and self._routes)
         commands = f"`follow` 0 plays {self._commands.removeprefix(PREFIX)}" if is_followed else self._commands
-        told = [
+        texts = [
             self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
@@ -121,7 +121,7 @@ class EpisodeSynthesizer(BaseManager):
             f"Guesses in the plan, which no earlier game has shown:{guessed}" if guessed else "",
         ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._kept_commands) if line)
-        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN, shows)
+        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, texts)), 6, Place.PLAN, shows)
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:

@@ -298,10 +298,10 @@ def outcome_line(summary: EpisodeSummary) -> str:
         figures.append(f"{summary.points}{best}")
     if summary.rooms:
         figures.append(f"{counted(summary.rooms, 'room')} seen")
-    told = f", with {' and '.join(figures)}" if figures else ""
+    reached = f", with {' and '.join(figures)}" if figures else ""
     last = summary.ending
     by = f", by `{_short(last.action)}` at {place(last.location)}" if last else ""
-    return f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{by}{told}."
+    return f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{by}{reached}."
 
 
 def points_text(scored: Scored) -> str:

@@ -386,13 +386,13 @@ class KnowledgeManager(BaseManager):
         does not count, because it describes the place before any action. Turns that are evidence by their own facts are
         none of them.
         """
-        told: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(self._evidence), "core": set()}
+        turns_of: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(self._evidence), "core": set()}
         memories, state = self.memory_manager, self.game_state
         caches = (memories.ephemeral_cache, memories.memory_cache) if memories else ()
         for memory in (memory for cache in caches for at_location in cache.values() for memory in at_location):
             if memory.episode == state.episode:
-                told[memory.persistence].update(memory.span[: state.turn_count])
-        return frozenset(told["ephemeral"] - told["permanent"])
+                turns_of[memory.persistence].update(memory.span[: state.turn_count])
+        return frozenset(turns_of["ephemeral"] - turns_of["permanent"])
 
     def _known(self) -> tuple[KnowledgeEntry, ...]:
         """Return all lines except those of the plan."""

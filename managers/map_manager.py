@@ -252,9 +252,11 @@ class MapManager(BaseManager):
     def _is_described_differently(self, turn: TurnRecord) -> bool:
         """Return whether the story described the location in full, and not as it did before in this episode."""
         here, seen = turn.before.location, (turn.after, turn.before, *(t.before for t in self.game_state.turns[::-1]))
-        told = [description_in(each.text, here.name) or "" for each in seen if here and each.location_id == here.num]
-        full = [text for text in told if _FULL.match(text)]
-        is_as_long = len(full) > 1 and told[0] == full[0] and 2 * len(full[0]) >= len(full[1])
+        descriptions = [
+            description_in(each.text, here.name) or "" for each in seen if here and each.location_id == here.num
+        ]
+        full = [text for text in descriptions if _FULL.match(text)]
+        is_as_long = len(full) > 1 and descriptions[0] == full[0] and 2 * len(full[0]) >= len(full[1])
         return is_as_long and not RoomDescription(full[1], 0).is_repeated_in(full[0])
 
 

@@ -24,8 +24,8 @@ from managers.prompting import (
     on_one_line,
     own_reasons,
     place,
-    told_once,
     turn_text,
+    without_repeats,
 )
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory
@@ -230,7 +230,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     reasoned = max(first, last - REASONED)
     reasons = dict(enumerate(own_reasons(state.turns, reasoned), start=reasoned + 1))
     items = []
-    said: set[str] = set()
+    printed: set[str] = set()
     for turn, record in enumerate(state.turns[first:], start=first + 1):
         command = cut_at(one_line(record.command_text), LONGEST_ACTION)
         lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
@@ -238,17 +238,17 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         if why:
             lines.append(Line("  Why: ", why, matters=False))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-        told = without_padding(record.response).splitlines()
+        response = without_padding(record.response).splitlines()
         described = without_padding(description_in(record.after.text, record.after.location_label) or "").splitlines()[
             :DESCRIPTION_LINES
         ]
-        besides = told
+        besides = response
         if described and turn != last:
-            besides = [line for line in told if line not in said and line not in described]
-        said.update(told)
-        for is_room, part in groupby(filter(str.strip, told), key=lambda line: line not in besides):
-            told_here = [told_once([line], others) for line in part]
-            lines.append(Line("  Response: ", on_one_line(told_here, record.after.location_label), matters=not is_room))
+            besides = [line for line in response if line not in printed and line not in described]
+        printed.update(response)
+        for is_room, part in groupby(filter(str.strip, response), key=lambda line: line not in besides):
+            parts = [without_repeats([line], others) for line in part]
+            lines.append(Line("  Response: ", on_one_line(parts, record.after.location_label), matters=not is_room))
         items.append(lines)
     return Part("play", items, others=first, empty="")
 
@@ -261,9 +261,9 @@ def present_texts(
     ended = [each for each in objectives if not each.is_active]
     if len(ended) > MAX_ENDED_SHOWN:
         lines.append(f"({len(ended) - MAX_ENDED_SHOWN} ended earlier)")
-    told = {"completed": "marked as achieved"}
+    words = {"completed": "marked as achieved"}
     lines += [
-        f"- {told.get(each.status, each.status)} in turn {each.ended_turn}: {each.text}"
+        f"- {words.get(each.status, each.status)} in turn {each.ended_turn}: {each.text}"
         for each in ended[-MAX_ENDED_SHOWN:]
     ]
     labels = carried_labels(state.latest, attribute_names, state.held)

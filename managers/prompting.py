@@ -264,14 +264,14 @@ def prologue(state: GameState) -> str:
     return without_padding(prologue_of(state.opening, first_room))
 
 
-def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
+def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> str:
     """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn.
 
     The number of the start is 0.
     """
     shown = []
     for line in lines:
-        turn = told_in.get(line)
+        turn = turn_of_line.get(line)
         where = "at the start" if turn == 0 else f"in turn {turn}"
         shown.append(line if turn is None else f"{cut_at(line, BEGINNING, '…')} [line as {where}]")
     return "\n".join(shown)

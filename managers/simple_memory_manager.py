@@ -196,14 +196,14 @@ class SimpleMemoryManager(BaseManager):
         self._refresh()
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
-        told = [
+        believed = [
             (key, memory)
             for key, memory in zip(keys, (*persistent, *ephemeral), strict=True)
             if not memory.is_given_up and not (memory.is_arrival and is_described)
         ]
         text, shown = location_text(
-            [memory for _, memory in told],
-            [all_done(memory, location_id, self.game_state) for _, memory in told],
+            [memory for _, memory in believed],
+            [all_done(memory, location_id, self.game_state) for _, memory in believed],
             self.config.simple_memory,
             self.tokens,
             show_markers=self.config.show_persistence_markers,
@@ -222,7 +222,7 @@ class SimpleMemoryManager(BaseManager):
         if count > 1:
             across = f" across {episode_count} episodes" if episode_count > 1 else ""
             text = f"You've been here {count} times{across}.\n{text}"
-        return replace(section, text=text, shows=tuple(told[number][0] for number in shown))
+        return replace(section, text=text, shows=tuple(believed[number][0] for number in shown))
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.
@@ -453,8 +453,8 @@ class SimpleMemoryManager(BaseManager):
         location. A small model only chooses among the turns, if none of them scored or killed. No model is called about
         a single command that the parser did not understand.
         """
-        model, is_told = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
-        if model is None or not (is_told or len(outcomes) > 1):
+        model, has_content = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
+        if model is None or not (has_content or len(outcomes) > 1):
             return ()
         here, state = outcomes[0].location.num, self.game_state
         memories, stay = tuple(self._at(here)), self._visit.stays.pop(here, [])
@@ -473,16 +473,16 @@ class SimpleMemoryManager(BaseManager):
                 for each in reversed(stay)
                 if self._ledger.belongs_to_news(each) or (is_new and each.first_visit)
             }
-            told = {each.record.turn: each for each in (*beside.values(), *outcomes)}
-            outcomes = tuple(told[turn] for turn in sorted(told))
+            by_turn = {each.record.turn: each for each in (*beside.values(), *outcomes)}
+            outcomes = tuple(by_turn[turn] for turn in sorted(by_turn))
         visit = VisitNews(
             outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns
         )
         if is_small:
             choice = worth_keeping(visit)
-            telling = [outcome for outcome in choice if outcome.record.is_decisive]
-            if telling or len(choice) <= 1:
-                self._keep(visit, [memory_of(outcome) for outcome in telling or choice])
+            decisive = [outcome for outcome in choice if outcome.record.is_decisive]
+            if decisive or len(choice) <= 1:
+                self._keep(visit, [memory_of(outcome) for outcome in decisive or choice])
                 return ()
             prompt, schema = brief_question(choice)
         else:

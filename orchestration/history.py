@@ -149,11 +149,11 @@ def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[N
         to_repeat = (line.event for line in lines[divergence.difference.line - 1 :])
         turn = next((event.record for event in to_repeat if isinstance(event, TurnPlayed)), None)
         place = f"turn {turn.turn} of episode {turn.episode}" if turn else "its latest turn"
-        told = (
+        message = (
             f"run {run.name} cannot continue: with this version or these files it plays differently from {place} on; "
             f"{program()} replay {shlex.quote(str(run))} shows the difference"
         )
-        raise Diverged(divergence.difference, told) from divergence
+        raise Diverged(divergence.difference, message) from divergence
 
 
 def _manifest_in(folder: Path, parts: Parts) -> Manifest:

@@ -189,8 +189,8 @@ class Learning:
                         store.look()
                     except StoreError as error:
                         if store.path not in self._unreadable:
-                            told = "a shared file cannot be read; play continues without it"
-                            manager.log_error(told, error=str(error))
+                            event = "a shared file cannot be read; play continues without it"
+                            manager.log_error(event, error=str(error))
                         self._unreadable.add(store.path)
                     else:
                         self._unreadable.discard(store.path)

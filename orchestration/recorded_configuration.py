@@ -129,8 +129,8 @@ def _with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) ->
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
         return then
-    says_where = [MANIFEST, *([JOURNAL_FILE] if any(read_lines(folder, _change)) else [])]
-    for path in (folder / name for name in says_where):
+    address_files = [MANIFEST, *([JOURNAL_FILE] if any(read_lines(folder, _change)) else [])]
+    for path in (folder / name for name in address_files):
         writers = writers_besides_user(path.stat())
         if writers:
             raise ConfigurationError(

@@ -18,7 +18,7 @@ from session.files.shared_files import open_to_append
 from session.values import Role
 
 _PROGRAM = logging.getLogger("zorkgpt")
-_TOLD = logging.getLogger("zorkgpt.run")
+_SCREEN = logging.getLogger("zorkgpt.run")
 _MODELS = logging.getLogger("zorkgpt.llm")
 
 
@@ -56,7 +56,7 @@ def open_log(path: Path, *, prints_errors: bool = True) -> Iterator[FilteringBou
 
     def write(logger: object, level: str, event: EventDict) -> NoReturn:
         if level == "error" and prints_errors:
-            _TOLD.error("%s: %s", event["event"], event.get("error", "see the log"))
+            _SCREEN.error("%s: %s", event["event"], event.get("error", "see the log"))
         with suppress(OSError):
             file.write(str(render(logger, level, event)).encode("utf-8", "backslashreplace") + b"\n")
         raise structlog.DropEvent
@@ -82,7 +82,7 @@ class _Forward(logging.Handler):
     def __init__(self, log: FilteringBoundLogger) -> None:
         super().__init__(logging.INFO)
         self._log = log
-        self.addFilter(lambda record: record.name != _TOLD.name)
+        self.addFilter(lambda record: record.name != _SCREEN.name)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the message with the name of its module."""

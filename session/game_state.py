@@ -294,15 +294,15 @@ class GameState:
         here = seen.location
         if here is None or seen.refusal is not None:
             return
-        known, told = self.room_descriptions.get(here.num), description_in(seen.text, here.name)
+        known, described = self.room_descriptions.get(here.num), description_in(seen.text, here.name)
         has_come = turn == self.arrival_turn
         if known is None:
-            is_full = told is not None or (has_come and turn > 0)
+            is_full = described is not None or (has_come and turn > 0)
         else:
-            is_as_long = told is not None and 2 * len(told) >= len(known.text)
+            is_as_long = described is not None and 2 * len(described) >= len(known.text)
             is_full = known.is_repeated_in(seen.text) or (is_as_long and not has_come)
         if is_full:
-            self._keep_description(here.num, told or seen.text, turn)
+            self._keep_description(here.num, described or seen.text, turn)
 
     def _believe_reading(self, turn: TurnRecord) -> None:
         """Store the text of the last turn if the model read it as the room's description.

@@ -91,10 +91,10 @@ class Waypoint:
             old = {*self.seen, *self.carried_set, *held}
             more = {number: thing.label for number, thing in here.items() if number not in old}
             was_there = standings(before).keys() & more.keys()
-            told = {"this is new here": more.keys() - was_there, "this is still here": was_there}
+            kinds = {"this is new here": more.keys() - was_there, "this is still here": was_there}
             return "; ".join(
                 f"{what}: {', '.join(more[each] for each in more if each in those)}"
-                for what, those in told.items()
+                for what, those in kinds.items()
                 if those
             )
         return ""
@@ -476,10 +476,10 @@ def _mark(observation: Observation, touched: Collection[int], *score: int | None
         return ""
     if observation.inventory is None or observation.visible is None:
         place, _, *others = observation.noticed
-        told = repr((place, *score, *others))
+        moment = repr((place, *score, *others))
     else:
         standing = standings(observation)
         in_reach = sorted(standing.keys() & {*touched})
         things = [(each, *standing[each][:2], sorted(standing[each].attributes)) for each in in_reach]
-        told = repr((observation.location_id, *score, things))
-    return sha256(told.encode()).hexdigest()[:16]
+        moment = repr((observation.location_id, *score, things))
+    return sha256(moment.encode()).hexdigest()[:16]

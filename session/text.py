@@ -59,8 +59,8 @@ def quoted(text: str, structure: str = "") -> str:
     """
     if not structure and not any(sign in text for sign in ("# ", "#\t", "===")):  # as in nearly every text
         return text
-    told = re.compile(rf"[ \t]*(?:{_HEADING}|{structure})" if structure else rf"[ \t]*(?:{_HEADING})")
-    return "".join(f"| {line}" if told.match(line) else line for line in text.splitlines(keepends=True))
+    heading = re.compile(rf"[ \t]*(?:{_HEADING}|{structure})" if structure else rf"[ \t]*(?:{_HEADING})")
+    return "".join(f"| {line}" if heading.match(line) else line for line in text.splitlines(keepends=True))
 
 
 def without_padding(text: str) -> str:
@@ -121,8 +121,8 @@ def sentence_around(sentences: Sequence[str], at: int) -> str:
 def quotation(text: str) -> str:
     """Return the text in quotation marks, with single ones for those within it; one that has them gets no others."""
     inner = text[1:-1] if text[:1] in {'"', "\u201c"} and text[-1:] in {'"', "\u201d"} else text
-    told = text if _MARK.search(inner) else inner
-    return '"' + _MARK.sub("'", told) + '"'
+    unquoted = text if _MARK.search(inner) else inner
+    return '"' + _MARK.sub("'", unquoted) + '"'
 
 
 def text_key(text: str) -> str:
@@ -235,8 +235,8 @@ def description_in(text: str, name: str) -> str | None:
     """Return the part of a text from the line with the room's name on; ``None`` if there is no such line."""
     place = 0
     for line in text.splitlines(keepends=True):
-        told = line.strip()
-        if name and (told == name or told.startswith((f"{name}, ", f"{name} ("))):
+        stripped = line.strip()
+        if name and (stripped == name or stripped.startswith((f"{name}, ", f"{name} ("))):
             return text[place:].strip()
         place += len(line)
     return None

@@ -107,7 +107,7 @@ class ClientsRun:
     def situation(self) -> str:
         """Show where you are and everything that is known: history, map, memories, routes, inventory, score."""
         now = self._now()
-        return self._told(f"{now.prompt.rstrip()}\n") if now else self._told()
+        return self._news(f"{now.prompt.rstrip()}\n") if now else self._news()
 
     def act(self, command: Command, reasoning: Reasoning = "") -> str:
         """Play one command, and return the story's answer."""
@@ -209,9 +209,9 @@ class ClientsRun:
     def _play(self, do: Callable[[Session], object]) -> str:
         do(self._playing())
         self._note = ""
-        return self._told()
+        return self._news()
 
-    def _told(self, known: str = "") -> str:
+    def _news(self, known: str = "") -> str:
         """Return what has happened since the last call, or ``known``, and a summary of the situation."""
         now = self._now()
         happened = [known] if known else [line for event in self._events for line in _event_lines(event)]

@@ -25,8 +25,8 @@ from game_interface.core.story_text import (
     last_line,
     names_the_outcome,
     offers_a_new_game,
+    plain_text,
     sounds_like_an_end,
-    told_text,
 )
 from session.errors import ConfigurationError, GameError
 from session.values import Ending, Observation, Seed, StoryFacts
@@ -114,7 +114,7 @@ class JerichoGame(Game):
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
-        text = told_text(printed, self._story.version)
+        text = plain_text(printed, self._story.version)
         keeps_screen = self.observation.awaits_key and self._interpreter.prompt == "key" and not self._interpreter.stop
         if not text and keeps_screen:
             text = self.observation.text
@@ -167,7 +167,7 @@ class JerichoGame(Game):
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
             pages.append(self._interpreter.send(""))
-        return "\n\n".join(told_text(page, self._story.version) for page in pages)
+        return "\n\n".join(plain_text(page, self._story.version) for page in pages)
 
     def _begin(self) -> Observation:
         self._command_places = ()
@@ -209,7 +209,7 @@ class JerichoGame(Game):
 
     def _result(self, printed: str) -> tuple[int | None, Ending | None]:
         """Return the score after a tried command, and how the story ended, unless the player died."""
-        reader, text = self._observer.reader, told_text(printed, self._story.version)
+        reader, text = self._observer.reader, plain_text(printed, self._story.version)
         score = reader.score(self._interpreter.memory)
         if not ("***" in text or "RESTART" in text or self._interpreter.stop):
             return score, None
@@ -304,4 +304,4 @@ def _some_answer_leads_back(interpreter: Interpreter, start: Snapshot, goes_on: 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:
     """Return what the story prints after ``reply``, without echoes of the tried answers."""
-    return _ECHO.sub("", told_text(interpreter.send(reply), interpreter.version))
+    return _ECHO.sub("", plain_text(interpreter.send(reply), interpreter.version))

@@ -15,7 +15,7 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import names_of_things
 from game_interface.core.status.status_reader import LearnedStatus, LearningReader, ProfileReader
-from game_interface.core.story_text import heading_of, headings_in, told_text
+from game_interface.core.story_text import heading_of, headings_in, plain_text
 from session.values import GameObject, Location, Observation
 
 Objects: TypeAlias = tuple[GameObject, ...]
@@ -124,7 +124,7 @@ class Observer:
         """
         if headings_in(text) and self._interpreter.listens:
             with self._interpreter.trying():
-                looked = told_text(self._interpreter.send("look"), self._interpreter.version)
+                looked = plain_text(self._interpreter.send("look"), self._interpreter.version)
             heading = heading_of(text, looked)
             if heading and not _DARK.fullmatch(heading):
                 name, printed = location.name.lower(), heading.lower()

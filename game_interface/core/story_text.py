@@ -11,7 +11,7 @@ _STATUS = re.compile(r"(?:\A>? ?|^ )[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n", 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
-def told_text(printed: str, version: int) -> str:
+def plain_text(printed: str, version: int) -> str:
     """Return the text of a story of ``version`` without its status line and prompt.
 
     - Up to version 3 the interpreter draws the status line as it was before the command, as the first line here, and
@@ -21,8 +21,8 @@ def told_text(printed: str, version: int) -> str:
     """
     if version <= _LAST_VERSION_WITH_STATUS_LINE and "    " in printed:
         printed = _STATUS.sub("", printed)
-    told = printed.strip().removesuffix(">").rstrip()
-    return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
+    text = printed.strip().removesuffix(">").rstrip()
+    return text.removeprefix(">").lstrip() if text.startswith(">\n") else text
 
 
 _CAPITAL = r"A-Z\u00c0-\u00d6\u00d8-\u00de\u0152\u0410-\u042f"

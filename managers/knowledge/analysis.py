@@ -22,8 +22,8 @@ from managers.prompting import (
     on_one_line,
     place,
     room_beside,
-    told_once,
     turn_text,
+    without_repeats,
 )
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
@@ -164,18 +164,18 @@ def brief_question(turns: Sequence[LearnedTurn], characters: int) -> KnowledgePr
 
     It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
     """
-    telling = [turn.record for turn in turns if turn.record.is_decisive][-BRIEF_TURNS:]
-    numbers = tuple(record.turn for record in telling)
+    decisive = [turn.record for turn in turns if turn.record.is_decisive][-BRIEF_TURNS:]
+    numbers = tuple(record.turn for record in decisive)
     system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
     room = room_beside(system, ["knowledge_brief_play"], fields, characters)
-    lines = [[Line(turn_text(record.turn, told_in_brief(record)))] for record in telling]
+    lines = [[Line(turn_text(record.turn, result_in_brief(record)))] for record in decisive]
     play, count, _ = Part("play", lines).fit(room)
     shown = numbers[len(numbers) - count :]
     user = fill_prompt("knowledge_brief_play", play=play, turns=", ".join(map(str, shown)))
     return KnowledgePrompt(Prompt(system, user), turns=shown)
 
 
-def told_in_brief(record: TurnRecord) -> str:
+def result_in_brief(record: TurnRecord) -> str:
     """Return what a turn taught as command and result, with the story's words unless they are about another place."""
     died, points, results = record.after.died, record.score_change or 0, []
     if points:
@@ -241,7 +241,7 @@ def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], l
     head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=facts)
     lines = record.response.splitlines()
     later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest[line] > record.turn}
-    shown = on_one_line(told_once(lines, later).splitlines(), record.after.location_label)
+    shown = on_one_line(without_repeats(lines, later).splitlines(), record.after.location_label)
     return [Line(head), Line("  ", shown, matters=bool(facts))]
 
 
@@ -299,7 +299,7 @@ def line_in_brief(record: TurnRecord) -> ProposedLine:
     section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
     if record.after.died or record.after.ending == "lost":
         section = "DEATH & DANGER ANALYSIS"
-    return ProposedLine(section=section, text=told_in_brief(record), turns=[record.turn])
+    return ProposedLine(section=section, text=result_in_brief(record), turns=[record.turn])
 
 
 def ask_what_can_go(

@@ -227,8 +227,8 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     if record.after.ending is not None:
         yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
     is_talk = outcome.has_speech or only_informs(outcome.command)
-    is_told_of = not (outcome.is_idle or is_talk or outcome.leads_back)
-    if not outcome.had_effect and outcome.was_understood and is_told_of:
+    may_have_failed = not (outcome.is_idle or is_talk or outcome.leads_back)
+    if not outcome.had_effect and outcome.was_understood and may_have_failed:
         yield f"Nothing {'' if record.changed_nothing else 'visible '}changed", "permanent"
 
 
@@ -311,8 +311,8 @@ class NewsLedger(SharedStore):
                 return False
             believed = [memory for memory in memories if not memory.is_invalidated]
             is_remembered = self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
-            return not is_remembered and not any(tells(memory, outcome) for memory in standing)
-        if record.is_in_fight and any(speaks_of(memory, outcome) for memory in standing):
+            return not is_remembered and not any(has_same_points(memory, outcome) for memory in standing)
+        if record.is_in_fight and any(names_command(memory, outcome) for memory in standing):
             return False
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
@@ -414,12 +414,12 @@ class NewsLedger(SharedStore):
 
         known: digests of the titles of the location's memories, and "" for outcomes without a memory
         """
-        tells_more = self._is_mostly_new(outcome.aside_keys, known)
+        is_mostly_new = self._is_mostly_new(outcome.aside_keys, known)
         if outcome.is_idle and outcome.destination is not None:
             return self._made.get(outcome.passage_key) not in known
         if outcome.is_idle and outcome.aside_keys:
-            return tells_more
-        return tells_more or self._made.get(outcome.key) not in known
+            return is_mostly_new
+        return is_mostly_new or self._made.get(outcome.key) not in known
 
     def _is_mostly_new(self, sentences: Mapping[str, int], known: Collection[str]) -> bool:
         """Return whether most of a text was not considered before. ``sentences``: the length of each by key."""
@@ -427,15 +427,15 @@ class NewsLedger(SharedStore):
         return new > sum(sentences.values()) / 2
 
 
-def tells(memory: Memory, outcome: ActionOutcome) -> bool:
+def has_same_points(memory: Memory, outcome: ActionOutcome) -> bool:
     """Return whether the memory contains the command of the outcome and its change of score."""
     change = outcome.record.score_change
-    if not change or not speaks_of(memory, outcome):
+    if not change or not names_command(memory, outcome):
         return False
     return memory.score_change == change or f"{change:+d}" in _FIGURE.findall(memory.text)
 
 
-def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
+def names_command(memory: Memory, outcome: ActionOutcome) -> bool:
     """Return whether the memory contains the command: in quotation marks, or without them if it has several words."""
     text = one_line(f"{memory.title} {memory.text}").casefold()
     for command in {one_line(outcome.record.action).casefold(), outcome.command.casefold()}:
@@ -449,7 +449,7 @@ def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[
     """Return a key for each memory of a failure that the outcome, a success, contradicts."""
     if not outcome.had_effect or outcome.record.after.died:
         return []
-    failures = (memory for memory in memories if memory.category == "FAILURE" and speaks_of(memory, outcome))
+    failures = (memory for memory in memories if memory.category == "FAILURE" and names_command(memory, outcome))
     return [digest("against", memory.title, outcome.key) for memory in failures]
 
 

@@ -57,7 +57,7 @@ LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
-TOLD_BELOW = "(as it stands below, under what is new)"
+SHOWN_BELOW = "(as it stands below, under what is new)"
 STATES = ("open", "locked", "on", "lit", "worn")
 """Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
@@ -249,21 +249,21 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
 def _text(outcome: ActionOutcome) -> str:
     """Return the story's words that are not in the title. Words about another location do not count."""
     destination, text = outcome.destination, one_line(outcome.record.after.text)
-    told = text
+    words = text
     if destination is not None and not outcome.record.after.died:
-        told = text.partition(destination.label)[0]
+        words = text.partition(destination.label)[0]
     elif not any(_results(outcome)):
-        told = text.removeprefix(_first_sentence(outcome))
-    told = told.strip() or ("" if destination else text)
-    if told:
-        return f'"{cut_middle(told, LONGEST_QUOTE)}"'
+        words = text.removeprefix(_first_sentence(outcome))
+    words = words.strip() or ("" if destination else text)
+    if words:
+        return f'"{cut_middle(words, LONGEST_QUOTE)}"'
     return "The story printed nothing." if destination is None else f"The player was then in {destination.label}."
 
 
 def _first_sentence(outcome: ActionOutcome) -> str:
-    told = one_line(outcome.record.after.text)
-    found = _SENTENCE.match(told)
-    return found[0] if found else told
+    text = one_line(outcome.record.after.text)
+    found = _SENTENCE.match(text)
+    return found[0] if found else text
 
 
 def visit_prompt(
@@ -294,8 +294,8 @@ def visit_prompt(
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
     fields["elsewhere"] = _elsewhere(visit, state).fit(int(ELSEWHERE_SHARE * room)).text
-    parts, told = _story_parts(visit, state, window), _arrival_told(visit, state, window)
-    for below in (told, None):  # without the reference if its text has no room
+    parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit, state, window)
+    for below in (arrival, None):  # without the reference if its text has no room
         memories = existing_memories(visit.memories, visit.worked, below)
         fields["memories"] = memories.fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
@@ -342,7 +342,7 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     It names this location, a thing in sight, one that was taken or laid down, or one that a command names, or it is of
     a location that the story's answers name. Where two things share a noun, the word before it decides.
     """
-    told = " ".join(outcome.record.after.text for outcome in visit.outcomes)
+    answers = " ".join(outcome.record.after.text for outcome in visit.outcomes)
     things = {visit.here.name}
     for record in (outcome.record for outcome in visit.outcomes):
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
@@ -356,12 +356,12 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     for name in {thing.name for thing in met} - things:
         *words, last = name.casefold().split() or [""]
         apart.setdefault(last, set()).update(words)
-    named_rooms = names(told, visit.rooms.values())
+    named_rooms = names(answers, visit.rooms.values())
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
         for memory in memories
-        if visit.rooms.get(room) in named_rooms or _speaks_of(f"{memory.title} {memory.text}", things, apart)
+        if visit.rooms.get(room) in named_rooms or _names_one_of(f"{memory.title} {memory.text}", things, apart)
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
@@ -369,7 +369,7 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def _speaks_of(text: str, things: Collection[str], apart: Mapping[str, Collection[str]]) -> bool:
+def _names_one_of(text: str, things: Collection[str], apart: Mapping[str, Collection[str]]) -> bool:
     """Return whether a text names one of the things, and not only another one with the same last word.
 
     apart: by the last word of names of other things the words before it
@@ -384,15 +384,20 @@ def _speaks_of(text: str, things: Collection[str], apart: Mapping[str, Collectio
     return False
 
 
-def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], told_below: Told | None = None) -> Part:
+def existing_memories(
+    memories: Sequence[Memory], worked: Mapping[str, str], shown_below: ShownArrival | None = None
+) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     worked: what speaks for a tentative memory, by its title
-    told_below: the arrival memory, if the prompt contains its text anyway
+    shown_below: the arrival memory, if the prompt contains its text anyway
     """
-    told = {} if told_below is None else {told_below.memory: told_below.where}
+    references = {} if shown_below is None else {shown_below.memory: shown_below.where}
     lines = [
-        Line(f"{_head(memory, *filter(None, [worked.get(memory.title)]))}: ", told.get(memory, one_line(memory.text)))
+        Line(
+            f"{_head(memory, *filter(None, [worked.get(memory.title)]))}: ",
+            references.get(memory, one_line(memory.text)),
+        )
         for memory in memories
         if not memory.is_given_up
     ]
@@ -400,7 +405,7 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], tol
     return Part("memories", [[line] for line in lines], keeps="best")
 
 
-class Told(NamedTuple):
+class ShownArrival(NamedTuple):
     """An arrival memory, the key of the item in the prompt that says the same, and a reference to that item."""
 
     memory: Memory
@@ -408,12 +413,12 @@ class Told(NamedTuple):
     where: str
 
 
-def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | None:
+def _arrival_shown(visit: VisitNews, state: GameState, window: int) -> ShownArrival | None:
     """Return the arrival memory if it says what the story printed on this arrival, or at one of the turns shown."""
     memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
     if memory is None:
         return None
-    printed = [(visit.first.arrival_text, "arrival", TOLD_BELOW)] if visit.first else []
+    printed = [(visit.first.arrival_text, "arrival", SHOWN_BELOW)] if visit.first else []
     printed += [
         (record.after.text, f"turn {record.turn}", f"(as it stands below, in turn {record.turn})")
         for record in reversed(_played(visit, state, window))
@@ -421,7 +426,7 @@ def _arrival_told(visit: VisitNews, state: GameState, window: int) -> Told | Non
     ]
     for text, key, where in printed:
         if _arrival_text(text, visit.here) == one_line(memory.text):
-            return Told(memory, key, where)
+            return ShownArrival(memory, key, where)
     return None
 
 
@@ -450,7 +455,7 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     for record in played:
         turn, whole = record.turn, without_padding(record.response)
         is_arrival = bool(shown_on_arrival) and whole.endswith(shown_on_arrival)
-        text = f"{whole.removesuffix(shown_on_arrival)}{TOLD_BELOW}" if is_arrival else whole
+        text = f"{whole.removesuffix(shown_on_arrival)}{SHOWN_BELOW}" if is_arrival else whole
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state, shown_from) or text
         elif record.moved and not is_arrival and latest.get(record.after.text, turn) > turn:
@@ -518,14 +523,14 @@ def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iter
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
     yield from (f"{old} is gone, {new} is in its place" for old, new in outcome.replaced)
-    is_told = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
+    is_named = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:
         yield "a key, no command"
     elif record.after.awaits_key:
         yield "the story waits for a key"
     elif record.took_no_turn:
         yield "it took no turn of the story"
-    elif record.did_something and not is_told:
+    elif record.did_something and not is_named:
         is_seen = record.before.noticed != record.after.noticed
         states = [*_changed_states(record, attribute_names)]
         yield from states or [f"something {'in sight' if is_seen else 'unseen'} changed"]

@@ -75,8 +75,8 @@ class RouteBook:
         head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
         rest = {"failed": self.failed, "said": sorted(self.said), "names": self.names}
         rest |= {"fatal": self.fatal, "deaths": self.deaths, "visits": self.visits, "effects": self.effects}
-        told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
-        return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
+        others = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
+        return f'{{{head},\n"tried": {{{counted}}}{others}}}\n'
 
     def find(self, number: int) -> Route | None:
         """Return the route of that number."""

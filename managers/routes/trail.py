@@ -96,11 +96,11 @@ class Trail:
             return
         self._moments.append(after)
         self._touched.append(self._touched[-1] | touched_in([record.before, after]))
-        said = plain_command(record.action), one_line(after.text)
-        may_be_idle = said in self._answers and not is_waiting(said[0])
+        exchange = plain_command(record.action), one_line(after.text)
+        may_be_idle = exchange in self._answers and not is_waiting(exchange[0])
         only_text = after.noticed is not None and not record.did_something
         self._steps.append(_PlayedStep(record.action, after.refusal is not None, may_be_idle, only_text))
-        self._answers.add(said)
+        self._answers.add(exchange)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
     def has_reached(self, goal: Goal) -> bool:

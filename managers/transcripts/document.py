@@ -42,8 +42,8 @@ class Game:
         for turn in self.turns:
             led = [*([f"typed {turn.typed}"] if turn.typed else []), *(["died"] if turn.died else [])]
             led += [] if turn.to_id is None else [f"to {turn.to_id}"]
-            told = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
-            lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({told})' if told else ''}"]
+            results = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
+            lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({results})' if results else ''}"]
             lines += _quoted(turn.response)
         return "\n".join([*lines, "", ""]).encode(errors="replace").decode()  # half a character of a broken story
 
@@ -128,12 +128,12 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
     texts: list[str] = []
     for number, game in enumerate(games):
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
-        start, told = _quoted(game.opening), game.opening
+        start, beginning = _quoted(game.opening), game.opening
         if start and start == _quoted(opening):
-            told = "As in this game, below."
+            beginning = "As in this game, below."
         elif texts and start == _quoted(games[0].opening):
-            told = f"As in episode {games[0].episode}."
-        text = GameText(told, room)
+            beginning = f"As in episode {games[0].episode}."
+        text = GameText(beginning, room)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)
         kind = "" if len(games) == 1 else ", the best" if not texts else ", the latest"
@@ -153,8 +153,8 @@ def _referring(game: Game, other: Game) -> Iterator[PlayedTurn]:
             continue
         yield from game.turns[done:start]
         if count:
-            told = f"as in episode {other.episode}, turns {there + 1}-{there + count}"
-            yield PlayedTurn(start + 1, told, "", last=start + count)
+            reference = f"as in episode {other.episode}, turns {there + 1}-{there + count}"
+            yield PlayedTurn(start + 1, reference, "", last=start + count)
         done = start + count
 
 
@@ -166,16 +166,16 @@ def _game_of(episode: int, text: str) -> Game:
     lines = text.splitlines()
     heading = _HEADING.fullmatch(lines[0])
     score = int(heading[2]) if heading and heading[2] else None
-    told: list[list[str]] = [[]]
+    texts: list[list[str]] = [[]]
     played: list[re.Match[str]] = []
     for line in lines[1:]:
         found = _TURN.fullmatch(line)
         if line.startswith(">"):
-            told[-1].append(line[2:] if line.startswith("> ") else line[1:])
+            texts[-1].append(line[2:] if line.startswith("> ") else line[1:])
         elif found:
             played.append(found)
-            told.append([])
-    opening, *responses = ("\n".join(each) for each in told)
+            texts.append([])
+    opening, *responses = ("\n".join(each) for each in texts)
     turns = [
         PlayedTurn(
             number,

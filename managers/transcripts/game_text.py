@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
-from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, told_once
+from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, without_repeats
 from session.game_state import GameState
 from session.text import cut_at, cut_middle, one_line, without_padding
 
@@ -178,7 +178,7 @@ class GameText:
         if not is_first and len(lines) == len(screen) >= SHORTEST_SCREEN and is_same.count(False) <= MOST_CHANGED:
             shown = f"[as in turn {number}]" if all(is_same) else _changed_lines(lines, is_same, number)
         else:
-            shown = told_once(lines, {} if is_first else self._told_in)
+            shown = without_repeats(lines, {} if is_first else self._told_in)
             self._screen = turn.number, lines
         if len(shown) > self._longest:
             shown = cut_middle(shown, self._longest)
@@ -201,8 +201,8 @@ class GameText:
             if news:
                 yield from _command_lines(waiting)
                 waiting = []
-                told = cut_middle("\n".join(news), self._longest)
-                yield f"{turn.turns}: {turn.command}\n{told}"
+                text = cut_middle("\n".join(news), self._longest)
+                yield f"{turn.turns}: {turn.command}\n{text}"
             else:
                 waiting.append(turn)
         yield from _command_lines(waiting)

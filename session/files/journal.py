@@ -46,7 +46,7 @@ JOURNAL_VERSION = 5
 _OTHER_VERSION = "a run can be read by the version of the program that recorded it"
 _CHANGED = "the line or one before it was changed after it was written"
 JOURNAL_FILE = "journal.jsonl"
-_TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
+_IN_LINE_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _MOSTLY_EMPTY = frozenset({"text", "unusable"})
 """Fields of a model's answer that are left out if they are empty, which is their default."""
 _USUAL: Mapping[str, object] = {"then": [], "stop_at": "news"}
@@ -367,7 +367,7 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
             return {name: value for name, value in whole.items() if name not in _MOSTLY_EMPTY or value}
         return whole
     old, new = event.record.before.parents, event.record.after.parents
-    short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_TOLD_BEFORE)
+    short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_IN_LINE_BEFORE)
     after = {
         name: value for name, value in short["record"]["after"].items() if value is not None and value is not False
     }

@@ -20,7 +20,7 @@ from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from game_interface.core.status.status_reader import ProfileReader
-from game_interface.core.story_text import told_text
+from game_interface.core.story_text import plain_text
 from session.errors import ConfigurationError
 from session.values import GameObject, Observation
 from tests.fixtures.walkthrough import (
@@ -239,8 +239,8 @@ def test_a_profile_takes_nothing_from_the_text_of_a_walkthrough(story_folder: Pa
             for command in walkthrough_of(path).commands:
                 if known.stop:
                     break
-                told = told_text(known.send(command), story.version)
-                assert told == told_text(unknown.send(command), story.version)
+                told = plain_text(known.send(command), story.version)
+                assert told == plain_text(unknown.send(command), story.version)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
             values = (share(run, measure) if is_share else MEASURES[measure](run) for run in of_story if run.arm == arm)
             known[story] = [value for value in values if value is not None]
         groups = [values for values in known.values() if values]
-        found = ArmScore(_told(known), measure, is_share, arm, sum(map(len, groups)))
+        found = ArmScore(_stories_name(known), measure, is_share, arm, sum(map(len, groups)))
         if groups:
             found = replace(found, score=mean(map(mean, groups)))
         if found.runs >= LEAST_FOR_INTERVAL:
@@ -191,7 +191,7 @@ def compare(
     groups = [differences for differences in stories.values() if differences]
     every = [difference for differences in groups for difference in differences]
     is_share = len(stories) > 1 and measure in SCORES
-    named = Comparison(_told(stories), measure, is_share, first, other, len(every))
+    named = Comparison(_stories_name(stories), measure, is_share, first, other, len(every))
     if not every:
         return replace(named, why_not=NO_PAIR)
     if len(every) == 1:
@@ -266,7 +266,7 @@ def _pools(runs: Iterable[RunMeasures]) -> list[Pool]:
     return [*alone, together] if len(alone) > 1 else alone
 
 
-def _told(stories: Mapping[str, Sequence[float]]) -> str:
+def _stories_name(stories: Mapping[str, Sequence[float]]) -> str:
     """Return the story's name, or the number of stories with results."""
     if len(stories) == 1:
         return next(iter(stories))

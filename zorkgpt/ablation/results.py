@@ -218,8 +218,8 @@ def difference_row(found: Comparison) -> Sequence[str]:
 
 
 def _paragraphs(results: Results) -> Iterator[str]:
-    plan, told = results.plan, len(results.runs)
-    unfinished = "" if told == results.planned else f" ({told} of {results.planned} runs so far)"
+    plan, count = results.plan, len(results.runs)
+    unfinished = "" if count == results.planned else f" ({count} of {results.planned} runs so far)"
     yield f"# {', '.join(plan.arms)}: {', '.join(plan.stories)}"
     yield f"    {results.command}"
     yield "\n".join(
@@ -328,9 +328,9 @@ def page_of_ablation(results: Results, folder: Path, page: Path, report: str, pr
 
 def _notes(results: Results, folders: Sequence[Path | None]) -> Iterator[Note]:
     yield from (Note(f"Points: {each}.") for each in results.points)
-    told = len(results.runs)
-    if told < results.planned:
-        text = f"{told} of {results.planned} planned runs are shown: those whose pairs are complete."
+    count = len(results.runs)
+    if count < results.planned:
+        text = f"{count} of {results.planned} planned runs are shown: those whose pairs are complete."
         yield Note(text)
     gone = sum(where is None for where in folders)
     if gone:

@@ -698,7 +698,9 @@ class MapGraph(BaseModel):
         exits = {*OPPOSITES, *(room.exits if room else ())} - walked.keys()
         answers = ((exit_, self.exit_refusals.get(Edge(location_id, exit_), ())) for exit_ in sorted(exits))
         return {
-            exit_: tuple(each for each in told if each != LEADS_BACK) for exit_, told in answers if LEADS_BACK in told
+            exit_: tuple(each for each in known if each != LEADS_BACK)
+            for exit_, known in answers
+            if LEADS_BACK in known
         }
 
     def last_refusal(self, edge: Edge) -> str | None:

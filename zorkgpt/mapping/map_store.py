@@ -111,18 +111,18 @@ class MapStore(SharedStore):
             graph = MapGraph.parse(content, self.path, left_out.__setitem__)
         except NoMap as error:
             kept, backup = self._keep(self.path.rename), backup_of(self.path)
-            told = f"{self.path} is now {kept.name} ({error.where}: {error.problem})"
+            message = f"{self.path} is now {kept.name} ({error.where}: {error.problem})"
             with reported_as(f"{backup} cannot be kept"), suppress(FileNotFoundError):  # the next one would replace it
                 renamed = backup.rename(f"{kept}.backup")
-                told += f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
+                message += f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
             event = "corrupt map kept aside, starting empty"
-            self._warn(event, error=told, kept=str(kept), where=error.where, problem=error.problem)
+            self._warn(event, error=message, kept=str(kept), where=error.where, problem=error.problem)
             return MapGraph()
         if left_out:
             kept = self._keep(partial(shutil.copyfile, self.path))
             for where, problem in left_out.items():
-                told = f"{where} ({problem}); {kept.name} is {self.path} as it was"
-                self._warn("map entry left out", error=told, kept=str(kept), where=where, problem=problem)
+                message = f"{where} ({problem}); {kept.name} is {self.path} as it was"
+                self._warn("map entry left out", error=message, kept=str(kept), where=where, problem=problem)
         return graph
 
     def _keep(self, move: Callable[[Path], object]) -> Path:

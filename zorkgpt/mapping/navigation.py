@@ -51,7 +51,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
-        parts = [*_ways_told(graph, room, shown)]
+        parts = [*_way_lines(graph, room, shown)]
         plain, read = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
@@ -154,22 +154,22 @@ def _first_of(title: str, items: Iterable[str], number: int, characters: int | N
     return [f"{title}: {'; '.join([*shown, *more])}"] if number else []
 
 
-def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[str]:
+def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[str]:
     """Yield each room that exits lead to, with the commands."""
     names = {to_id: f"L{to_id}" if to_id in shown else _label(graph, to_id) for to_id in _ways(graph, room).values()}
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
-        told = []
+        commands_there = []
         for edge in (Edge(room, command) for command in commands):
             first, refusal = in_order(graph.first_refusals.get(edge, ())), graph.last_refusal(edge)
             doubts = ["unsure"] if graph.confidence(edge) < SURE else []
             is_back = graph.first_refusals.get(edge, ())[:1] == (LEADS_BACK,)
             doubts += [f"{'' if is_back else 'blocked '}at first: {first}"] if first else []
             doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
-            doubts += filter(None, [_ends_told(graph, edge)])
-            told.append(_told(edge.exit, "; ".join(doubts)))
-        yield f"{' / '.join(told)} -> {names[to_id]}"
+            doubts += filter(None, [_ends_text(graph, edge)])
+            commands_there.append(_with_remark(edge.exit, "; ".join(doubts)))
+        yield f"{' / '.join(commands_there)} -> {names[to_id]}"
     for exit_, answers in graph.exits_back(room).items():
-        yield f"{_told(exit_, '; '.join(answers))} -> L{room} again"
+        yield f"{_with_remark(exit_, '; '.join(answers))} -> L{room} again"
     for exit_, to_id in graph.ways_back(room).items():
         yield f"{exit_} -> {names[to_id]} (back?)"
     for command, carry in graph.carries_from(room).items():
@@ -177,7 +177,7 @@ def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         how = "" if ", then " in command else f"carried you, {stayed}"
         seen = f"{how}episode {carry.episode}, turn {carry.turn}"
         name = f"L{carry.to_id}" if carry.to_id in shown else _label(graph, carry.to_id)
-        yield f"{_told(command, seen)} -> {name}"
+        yield f"{_with_remark(command, seen)} -> {name}"
 
 
 class _UntriedExits(NamedTuple):
@@ -191,11 +191,11 @@ class _UntriedExits(NamedTuple):
 
 
 def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
-    deaths = {exit_: _ends_told(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
+    deaths = {exit_: _ends_text(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
     read = [
         plain_line(exit_) for exit_, death in deaths.items() if not death and exit_ in graph.read_exits.get(room, ())
     ]
-    plain = ", ".join(_told(exit_, death) for exit_, death in deaths.items() if exit_ not in read)
+    plain = ", ".join(_with_remark(exit_, death) for exit_, death in deaths.items() if exit_ not in read)
     return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
@@ -225,24 +225,24 @@ def _refusals(
             if exit_ not in walked and is_open == is_tried and (among is None or exit_ in among):
                 exits[words].append(plain_line(exit_))
         if exits:
-            yield f"{title}{', '.join(_told(', '.join(each), words) for words, each in exits.items())}"
+            yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"
 
 
-def _ends_told(graph: MapGraph, edge: Edge) -> str:
+def _ends_text(graph: MapGraph, edge: Edge) -> str:
     """Return how taking the exit killed the player or ended the story, the first time first; "" for never."""
     ends = graph.exit_deaths.get(edge, ())
-    return in_order(each if isinstance(each, str) else _end_told(graph, each) for each in ends)
+    return in_order(each if isinstance(each, str) else _end_text(graph, each) for each in ends)
 
 
-def _end_told(graph: MapGraph, end: FatalExit) -> str:
+def _end_text(graph: MapGraph, end: FatalExit) -> str:
     points = "" if end.score is None else f", with {out_of(end.score, end.max_score)} points"
     how = "you died" if end.ending is None else f"the story ended, {end.ending}{points}"
     place = "" if end.room is None else f" in L{end.room} {graph.room_names.get(end.room, '')}".rstrip()
-    dark, said = ", in the dark" if end.is_dark else "", f": {end.words}" if end.words else ""
-    return f"{how}{place}{dark} (episode {end.episode}, turn {end.turn}){said}"
+    dark, words = ", in the dark" if end.is_dark else "", f": {end.words}" if end.words else ""
+    return f"{how}{place}{dark} (episode {end.episode}, turn {end.turn}){words}"
 
 
-def _told(exits: str, remark: str | None) -> str:
+def _with_remark(exits: str, remark: str | None) -> str:
     return plain_line(exits) + (f" ({plain_line(remark)})" if remark else "")
 
 

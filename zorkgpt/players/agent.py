@@ -214,8 +214,8 @@ class ModelPlayer:
         travels = self.travels and context.offers_ways and not assisted
         listed = (*(route.choice for route in context.route_choices), *(context.valid_actions or ()))
         schema = _answer_schema(self, listed if assisted else None, travels=travels)
-        told = context.prompt(system)
-        completion = self.model.complete("agent", Prompt.of(system, told.parts, told.shows), schema)
+        prompt = context.prompt(system)
+        completion = self.model.complete("agent", Prompt.of(system, prompt.parts, prompt.shows), schema)
         answer: Any = completion.value
         chosen = next((route.number for route in context.route_choices if route.choice == answer.action), None)
         reading: ReadingAnswer | None = getattr(answer, "reading", None)

@@ -99,8 +99,8 @@ class Critic:
         outcomes, repetition = self.tries.outcomes(observation, proposal.action), circle
         if len(set(outcomes)) == 1:  # different outcomes are a sign of chance, and trying again may help
             times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
-            told = f"`{plain_command(proposal.action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
-            repetition = f"{_REPEATED} {told}"
+            result = f"`{plain_command(proposal.action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
+            repetition = f"{_REPEATED} {result}"
         is_doubtful = opinion is None or bool(repetition)
         if self._mode == "llm" or (self._mode == "hybrid" and is_doubtful):
             tried = [PromptSection("Tried before", repetition).render()] if repetition else []
@@ -158,20 +158,20 @@ class ObjectCheck:
     def reset(self, tries: Tries) -> None:
         """Begin a new episode; ``tries`` will contain its turns."""
         self.tries = tries
-        self._told: defaultdict[int, set[str]] = defaultdict(set)
+        self._printed: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
         self._led_back: set[int] = set()
         self._refused_exits: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
-        self._heard: Observation | None = None
+        self._read: Observation | None = None
 
     def learn(self, turn: TurnRecord) -> None:
         """Record the words of the turn's texts by room, and the room if an exit led back to it.
 
         Words that only echo the command ("You see no loom here") are not recorded.
         """
-        self._hear(turn.before)
+        self._note_words(turn.before)
         self._echoed = words_of(turn.action, self._vocabulary)
-        self._hear(turn.after)
+        self._note_words(turn.after)
         here = turn.before.location
         is_exit = self._movements.is_direction(self._movements.exit_of(turn.action))
         has_stayed = here == turn.after.location and turn.after.refusal is None and not turn.is_key
@@ -196,7 +196,7 @@ class ObjectCheck:
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
         action = " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
         commands = [read_command(each, self._vocabulary) for each in self._each_of_list(action)]
-        self._hear(observation)
+        self._note_words(observation)
         scene = self._scene(observation, observation.location.num)
         opinions = {self._command_opinion(each, scene) if each else None for each in commands}
         return opinions.pop() if len(opinions) == 1 else None
@@ -234,11 +234,11 @@ class ObjectCheck:
             [action] if starts_anew or not (thing and all(others)) else [first, *(f"{verb} {each}" for each in others)]
         )
 
-    def _hear(self, observation: Observation) -> None:
+    def _note_words(self, observation: Observation) -> None:
         """Record the words of an observation for the player's room; the first one of a turn is recorded already."""
-        if observation is not self._heard and observation.location is not None:
-            self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
-        self._heard = observation
+        if observation is not self._read and observation.location is not None:
+            self._printed[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
+        self._read = observation
 
     def _command_opinion(self, command: Command, scene: _Scene) -> Verdict | None:
         family = self._vocabulary.family
@@ -274,7 +274,7 @@ class ObjectCheck:
             rooms=self._graph.rooms,
             carried=observation.carried,
             at_hand=frozenset((here, *(each.num for each in objects))),
-            told=words_of(names, self._vocabulary) | self._told[here],
+            printed=words_of(names, self._vocabulary) | self._printed[here],
             fixed=frozenset(each.num for each in observation.visible or () if self._is_fixed(each)),
         )
 
@@ -296,7 +296,7 @@ class _Scene:
     rooms: Container[int]
     carried: frozenset[int]
     at_hand: frozenset[int]
-    told: frozenset[str]
+    printed: frozenset[str]
     fixed: frozenset[int]
 
     def names_fixed_thing(self, command: Command) -> bool:
@@ -314,7 +314,7 @@ class _Scene:
         for phrase in command.phrases:
             nouns = self._nouns(phrase)
             absent = (
-                noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun) for noun in nouns
+                noun not in self.printed and noun not in _NEVER_ABSENT and self._all_elsewhere(noun) for noun in nouns
             )
             if nouns and needs(absent):
                 return " ".join(phrase)
@@ -335,7 +335,7 @@ class _Scene:
         for num in self.vocabulary.mentions.get(noun, ()):
             if num in self.at_hand or not self.carried.isdisjoint(self._around(num)):
                 return True
-        return noun in self.told and not self._all_elsewhere(noun)
+        return noun in self.printed and not self._all_elsewhere(noun)
 
     def _all_elsewhere(self, noun: str) -> bool:
         """Return whether the noun names objects and all objects that mention it are in other rooms.

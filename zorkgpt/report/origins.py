@@ -197,7 +197,7 @@ class Origins:
         if self.ends.setdefault(episode, items) != items:
             self.twice.add(episode)
 
-    def tell_runs_apart(self) -> None:
+    def separate_runs(self) -> None:
         """Drop the changes by others that another run made while the run that saw them was played.
 
         Who added what cites a turn that no run here has is unknown.
@@ -282,7 +282,7 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
         at = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).isoformat() if path.exists() else ""
         found.append(replace(each, at=at))
     origins.add(found)
-    origins.tell_runs_apart()
+    origins.separate_runs()
     origins.mark_equal_titles()
     return origins
 
@@ -329,8 +329,8 @@ def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) ->
     else:  # the run before it was being played and saw what others changed
         origins.turns.sort(key=lambda each: each.at)
     if manifest.first_episode <= origins.numbered:
-        told = "it has episode numbers of another run, so one of them comes from another folder"
-        origins.problems.append(f"Run {run.name}: {told}. Who made the changes between them is unknown.")
+        why = "it has episode numbers of another run, so one of them comes from another folder"
+        origins.problems.append(f"Run {run.name}: {why}. Who made the changes between them is unknown.")
     origins.numbered = max(origins.numbered, manifest.first_episode + len(manifest.seeds) - 1)
     for moment, changes in repetition.changes.items():
         seen = replace(where, moment=moment, at=times.get(moment, ""))
@@ -390,11 +390,12 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
     elif not problem and summary.state == "killed" and (run / AT_END).is_dir():
         problem = "its journal lacks its end"
     if others:
-        told = f"this version builds {counted(others, 'other prompt')}: what they showed is inferred"
-        origins.problems.append(f"Run {run.name}: {told}.")
+        prompts = counted(others, "other prompt")
+        origins.problems.append(f"Run {run.name}: this version builds {prompts}: what they showed is inferred.")
     if problem:
-        told = without_period(problem)
-        origins.problems.append(f"Run {run.name}: {told}. What it changed and was shown after that is unknown.")
+        origins.problems.append(
+            f"Run {run.name}: {without_period(problem)}. What it changed and was shown after that is unknown."
+        )
     return repetition, problem
 
 
@@ -427,9 +428,9 @@ def _read_turns(
 def _writer(answers: Iterable[ModelAnswered | MemoryGiven], item: Item) -> ModelAnswered | MemoryGiven | None:
     """Return the answer that has the title of a memory or the text of another item, alone or else within a text."""
     wanted = text_key(item.title if item.kind == "memory" else item.text)
-    said = [(answer, text_key(text)) for answer in answers for text in _texts(answer.answer)]
-    alone = (answer for answer, text in said if text == wanted)
-    return next(alone, None) or next((answer for answer, text in said if wanted in text), None)
+    texts = [(answer, text_key(text)) for answer in answers for text in _texts(answer.answer)]
+    alone = (answer for answer, text in texts if text == wanted)
+    return next(alone, None) or next((answer for answer, text in texts if wanted in text), None)
 
 
 def _texts(value: object) -> Iterator[str]:

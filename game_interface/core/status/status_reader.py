@@ -53,7 +53,7 @@ class Clues:
     rooms: each contains the room, in most places
     score, turns: contain the story's own values
     shown_score, shown_turns: contain the copies from when the status line was last drawn; only these may be known
-    tells_score: the story answers ``score`` with a figure
+    answers_score: the story answers ``score`` with a figure
     max_score: the maximum score according to that answer
     """
 
@@ -64,7 +64,7 @@ class Clues:
     turns: int | None = None
     shown_score: int | None = None
     shown_turns: int | None = None
-    tells_score: bool = False
+    answers_score: bool = False
     max_score: int | None = None
 
 
@@ -158,14 +158,14 @@ class LearningReader:
                 clues = self._with_body(clues, memory)
             self.learned = LearnedStatus(clues, missed)
             status = self._status(memory)
-        if status.score is None and self.learned.clues.tells_score:
+        if status.score is None and self.learned.clues.answers_score:
             answer = ""
             if self._interpreter.listens:
                 with self._interpreter.trying():
                     answer = self._interpreter.send("score")
-            asked, most = told_score(answer)
+            asked, most = score_in(answer)
             if asked is None:
-                asked, most = told_score(text)
+                asked, most = score_in(text)
             status = status._replace(score=asked, max_score=status.max_score or most)
         return status
 
@@ -245,7 +245,7 @@ def _with_score_of(clues: Clues, other: Clues) -> Clues:
     """Return ``clues`` completed by the told score and maximum of ``other``."""
     return replace(
         clues,
-        tells_score=clues.tells_score or (clues.score is None and other.tells_score),
+        answers_score=clues.answers_score or (clues.score is None and other.answers_score),
         max_score=other.max_score if clues.max_score is None else clues.max_score,
     )
 
@@ -352,7 +352,7 @@ library's declarations.
 """
 
 
-def told_score(answer: str) -> tuple[int | None, int | None]:
+def score_in(answer: str) -> tuple[int | None, int | None]:
     """Return the score and the maximum in the ``answer`` to ``score``; ``None`` for what it does not contain.
 
     A maximum of 0 means that no score is kept.
@@ -384,12 +384,12 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most
         candidates = evidence.library_clues() or evidence.motion_clues() or evidence.still_clues()
         certain = len({clues.players for clues in candidates}) == 1
         clues = evidence.with_score(candidates[0]) if certain else Clues()
-    told, maximum = told_score(exploration.score_text)  # takes precedence over a global
+    score, maximum = score_in(exploration.score_text)  # takes precedence over a global
     if maximum == 0:
         return replace(clues, score=None, shown_score=None, max_score=0)
-    if told is not None and clues.score is not None and told != evidence.turns[-1][clues.score]:
+    if score is not None and clues.score is not None and score != evidence.turns[-1][clues.score]:
         clues = replace(clues, score=None, shown_score=None)
-    return replace(clues, tells_score=told is not None, max_score=maximum)
+    return replace(clues, answers_score=score is not None, max_score=maximum)
 
 
 class _GlobalsOverTime:
@@ -503,7 +503,7 @@ class _GlobalsOverTime:
         if clues.score is None or clues.turns is None:
             score = line + 1
             turns = line + 2
-            if not self._told(score, turns):
+            if not self._is_in_answer(score, turns):
                 return clues
             count = next((num for num in self._counters if num != turns and self._always_equal(num, turns)), None)
             if count is None:
@@ -511,9 +511,9 @@ class _GlobalsOverTime:
             return replace(clues, turns=count, shown_score=score, shown_turns=turns)
         if self._always_equal(clues.turns, line + 2) and self._always_equal(clues.score, line + 1):
             return replace(clues, shown_score=line + 1, shown_turns=line + 2)
-        return clues if self._told(clues.score, clues.turns) else replace(clues, score=None, turns=None)
+        return clues if self._is_in_answer(clues.score, clues.turns) else replace(clues, score=None, turns=None)
 
-    def _told(self, score: int, turns: int) -> bool:
+    def _is_in_answer(self, score: int, turns: int) -> bool:
         """Return whether the story's answer to ``score`` contains the values of both globals."""
         answer, latest = self._exploration.score_text, self.turns[-1]
         figures = {int(figure) for figure in _FIGURE.findall(answer)}

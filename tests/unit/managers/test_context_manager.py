@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managers.context_manager import STANDS_BELOW, ContextManager, told_turns
+from managers.context_manager import STANDS_BELOW, ContextManager, history_turns
 from session.commands import Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
@@ -545,7 +545,7 @@ SHEET = "The wheel of the mill turns slowly, and the water comes down over it in
 def told(played: list[tuple[str, str]], **style: Any) -> list[str]:
     """The turns as text; there is much room unless ``style`` limits it."""
     turns = [a_turn(turn, *each, "why\nnot") for turn, each in enumerate(played, start=1)]
-    return [turn.text for turn in told_turns(turns, **{"characters": 9000, "most": 3, **style})]
+    return [turn.text for turn in history_turns(turns, **{"characters": 9000, "most": 3, **style})]
 
 
 def test_a_turn_is_told_with_reasoning_command_and_response() -> None:
@@ -558,7 +558,7 @@ def test_of_a_course_only_its_own_reason_is_told_once() -> None:
     turns = [a_turn(1, "up", "Loft", "To the rope."), *(a_turn(number, "wait", "", counted) for number in (2, 3))]
     turns[1:] = [replace(turn, verdicts=(Verdict(accepted=True, source="then"),)) for turn in turns[1:]]
     for reasoned, reasons in ((None, ["To the rope."]), (2, ["(of turn 1, for its course) To the rope."])):
-        texts = told_turns(turns, characters=9000, most=3, reasoned=reasoned)
+        texts = history_turns(turns, characters=9000, most=3, reasoned=reasoned)
         assert re.findall("Reasoning: (.*)", "\n".join(turn.text for turn in texts)) == reasons
 
 

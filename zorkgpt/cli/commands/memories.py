@@ -238,10 +238,10 @@ def undo(
     changes = [each for each in own if what in (each.id, each.run)]
     if not changes:
         known = ", ".join(dict.fromkeys(each.run for each in own)) or "none"
-        told = " ".join(
+        message = " ".join(
             (f"no run and no change {what} is known to have written a memory; these did: {known}.", *origins.problems)
         )
-        raise ConfigurationError(told)
+        raise ConfigurationError(message)
     for line in (*undone(store.document, changes, origins)[1], *origins.problems):
         print_line(line)
     if yes or (sys.stdin.isatty() and typer.confirm(printable(f"Write {store.path}?"))):

@@ -202,8 +202,8 @@ def prove_loadable(gguf: Path) -> None:
             f"{gguf}: llama.cpp crashed (signal {-child.returncode}): the file is damaged or too large for the memory"
         )
     if child.returncode:
-        said = _LOADING_ERROR.search(child.stderr)
-        raise ConfigurationError(f"{gguf}: llama.cpp cannot load it" + (f": {said[1]}" if said else ""))
+        reason = _LOADING_ERROR.search(child.stderr)
+        raise ConfigurationError(f"{gguf}: llama.cpp cannot load it" + (f": {reason[1]}" if reason else ""))
 
 
 def _header_fault(header: bytes) -> str:

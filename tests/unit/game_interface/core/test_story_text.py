@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.story_text import heading_of, judge_ending, offers_a_new_game, sounds_like_an_end, told_text
+from game_interface.core.story_text import heading_of, judge_ending, offers_a_new_game, plain_text, sounds_like_an_end
 from session.values import Ending
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
@@ -137,4 +137,4 @@ def test_a_heading_is_set_off_from_the_text_and_heads_what_look_would_print(
 def test_a_status_line_that_is_drawn_again_while_the_player_waits_is_not_part_of_the_text() -> None:
     above, again = (f" Lab      Score: 3      Moves: {move}      " for move in (6, 7))
     printed = f"{above}\nTime passes...\n{again}{again}\nThe price:    Score: 3\nKeep waiting?\n>"
-    assert told_text(printed, 3) == "Time passes...\nThe price:    Score: 3\nKeep waiting?"
+    assert plain_text(printed, 3) == "Time passes...\nThe price:    Score: 3\nKeep waiting?"

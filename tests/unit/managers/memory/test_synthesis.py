@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
 from managers.memory.outcome import ActionOutcome, ZMachineContext, names, signals_of
-from managers.memory.prompt import LONGEST_QUOTE, TOLD_BELOW, existing_memories, memory_of
+from managers.memory.prompt import LONGEST_QUOTE, SHOWN_BELOW, existing_memories, memory_of
 from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
@@ -221,7 +221,7 @@ class TestPrompt:
         play.turn("up", "Loft", location=LOFT)
         (prompt,) = play.prompts
         assert f"On arrival the story showed: Blue Vats\n{LONG}" in prompt
-        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {TOLD_BELOW}" in prompt
+        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {SHOWN_BELOW}" in prompt
         assert prompt.count(LONG) == 1
         assert "visit status: FIRST VISIT" in prompt
         assert "On arrival: Long" not in prompt  # it is a memory already

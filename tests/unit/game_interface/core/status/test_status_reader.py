@@ -14,7 +14,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter, Registers, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.status_reader import Clues, LearningReader, Status, explore, told_score
+from game_interface.core.status.status_reader import Clues, LearningReader, Status, explore, score_in
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
@@ -385,7 +385,7 @@ def test_any_memory_can_be_read(plan: Plan, noise: bytes, at: int, tmp_path_fact
 def test_the_figures_of_an_answer_are_read_only_where_it_speaks_of_a_score(
     answer: str, told: tuple[int | None, int | None]
 ) -> None:
-    assert told_score(answer) == told
+    assert score_in(answer) == told
 
 
 STORIES = (
