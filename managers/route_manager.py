@@ -98,6 +98,7 @@ class RouteManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._trail = Trail()
+        self._own: tuple[Route, ...] = ()  # of this game, once it is over
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
@@ -218,7 +219,7 @@ class RouteManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        routes = tuple(self._trail.routes(self.game_state.episode))
+        self._own = routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
             episode = RouteBook(
@@ -340,8 +341,7 @@ class RouteManager(BaseManager):
 
     def _beaten(self) -> str:
         """Return by which known route the route to the most points of this game is not kept; "" if it is."""
-        won = [route for route in self._trail.routes(self.game_state.episode) if route.goal.kind == "score"]
-        own = max(won, key=Route.gain, default=None)
+        own = max((route for route in self._own if route.goal.kind == "score"), key=Route.gain, default=None)
         rivals = [route for route in self.book.routes if own and route.goal == own.goal]
         if own is None or not rivals or own.gain() <= 0 or any(route.commands == own.commands for route in rivals):
             return ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import md5
+from itertools import zip_longest
 from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command, referred_to
-from session.route import Goal, Route, RouteStep, Waypoint, mark_of, touched_in
+from session.route import Goal, Route, RouteStep, Waypoint, mark_of, standings, touched_in
 from session.text import one_line, sentences_of
 from session.values import Observation, TurnRecord
 
@@ -109,14 +110,24 @@ class Trail:
 
     def routes(self, episode: int) -> Iterator[Route]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
+        sent = [number for number, step in enumerate(self._steps) if not step.was_refused]
+        commands = [self._steps[number].command for number in sent]
+        meant = [(number, referred_to(commands, at)) for at, number in enumerate(sent)]
+        reaches = [frozenset(standings(moment)) for moment in self._moments]
+        seen, known = list[Waypoint](), frozenset[int]()  # most waypoints are the same on the next route
         for length, goal in self._goals:
             played, moments, touched = self._steps[:length], self._moments[: length + 1], self._touched[length]
-            start, *points = (Waypoint.of(moment, touched) for moment in moments)
-            pairs = zip(played, points, strict=True)
+            new, known = touched - known, touched
+            seen = [
+                point if point and new.isdisjoint(reach) else Waypoint.of(moment, touched)
+                for moment, point, reach in zip_longest(moments, seen, reaches[: length + 1])
+            ]
+            pairs = zip(played, seen[1:], strict=True)
             whole = tuple(RouteStep(step.command, point, step.only_text) for step, point in pairs)
-            steps = tuple(whole[number] for number in _needed(moments, played))
+            referred = {sent[at] for number, at in meant if at is not None and number < length}
+            steps = tuple(whole[number] for number in _needed(moments, played, referred))
             spare = whole if whole != steps else ()
-            yield Route(0, goal, start, steps, episode, spare=spare, touched=tuple(sorted(touched)))
+            yield Route(0, goal, seen[0], steps, episode, spare=spare, touched=tuple(sorted(touched)))
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""
@@ -171,18 +182,15 @@ class _PlayedStep(NamedTuple):
     only_text: bool
 
 
-def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep]) -> list[int]:
+def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:
     """Return the indexes of the steps that reached the story and may have changed it.
 
     Steps are not needed if the story printed nothing new for any of them, its whole state is then as before, and no
     later command depends on them for its meaning, such as "again" or "take it".
 
     moments: the opening, and the state after each step
+    referred: the steps on which a later one depends
     """
-    sent = [number for number, step in enumerate(played) if not step.was_refused]
-    commands = [played[number].command for number in sent]
-    meant = (referred_to(commands, at) for at in range(len(commands)))
-    referred = {sent[at] for at in meant if at is not None}
     needed: list[int] = []
     states = [moments[0].state_hash]
     for number, (step, after) in enumerate(zip(played, moments[1:], strict=True)):

@@ -44,6 +44,14 @@ def test_a_refused_command_is_left_out_and_kept_as_a_spare() -> None:
     assert [step.command for step in route.spare] == ["save", "east"]
 
 
+def test_routes_share_what_was_seen_until_a_later_step_touches_something_there() -> None:
+    start, hall, cave = route_of(("up", HALL)), route_of(("up", HALL), ("east", CAVE)), [("up", HALL), ("east", CAVE)]
+    routes = [*trail_of(*cave, ("take lamp", replace(CAVE, inventory=(COIN, OWNED)))).routes(1)]
+    shared = [route.steps[0].leads_to for route in routes]
+    assert shared[0] is shared[1] == start.steps[0].leads_to == hall.steps[0].leads_to
+    assert shared[-1].mark not in ("", shared[0].mark)
+
+
 START = replace(YARD, state_hash="a")
 FELT = replace(START, text="You are well.")
 ROUND = (("up", replace(HALL, state_hash="b")), ("down", START))
