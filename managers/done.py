@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from session.commands import plain_command
 from session.game_state import GameState
@@ -19,25 +20,24 @@ SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 
 def done_in(
-    text: str, turns: Iterable[TurnRecord], places: Collection[int] = (), *, in_vain: bool = False
+    text: str, turns: Iterable[tuple[str, TurnRecord]], places: Collection[int] = (), *, in_vain: bool = False
 ) -> list[TurnRecord]:
     """Return the latest turn of each command that a text names and that did something in this game, oldest first.
 
     Commands of one word do not count: most are moves, which are made from many places.
 
-    turns: those of which a command may be named, such as ``Tries.done``
+    turns: those of which a command may be named, each with its plain command, such as ``Tries.done``
     places: the ids of the locations that the text is about; none for any location
     in_vain: return those that did nothing instead
     """
     words, latest = text_key(text), dict[str, TurnRecord]()
-    for turn in turns:
-        command, place = plain_command(turn.action), turn.before.location_id
-        if " " not in command or command not in words or (places and place not in places):
+    for command, turn in turns:
+        if " " not in command or command not in words or (places and turn.before.location_id not in places):
             continue
-        if turn.did_something != in_vain and not turn.after.died:
-            latest.pop(command, None)
-            latest[command] = turn
-    return [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
+        if turn.did_something != in_vain and not (turn.after.died or turn.is_key):
+            latest[command] = max(latest.get(command, turn), turn, key=_number)
+    found = [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
+    return sorted(found, key=_number)
 
 
 def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRecord]:
@@ -52,22 +52,30 @@ def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRec
         return []
     text = f"{memory.title} {memory.text}"
     quoted = {plain_command(each) for each in QUOTED.findall(text)}
-    done = [turn for turn in state.tries.done if turn.before.location_id == location_id]
+    done = state.tries.done_at(location_id)
     about: Sequence[TurnRecord] = ()
     if memory.score_change:
         same = [turn for turn in state.scored if turn.score_change == memory.score_change]
         same = [turn for turn in same if turn.before.location_id == location_id]
-        about = done_in(text, same) or ([] if quoted else same)
+        about = done_in(text, with_commands(same)) or ([] if quoted else same)
         if not about:
             return []
     elif len(quoted) <= 1 or quoted <= {plain_command(turn.action) for turn in done}:
         span = memory.span if memory.episode == state.episode else range(0)
         turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
         own = [turn for turn in turns if turn.did_something and turn.before.location_id == location_id]
-        about = own or done_in(text, done)
+        about = own or done_in(text, with_commands(done))
     named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
     latest = {plain_command(turn.action): turn for turn in (*named, *about[-1:])}
-    return sorted(latest.values(), key=lambda turn: turn.turn)
+    return sorted(latest.values(), key=_number)
+
+
+_number = attrgetter("turn")
+
+
+def with_commands(turns: Iterable[TurnRecord]) -> Iterator[tuple[str, TurnRecord]]:
+    """Yield the turns, each with its plain command."""
+    return ((plain_command(turn.action), turn) for turn in turns)
 
 
 def numbers_named(text: str) -> list[int]:

@@ -135,7 +135,7 @@ class KnowledgeManager(BaseManager):
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """Return every line in the order of the file, or nothing if this run has no knowledge base."""
-        return self._knowledge.document.entries() if self.config.knowledge.enabled else ()
+        return self._knowledge.document.entries if self.config.knowledge.enabled else ()
 
     def plan(self) -> tuple[str, ...]:
         """Return the lines below ``NEXT EPISODE`` but its commands, written by the program or by hand."""
@@ -170,7 +170,7 @@ class KnowledgeManager(BaseManager):
 
     def insights(self) -> list[KnowledgeEntry]:
         """Return the lines below the headings of ``CROSS-EPISODE INSIGHTS``, in the order of these headings."""
-        entries = self._knowledge.document.entries()
+        entries = self._knowledge.document.entries
         return [entry for title in INSIGHTS for entry in entries if entry.section == title]
 
     def learn(self, record: TurnRecord) -> None:
@@ -267,7 +267,7 @@ class KnowledgeManager(BaseManager):
 
     @override
     def get_status(self) -> ManagerStatus:
-        entries = self._knowledge.document.entries()
+        entries = self._knowledge.document.entries
         return {
             "type": "knowledge",
             "state": {"file": str(self._knowledge.path), "asked_turn": self.asked_turn},
@@ -367,7 +367,7 @@ class KnowledgeManager(BaseManager):
     def _revise(self, edit: KnowledgeEdit) -> bool:
         """Write the edit, and note what it archives and which of its lines are new in this episode."""
         self._counts["archived"] += len(edit.removed)
-        standing = {text_key(entry.line.text) for entry in self._knowledge.document.entries()}
+        standing = {text_key(entry.line.text) for entry in self._knowledge.document.entries}
         keys = (text_key(entry.line.text) for entry in edit.added)
         self._learned += tuple(key for key in keys if key not in standing)
         return self._write(edit)
@@ -396,7 +396,7 @@ class KnowledgeManager(BaseManager):
 
     def _known(self) -> tuple[KnowledgeEntry, ...]:
         """Return all lines except those of the plan."""
-        return tuple(entry for entry in self._knowledge.document.entries() if entry.section != NEXT_EPISODE)
+        return tuple(entry for entry in self._knowledge.document.entries if entry.section != NEXT_EPISODE)
 
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._known())

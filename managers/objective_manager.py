@@ -12,7 +12,7 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
-from managers.done import done_in, numbers_named, places_named
+from managers.done import done_in, numbers_named, places_named, with_commands
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, objective_key
 from managers.map_manager import MapManager
@@ -197,7 +197,7 @@ class ObjectiveManager(BaseManager):
             turn < interval
             or self._follows_plan()
             or any(each.is_of_route for each in latest)
-            or any(done_in(line, latest, places_named([line], names)) for line in plan)
+            or any(done_in(line, with_commands(latest), places_named([line], names)) for line in plan)
         )
 
     def _follows_plan(self) -> bool:

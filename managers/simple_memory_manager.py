@@ -211,7 +211,7 @@ class SimpleMemoryManager(BaseManager):
         )
         if not text:
             return section
-        in_file = self._store.document.visits().get(location_id)
+        in_file = self._store.document.visits.get(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
             # The file does not count the visit that has just begun, nor visits before the location had a memory.
@@ -493,7 +493,7 @@ class SimpleMemoryManager(BaseManager):
 
     def _was_visited_before(self, location_id: int) -> bool:
         """Return whether the player was at the location in an earlier episode."""
-        episode, in_file = self.game_state.episode, self._store.document.visits().get(location_id)
+        episode, in_file = self.game_state.episode, self._store.document.visits.get(location_id)
         episodes = 0 if self._map is None else self._map.visits(location_id)[1]
         return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -135,6 +136,7 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
     return Command(words, tuple(filter(None, phrases)))
 
 
+@lru_cache(maxsize=4096)  # the same commands are looked at each turn
 def plain_command(action: str) -> str:
     """Return the command in a normal form, without differences in case, blanks and full stops."""
     return one_line(action).lower().strip(" .!")

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from typing import Any, NamedTuple
 
 from session.commands import typed
@@ -22,24 +23,24 @@ class Tries:
     def __init__(self) -> None:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
-        self._done: dict[tuple[int | None, str], TurnRecord] = {}
-        self._in_vain: dict[tuple[int | None, str], TurnRecord] = {}
+        self._done: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
+        self._in_vain: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
         if turn.after.refusal is not None:
             return
         command = typed(turn.action, is_key=turn.is_key)
-        key = (turn.before.location_id, command)
-        at_location = self._turns[key[0]]
+        here = turn.before.location_id
+        at_location, done, in_vain = self._turns[here], self._done[here], self._in_vain[here]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
         if turn.did_something and not turn.after.died:
-            self._done.pop(key, None)
-            self._in_vain.pop(key, None)
-            self._done[key] = turn
-        elif key not in self._done and not turn.after.died:
-            self._in_vain[key] = turn
+            done.pop(command, None)
+            in_vain.pop(command, None)
+            done[command] = turn
+        elif command not in done and not turn.after.died:
+            in_vain[command] = turn
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
@@ -54,15 +55,19 @@ class Tries:
         """
         return reversed(self._turns[location_id].items())
 
-    @property
-    def done(self) -> Sequence[TurnRecord]:
-        """The latest turn of each command at each location that had an effect, without deaths, oldest first."""
-        return tuple(self._done.values())
+    def done_at(self, location_id: int | None) -> Sequence[TurnRecord]:
+        """Return the latest turn of each command at the location that had an effect, without deaths, oldest first."""
+        return tuple(self._done[location_id].values())
 
     @property
-    def in_vain(self) -> Sequence[TurnRecord]:
-        """The latest turn of each command at each location that never had an effect there."""
-        return tuple(self._in_vain.values())
+    def done(self) -> Iterator[tuple[str, TurnRecord]]:
+        """Each command at each location that had an effect, with its latest turn, without deaths."""
+        return chain.from_iterable(commands.items() for commands in self._done.values())
+
+    @property
+    def in_vain(self) -> Iterator[tuple[str, TurnRecord]]:
+        """Each command at each location that never had an effect there, with its latest turn."""
+        return chain.from_iterable(commands.items() for commands in self._in_vain.values())
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from session.files.document_store import PlainText
 from session.files.markdown import (
@@ -54,12 +54,13 @@ KnowledgeBlock = MarkdownBlock[KnowledgeLine]
 KnowledgeSection = MarkdownSection[str, KnowledgeLine]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
     """A whole ``knowledgebase.md``; the heading of a section is its title, "" above the first one."""
 
+    @cached_property
     def entries(self) -> tuple[KnowledgeEntry, ...]:
-        """Return every line of knowledge, in the order of the file."""
+        """Every line of knowledge, in the order of the file."""
         return tuple(KnowledgeEntry(section.heading, line) for section in self.sections for line in section.contents)
 
     def doubts(self) -> list[MarkdownProblem]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -103,7 +104,7 @@ class MemoryChange:
     memory: Memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
     """A whole ``Memories.md``, a section for each location."""
 
@@ -132,8 +133,9 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
 
         return self._marked(message)
 
+    @cached_property
     def visits(self) -> dict[int, VisitCount]:
-        """Return the visits in the file by location id."""
+        """The visits in the file by location id."""
         found: dict[int, VisitCount] = {}
         for section in self.sections:
             for content in section.contents:

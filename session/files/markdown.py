@@ -81,7 +81,7 @@ class MarkdownProblem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MarkdownDocument(Generic[Heading, Content]):
     """A whole file. An edit returns a new document in which only the affected blocks differ.
 

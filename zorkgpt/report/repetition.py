@@ -69,7 +69,7 @@ def read_known(
             failed(error)
             return None
 
-    knowledge = read("knowledgebase.md", lambda path: parse_knowledge(text_of(path)).entries())
+    knowledge = read("knowledgebase.md", lambda path: parse_knowledge(text_of(path)).entries)
     routes = read(ROUTES_FILE, lambda path: parse_routes(text_of(path), path).routes)
     graph = read("map_state.json", lambda path: MapGraph.read(path, note))
     return Known(memories, knowledge=tuple(knowledge or ()), routes=tuple(routes or ())), graph

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.turn_cost import Calls
 from managers.done import all_done, places_named
 from session.memory import Memory
+from session.values import Location
 from tests.fixtures.dye_works import BANNER, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
 
@@ -54,6 +56,18 @@ def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
     play: EpisodePlay, known: Memory, place: int, turns: list[int]
 ) -> None:
     assert [turn.turn for turn in all_done(known, place, play.state)] == turns
+
+
+def test_what_was_done_at_other_places_takes_no_time(play: EpisodePlay) -> None:
+    known = memory("Dye", "`take banner`, then `wring banner`")
+    play.turn("west", location=Location(11, "Gate"))
+    with Calls() as before:
+        all_done(known, 31, play.state)
+    for number in range(50):
+        play.turn(f"push button {number}", score=6 + number)
+    with Calls() as after:
+        all_done(known, 31, play.state)
+    assert after.all == before.all
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ app = typer.Typer(name="knowledge", help="What was learned of the game as a whol
 def show(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print the knowledge base by its headings."""
     path, document = _document(workdir, story)
-    entries = document.entries()
+    entries = document.entries
     if as_json:
         lines = [(each.section, each.line.text, [source._asdict() for source in each.line.sources]) for each in entries]
         print_json([{"section": section, "line": {"text": text, "sources": each}} for section, text, each in lines])
@@ -44,7 +44,7 @@ def show(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None
 def check(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None) -> None:
     """Print headings that look misspelled, with their lines. Exit status 1 if there are any."""
     path, document = _document(workdir, story)
-    count, problems = len(document.entries()), document.doubts()
+    count, problems = len(document.entries), document.doubts()
     found = f"{counted(count, 'line')} of knowledge, all headings understood"
     print_problems(path, problems, {"lines": count}, found, as_json=as_json)
 
@@ -62,7 +62,7 @@ def why(
     from managers.known import knowledge_key
 
     path, document = _document(workdir, story)
-    entries = document.entries()
+    entries = document.entries
     if number > len(entries):
         raise ConfigurationError(f"there is no line {number} in {path}; it has {counted(len(entries), 'line')}")
     entry = entries[number - 1]

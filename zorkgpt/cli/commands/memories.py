@@ -54,7 +54,7 @@ def show(
     }
     found = {location_id: memories for location_id, memories in found.items() if memories}
     if as_json:
-        names, visits = document.names(), document.visits()
+        names, visits = document.names(), document.visits
         on_map = {room.id: room.visits for room in _graph(map_file).rooms.values()}
         shown = [
             {

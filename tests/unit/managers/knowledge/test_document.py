@@ -69,7 +69,7 @@ files = st.lists(
 
 class TestReading:
     def test_what_people_and_program_wrote_is_read_by_section(self) -> None:
-        assert parse(BY_HAND).entries() == (
+        assert parse(BY_HAND).entries == (
             KnowledgeEntry("Knowledge Base", KnowledgeLine("Written by the dyer's apprentice.")),
             KnowledgeEntry(DANGERS, KnowledgeLine("Never swim in the river.")),
             KnowledgeEntry(DANGERS, FUMES),
@@ -85,11 +85,11 @@ class TestReading:
         ],
     )
     def test_sources_are_read_in_any_hand(self, line: str) -> None:
-        assert parse(f"## {DANGERS}\n{line}\n").entries() == (KnowledgeEntry(DANGERS, FUMES),)
+        assert parse(f"## {DANGERS}\n{line}\n").entries == (KnowledgeEntry(DANGERS, FUMES),)
 
     @pytest.mark.parametrize("end", ["*(Ep1)*", "(Ep1, T12)", r"\*(Ep1, T12)*", "*(Ep1, T12)*\n  But not cats."])
     def test_what_does_not_end_with_sources_is_a_persons(self, end: str) -> None:
-        (entry,) = parse(f"- Fumes kill. {end}").entries()
+        (entry,) = parse(f"- Fumes kill. {end}").entries
         assert not entry.is_ours
 
     @given(files)
@@ -141,17 +141,17 @@ class TestAdding:
         again = KnowledgeLine("never swim in the river.", (Source(1, 1, 1),))
         assert document.add(KnowledgeEntry(DANGERS, again)) is document
         insight = KnowledgeEntry(INSIGHTS[0], FUMES)
-        assert document.add(insight).entries()[-1] == insight
+        assert document.add(insight).entries[-1] == insight
 
     @given(files, entries)
     def test_what_is_added_reads_back_and_nothing_else_changes(self, text: str, entry: KnowledgeEntry) -> None:
         before = parse(text)
         after = before.add(entry)
         read = parse(after.render())
-        assert read.entries() == after.entries()
-        people = [each for each in before.entries() if not each.is_ours]
-        assert [each for each in read.entries() if not each.is_ours] == people
-        same_words = [each.line for each in read.entries() if each.line.text.casefold() == entry.line.text.casefold()]
+        assert read.entries == after.entries
+        people = [each for each in before.entries if not each.is_ours]
+        assert [each for each in read.entries if not each.is_ours] == people
+        same_words = [each.line for each in read.entries if each.line.text.casefold() == entry.line.text.casefold()]
         assert any(
             not line.sources or set(merged_sources((*line.sources, *entry.line.sources))) == set(line.sources)
             for line in same_words
@@ -182,12 +182,12 @@ class TestEdits:
         self, text: str, removed: list[KnowledgeEntry], added: list[KnowledgeEntry]
     ) -> None:
         before = parse(text)
-        edit = KnowledgeEdit((*removed, *before.entries()), tuple(added))
+        edit = KnowledgeEdit((*removed, *before.entries), tuple(added))
         once = edit.apply_to(before)
         assert parse(once.render()) == once
         assert edit.apply_to(once) is once
-        people = [each for each in before.entries() if not each.is_ours]
-        assert [each for each in once.entries() if not each.is_ours] == people
+        people = [each for each in before.entries if not each.is_ours]
+        assert [each for each in once.entries if not each.is_ours] == people
 
     @given(files, st.lists(entries, min_size=1), st.integers(1, 9), st.integers(1, 99))
     def test_what_is_archived_stands_there_once_below_all_that_stood_there(
@@ -210,7 +210,7 @@ def test_the_guides_example_is_what_the_program_writes() -> None:
     (example,) = re.findall(r"```markdown knowledgebase\.md\n(.*?)```", guide, re.DOTALL)
     by_hand = KnowledgeLine("Never swim in the river.")
     document = parse(f"# Knowledge Base\n\n## {DANGERS}\n\n- {by_hand.text}\n")
-    for entry in parse(example).entries():
+    for entry in parse(example).entries:
         if entry.line != by_hand:
             document = document.add(entry)
     assert document.render() == example
