@@ -384,6 +384,8 @@ class CourseManager(BaseManager):
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True, is_question: bool = False) -> bool:
         """Return whether the command had the same text and effect here before, in any game, and is not the last one.
 
+        If it is repeated now and was then, as by someone who steers a boat, it is enough to know each sentence.
+
         goes_on: only if that game went on with the next command of the course
         is_question: either is enough: the text, or with the same effect its question, whose preface a story may vary
         """
@@ -394,12 +396,16 @@ class CourseManager(BaseManager):
         is_as_known = not effects or (ends[1], gained, lost) in effects
         question = digests_of(question_in(record.after.text)) if is_question and is_as_known else None
         games = (*self._games(), game_of(self.game_state)) if following and (is_as_known or is_question) else ()
+        is_repeated, known = following == plain_command(record.action) and not is_question, frozenset[str]()
         for here, there, turn, later in self._turns_of(games):
             is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
-            went_on = later and (not goes_on or plain_command(later.action) == following)
-            if is_same and went_on and text == digests_of(turn.response):
+            if not is_same or not later or (goes_on and plain_command(later.action) != following):
+                continue
+            then = digests_of(turn.response)
+            known |= then if plain_command(later.action) == following else frozenset()
+            if text == then or (is_repeated and frozenset() < text <= known):
                 return True
-            if is_same and went_on and question == digests_of(question_in(turn.response)):
+            if question == digests_of(question_in(turn.response)):
                 return True
         return False
 
@@ -440,7 +446,8 @@ class CourseManager(BaseManager):
             what = "a new answer, and nothing visible changed"
         if self.config.assist or (is_known and not self._said_before):
             return ""
-        news = next(self._new_sentences(record), "")
+        following = next((step.command for step in course.steps[course.done + 1 :]), "")
+        news = next(self._new_sentences(record, following), "")
         if not news:
             return ""
         if record.moved and place is not None and place.name == news:
@@ -459,24 +466,27 @@ class CourseManager(BaseManager):
         """The digests of the sentences of earlier games."""
         return self._routes.book.said if self._routes else frozenset()
 
-    def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
+    def _new_sentences(self, record: TurnRecord, following: str = "") -> Iterator[str]:
         """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
 
-        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count, nor does
-        what only confirms a command that did something, or lists what was in sight before at the place it led to.
+        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count, with
+        square ones if points were won, nor does what only confirms a command that did something, or lists what was in
+        sight before at the place it led to, or the one thing that the next command, ``following``, was written for.
         """
         sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
             if any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
                 continue
-            if not self._is_foreseen(sentence, record):
+            if not self._is_foreseen(sentence, record, following):
                 whole = sentence_around(sentences, at)
                 yield whole if len(whole) <= LONGEST_NEWS else sentence
 
-    def _is_foreseen(self, sentence: str, record: TurnRecord) -> bool:
-        """Return whether a sentence only confirms a command, or lists things that were in sight before where it led."""
+    def _is_foreseen(self, sentence: str, record: TurnRecord, following: str) -> bool:
+        """Return whether a sentence only confirms a command, or lists what is known there or named by the next one."""
         command, place = plain_command(record.action), record.after.location_id
+        if (record.score_change or 0) > 0 and sentence.startswith("[") and sentence.endswith("]"):
+            return True
         if not (record.did_something or is_waiting(command)):
             return False
         reach = in_reach(record.before) | in_reach(record.after)
@@ -486,6 +496,10 @@ class CourseManager(BaseManager):
         if record.moved:
             then = (turn.before for turn in reversed(self.game_state.turns) if turn.before.location_id == place)
             things.update(thing for moment in islice(then, 1) for thing in in_reach(moment).values())
+        new = in_reach(record.after).keys() - in_reach(record.before).keys()
+        awaited = new & self._named(following, record, record.after) if new and following else set()
+        if len(awaited) == 1:
+            things.update(reach[num] for num in awaited)
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _failure(self, record: TurnRecord, course: Course) -> str:

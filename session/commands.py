@@ -94,8 +94,8 @@ TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _CONFIRMING = re.compile(
     r"\byou (?:can )?(?:also )?see\b|\byou(?:'re| are) (?:now )?(?:carrying|holding|wearing)\b|\bthere are\b"
     r"|\btime passes\b|\b(?:put|taken?) (?:on|off)\b|^(?:ok(?:ay)?\W+)?you\b(?!')|^ok(?:ay)?\b"
-    r"|(?<![\w'-])(?:a|also|an|and|done|dropped|from|got|here|in|into|is|it|now|of|onto|put|removed|taken?|the|there|to"
-    r"|with)(?![\w'-])"
+    r"|(?<![\w'-])(?:a|also|an|and|done|dropped|from|got|here|in|into|is|it|now|of|onto|put|removed|reveal(?:s|ing)"
+    r"|some|taken?|the|there|to|with)(?![\w'-])"
 )
 """Words with which stories confirm a command of the player, or list things: none that denies, counts or names."""
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})

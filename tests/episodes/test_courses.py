@@ -151,6 +151,30 @@ def test_a_new_sentence_that_confirms_a_command_or_lists_what_was_in_sight_stops
     assert ([source for _, source in sources(run, 1)[2:]] == ["then", "then"]) == goes_on
 
 
+HAMPER, BOARD, LONG_BOARD = GameObject(42, "basket"), GameObject(40, "board"), GameObject(41, "long board")
+POINTS = "[Your score has just gone up by five points.]"
+REVEALED = {
+    "what the next command takes": ("You open the basket, revealing a board.", (HAMPER, BOARD), 0, True),
+    "more than that": ("You open the basket, revealing a board and a brass key.", (HAMPER, BOARD, KEY), 0, False),
+    "two of that name": ("The basket reveals a board and a long board.", (HAMPER, BOARD, LONG_BOARD), 0, False),
+    "something else": ("You open the basket, revealing a brass key.", (HAMPER, KEY), 0, False),
+    "how the points changed": (f"You open the basket.\n\n{POINTS}", (HAMPER,), 5, True),
+    "no points": (f"You open the basket.\n\n{POINTS}", (HAMPER,), 0, False),
+    "points lost": (f"You open the basket.\n\n{POINTS}", (HAMPER,), -5, False),
+}
+
+
+@pytest.mark.parametrize("case", REVEALED)
+def test_a_new_sentence_about_what_the_next_command_takes_or_about_points_stops_none(tmp_path: Path, case: str) -> None:
+    text, things, score, goes_on = REVEALED[case]
+    opened = replace(YARD, text=text, visible=things, score=score, moves=1, attributes_hash="a")
+    script: Script = {"": replace(YARD, visible=(HAMPER,)), "open basket": opened, "take board": opened}
+    model = answering({"action": "open basket", "then": ["take board", "wait"]})
+    run = play_mill(tmp_path, model, script, episodes=1)
+    assert (sources(run, 1)[1] == ("take board", "then")) == goes_on
+    assert ("something new: " in "".join(course_in(call.prompt.user) for call in model.calls)) != goes_on
+
+
 def test_a_thing_that_was_not_in_sight_there_before_is_news(tmp_path: Path) -> None:
     model = answering(*typed(*WAY, "wait"), {"action": "up", "then": ["take rope", "down", "look"]})
     cellar = replace(CELLAR, text="You can see a rope here.")
@@ -633,6 +657,20 @@ def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_com
     assert "stopped at `up` (3 commands played): you are still at Yard. Not played: 4. up." in reports[0]
     assert [source for _, source in sources(run, 1)[3:5]] == ["none", "then"]
     assert "stopped at `up` (2 commands played): you are still at Yard. Not played: 3. look." in reports[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "following", "goes_on"),
+    [("You sail up.", "up", True), ("You sail up.\n\nA rock!", "up", False), ("You sail up.", "look", False)],
+    ids=["known", "a new sentence", "another command"],
+)
+def test_an_exit_in_vain_is_known_by_its_sentences_if_it_was_repeated_after_them_and_is_now(
+    tmp_path: Path, text: str, following: str, *, goes_on: bool
+) -> None:
+    first, second = (replace(YARD, text=told, moves=4) for told in ("The sea is calm.\n\nYou sail up.", text))
+    model = answering(*typed("up", "up", "look", "wait"), routine(*["up", following, "wait"]))
+    run = play_mill(tmp_path, model, {**ROUTINE, "up": first}, {**ROUTINE, "up": second}, max_turns_per_episode=4)
+    assert (sources(run)[2] == (following, "then")) == goes_on
 
 
 KNOWN_EFFECTS = {
