@@ -82,6 +82,7 @@ def history_turns(
     """
     unreasoned = 0 if reasoned is None else max(0, len(played) - reasoned)
     reasons = own_reasons(played, unreasoned)
+    begun = min(reasons, default=0)
     left, reserve = characters, characters // (2 * most)
     turn_of_line: dict[str, int] = {}
     for place, record in enumerate(played):
@@ -98,7 +99,9 @@ def history_turns(
             } | turn_of_line
         left -= len(shown)
         action = cut_at(record.command_text, LONGEST_ACTION)
-        reason = reasons[place - unreasoned] if place >= unreasoned else ""
+        reason = reasons.get(turn, "") if place >= unreasoned else ""
+        if place == unreasoned and 0 < begun < turn:
+            reason = f"(of turn {begun}, for its course) {reasons[begun]}"
         if is_transcript:
             text = f"> {action}\n{shown}"
         elif place < unreasoned or (record.is_of_course and not reason):

@@ -40,6 +40,7 @@ GIVEN_UP = "given up by the player"
 AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
+MOST_LOSSES = 5  # earlier turns that are shown, too, because something was lost in them
 REASONED = 5  # turns that are shown with the reason for them
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 
@@ -48,6 +49,7 @@ ObjectiveStatus = Literal["active", "completed", "dropped"]
 EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death", "ending"]
 
 PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gained"})
+LOSSES: frozenset[EvidenceKind] = frozenset({"score_down", "item_lost", "death"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,33 +212,36 @@ def memory_lines(memory: Memory) -> list[Line]:
 
 
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
-    """Return the command, facts, reasoning and response of the last ``turns`` turns.
+    """Return the command, facts, reasoning and response of the last ``turns`` turns, and of earlier ones with losses.
 
-    Each is whole. Descriptions of rooms and the reasoning get the room that other responses leave. Only the last turn
+    Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. Only the last turn
     with a room's description contains it; the others refer to that turn. What a text with a description says besides,
     and no earlier turn of these said, is a response like others. The parts of a text keep the story's order.
     """
     facts: defaultdict[int, list[str]] = defaultdict(list)
-    for each in evidence:
-        facts[each.turn].append(one_line(each.text))
+    losses: list[int] = []
     last = len(state.turns)
     first = max(0, last - turns)
+    for each in evidence:
+        facts[each.turn].append(one_line(each.text))
+        losses += [each.turn] if each.kind in LOSSES and each.turn <= first else []
+    shown = [*sorted({*losses})[-MOST_LOSSES:], *range(first + 1, last + 1)]
     rooms = {
         line: room.turn
         for room in state.room_descriptions.values()
         for line in without_padding(room.text).splitlines()
-        if len(line) >= SHORTEST_REPEATED and room.turn > first
+        if len(line) >= SHORTEST_REPEATED and room.turn in shown
     }
     reasoned = max(first, last - REASONED)
-    reasons = dict(enumerate(own_reasons(state.turns, reasoned), start=reasoned + 1))
+    reasons = own_reasons(state.turns, reasoned)
     items = []
     printed: set[str] = set()
-    for turn, record in enumerate(state.turns[first:], start=first + 1):
+    for turn, record in ((turn, state.turns[turn - 1]) for turn in shown):
         command = cut_at(one_line(record.command_text), LONGEST_ACTION)
         lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
         why = one_line(reasons.get(turn, ""))
         if why:
-            lines.append(Line("  Why: ", why, matters=False))
+            lines.append(Line("  Why: ", why, rank=2))
         others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
         response = without_padding(record.response).splitlines()
         described = without_padding(description_in(record.after.text, record.after.location_label) or "").splitlines()[
@@ -246,11 +251,14 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         if described and turn != last:
             besides = [line for line in response if line not in printed and line not in described]
         printed.update(response)
+        head = "  Response: "
         for is_room, part in groupby(filter(str.strip, response), key=lambda line: line not in besides):
             parts = [without_repeats([line], others) for line in part]
-            lines.append(Line("  Response: ", on_one_line(parts, record.after.location_label), matters=not is_room))
+            rank = 2 if is_room else 0 if facts[turn] or turn == last else 1
+            lines.append(Line(head, on_one_line(parts, record.after.location_label), rank=rank))
+            head = "  "
         items.append(lines)
-    return Part("play", items, others=first, empty="")
+    return Part("play", items, others=last - len(shown), empty="")
 
 
 def present_texts(

@@ -17,10 +17,12 @@ from typing import Literal, NamedTuple, TypeVar
 from session.context import PromptSection, render_sections
 from session.game_state import GameState
 from session.text import (
+    CUT_MARK,
     TokenCounter,
     counted,
     cut_at,
     cut_middle,
+    description_in,
     one_line,
     prologue_of,
     shared_room,
@@ -33,6 +35,7 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"
+CUT = CUT_MARK.strip()
 LONGEST_ACTION = 200  # characters
 LONGEST_PLACE = 60  # characters of a location's name
 SHORTEST = 160  # characters of a text that is cut and worth showing, with the number of those left out
@@ -50,14 +53,14 @@ T = TypeVar("T")
 class Line(NamedTuple):
     """A line of an item.
 
-    matters: kept if its item is; others are kept if there is room beside those that matter, the latest first
+    rank: a text of rank 0 is kept if its item is, others if there is room, the lowest ranks first and then the latest
     weight: as how many its item counts if it is left out, for the first line of an item
     key: what the prompt shows if the item is whole in it, for the first line of an item; "" for none
     """
 
     head: str
     text: str = ""
-    matters: bool = True
+    rank: int = 0
     weight: int = 1
     key: str = ""
 
@@ -80,7 +83,7 @@ class Part:
     share: maximum share of the room for all parts
     others: items that were left out before, and count as such
 
-    The text says how many items are left out, and how many lines of the others.
+    The text says how many items are left out, and marks at its place each text of the others that is.
     """
 
     name: str
@@ -108,22 +111,21 @@ class Part:
             return Fitted(text, count, tuple(item[0].key for item in self._kept(count) if item[0].key))
         room = characters - self._length_beside(1)
         if self.items and room >= SHORTEST:
-            item = "\n".join(line.head + line.text for line in self._kept(1)[0] if line.matters)
+            item = "\n".join(line.head + line.text for line in self._kept(1)[0] if not line.rank)
             return Fitted(self._framed(cut_middle(item, room), 1), 1)
         return Fitted(LEFT_OUT, 0)
 
-    def _framed(self, text: str, count: int, lines: int = 0) -> str:
-        """Return the text of that many items with the numbers of earlier or further ones, and of missing lines."""
+    def _framed(self, text: str, count: int) -> str:
+        """Return the text of that many items with the number of earlier or further ones."""
         is_newest = self.keeps == "newest"
         out = self.items[: len(self.items) - count] if is_newest else self.items[count:]
         others = self.others + sum(item[0].weight for item in out)
         left_out = f"({others} {'earlier' if is_newest else 'more'} left out)" if others else ""
-        missing = f"({counted(lines, 'line')} of the above left out)" if lines else ""
-        parts = [left_out, text, missing] if is_newest else [text, missing, left_out]
+        parts = [left_out, text] if is_newest else [text, left_out]
         return self.separator.join(filter(None, parts))
 
-    def _length_beside(self, count: int, lines: int = 0) -> int:
-        return len(self._framed("-", count, lines)) - 1
+    def _length_beside(self, count: int) -> int:
+        return len(self._framed("-", count)) - 1
 
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
@@ -133,22 +135,27 @@ class Part:
         items = self._kept(count)
         if not items:
             return self.empty
-        loose = [(item, line) for item in reversed(items) for line in item if not line.matters]
+        loose = [
+            (number, line)
+            for number, item in reversed([*enumerate(items)])
+            for line in item
+            if line.rank and len(line.text) > len(CUT)
+        ]
+        loose.sort(key=lambda each: each[1].rank)
 
-        def written(kept: Collection[tuple[Sequence[Line], Line]]) -> str:
-            shown = ((line for line in item if line.matters or (item, line) in kept) for item in items)
-            return self.separator.join("\n".join(line.head + line.text for line in item) for item in shown)
+        def written(kept: Collection[tuple[int, Line]]) -> str:
+            out = {each for each in loose if each not in kept}
+            shown = (
+                (line.head + (CUT if (number, line) in out else line.text) for line in item)
+                for number, item in enumerate(items)
+            )
+            return self._framed(self.separator.join(map("\n".join, shown)), count)
 
         room = characters - len(written(()))
-        lengths = [len(f"\n{line.head}{line.text}") for _, line in loose]
-        fitting = as_many_as_fit(
-            range(len(loose)),
-            lambda kept: (
-                sum(lengths[each] for each in kept) + self._length_beside(count, len(loose) - len(kept)) <= room
-            ),
-            skips=True,
+        kept = as_many_as_fit(
+            loose, lambda kept: sum(len(line.text) - len(CUT) for _, line in kept) <= room, skips=True
         )
-        text = self._framed(written([loose[each] for each in fitting]), count, len(loose) - len(fitting))
+        text = written(kept)
         return text if len(text) <= characters else None
 
 
@@ -259,9 +266,9 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
 
 
 def prologue(state: GameState) -> str:
-    """Return the story's text before its first room, which often states the aim of the game."""
+    """Return the story's text before its first room, which often states the aim of the game; else that of the room."""
     first_room = state.opening_location.name if state.opening_location else ""
-    return without_padding(prologue_of(state.opening, first_room))
+    return without_padding(prologue_of(state.opening, first_room) or description_in(state.opening, first_room) or "")
 
 
 def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> str:
@@ -300,16 +307,14 @@ def turn_text(
     return "\n".join([f"Turn {turn}{where}{mark}{remarks}: {action}", *details])
 
 
-def own_reasons(played: Sequence[TurnRecord], first: int) -> list[str]:
-    """Return the agent's reason for each of the turns from index ``first`` on.
+def own_reasons(played: Sequence[TurnRecord], first: int) -> dict[int, str]:
+    """Return the agent's reasons for the turns from index ``first`` on, by the turns in which it gave them.
 
-    Further commands of a course have none, but for the first turn here, which has that of its course.
+    That for a course is of its first turn, which may be an earlier one.
     """
-    reasons = ["" if each.is_of_course else each.reasoning for each in played[first:]]
-    if reasons and played[first].is_of_course:
-        begun = next((each for each in reversed(played[:first]) if not each.is_of_course), None)
-        reasons[0] = f"(of turn {begun.turn}, for its course) {begun.reasoning}" if begun and begun.reasoning else ""
-    return reasons
+    while 0 < first < len(played) and played[first].is_of_course:
+        first -= 1
+    return {each.turn: each.reasoning for each in played[first:] if each.reasoning and not each.is_of_course}
 
 
 def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> list[str]:

@@ -214,6 +214,7 @@ LONGEST_TITLE = 80
 """Characters. A shorter line directly above the version of a story is its title, a longer one is narration."""
 
 _SERIAL = re.compile(r"\bserial number \d", re.IGNORECASE)
+_COPYRIGHT = re.compile(r"^[ \t]*(?:copyright\b|\(c\))", re.IGNORECASE | re.MULTILINE)
 _FIRST_SENTENCE = re.compile(r".*?(?:[.!?][\"'\u2019\u201d)\]]*(?=\s)|$)", re.MULTILINE)
 
 
@@ -276,7 +277,7 @@ def is_dark(text: str, *, of_elsewhere: bool = True) -> bool:
 
 @lru_cache(maxsize=8)
 def prologue_of(opening: str, first_room: str) -> str:
-    """Return the text before the first room, without the banner of title, authors and version.
+    """Return the text before the first room, without the banner of title, authors, licence and version.
 
     first_room: the name of the room; if no line has it, the whole opening is the prologue
     """
@@ -285,7 +286,8 @@ def prologue_of(opening: str, first_room: str) -> str:
     banner = next((place for place, text in enumerate(paragraphs) if _SERIAL.search(text)), None)
     if banner is not None:
         is_titled = banner > 0 and all(len(line) < LONGEST_TITLE for line in paragraphs[banner - 1].splitlines())
-        del paragraphs[banner - is_titled : banner + 1]
+        first = next((place for place, text in enumerate(paragraphs) if _COPYRIGHT.search(text)), banner)
+        del paragraphs[min(first, banner - is_titled) : banner + 1]
     return "\n\n".join(paragraphs).strip()
 
 

@@ -242,7 +242,7 @@ def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], l
     lines = record.response.splitlines()
     later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest[line] > record.turn}
     shown = on_one_line(without_repeats(lines, later).splitlines(), record.after.location_label)
-    return [Line(head), Line("  ", shown, matters=bool(facts))]
+    return [Line(head), Line("  ", shown, rank=0 if facts else 1)]
 
 
 def _as_section(value: object) -> object:

@@ -463,8 +463,8 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
         head = turn_text(turn, _short(record.command_text), at=at)
         turns.append([Line(head, key=f"turn {turn}" if text == whole else ""), Line("Response: ", text)])
-    reasons = enumerate(own_reasons(state.turns, shown_from - 1), start=shown_from)
-    reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons if reason]
+    reasons = own_reasons(state.turns, shown_from - 1).items()
+    reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons]
     shown = [[Line("On arrival the story showed: ", arrival, key="arrival")]]
     if not arrival:
         shown = _arrival_before(visit, state, shown_from)
