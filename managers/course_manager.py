@@ -324,7 +324,7 @@ class CourseManager(BaseManager):
         self.has_stopped = is_known and bool(problem or news)
         played = counted(number, "command")
         if is_last:
-            if not is_known and course.kind == "then":
+            if not is_known and course.kind == "then" and (not problem or record.did_something):
                 return  # the player has seen what the last of its own commands brought
             extent = f"up to `{step.command}`" if course.is_part or course.left else "to its end"
             name = f"{course.name}, and then your commands," if course.further else course.name

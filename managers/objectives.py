@@ -214,9 +214,10 @@ def memory_lines(memory: Memory) -> list[Line]:
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns, and of earlier ones with losses.
 
-    Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. Only the last turn
-    with a room's description contains it; the others refer to that turn. What a text with a description says besides,
-    and no earlier turn of these said, is a response like others. The parts of a text keep the story's order.
+    Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. Only
+    the last turn with a room's description contains it; the others refer to that turn. What a text with a description
+    says besides, and no earlier turn of these said, is a response like others. The parts of a text keep the story's
+    order.
     """
     facts: defaultdict[int, list[str]] = defaultdict(list)
     losses: list[int] = []

@@ -31,7 +31,7 @@ class Walked:
     """What has been played, in all games that are known.
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
-    pairs: commands that were played one directly after the other
+    pairs: commands that were played one directly after the other, or after others that changed nothing visible
     unchanged: commands at which nothing visible changed, whenever they were played on a known route or in this game
     games: the commands of whole games with what each won, those of the present one first
     is_whole: all that was played is known, so that what is missing was never played
@@ -95,15 +95,16 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         gain = seen[number][1] if number in seen else gain
         total += gain
         won.update([played] if played else [])
-        if doubt := _doubt_about(step, before, walked):
-            doubts[doubt].append(number)
-        if step.is_played and walked.unchanged >= {*step.played}:
+        is_in_vain = step.is_played and walked.unchanged >= {*step.played}
+        if is_in_vain:
             in_vain.append(number)
+        elif doubt := _doubt_about(step, before, walked):
+            doubts[doubt].append(number)
         is_expected = any(doubts.values())
         expected += gain if is_expected else 0
         mark = " expected" if is_expected else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
-        before = step.played
+        before = before if is_in_vain else step.played
     noted = [*doubts.items(), ("changed nothing visible there", in_vain)]
     remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in noted if numbers]
     marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
@@ -112,7 +113,7 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
 
 
 def _doubt_about(step: PlannedStep, before: Sequence[Played], walked: Walked) -> str:
-    """Return in words why it is not known what the command does directly after the one before; "" if it is."""
+    """Return in words why it is not known what the command does after the one before; "" if it is."""
     if step.is_played or not walked.is_whole:
         is_in_order = step.is_played and not (before and walked.pairs.isdisjoint(product(before, step.played)))
         return "" if is_in_order else IN_ORDER

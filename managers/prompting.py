@@ -19,7 +19,6 @@ from session.game_state import GameState
 from session.text import (
     CUT_MARK,
     TokenCounter,
-    counted,
     cut_at,
     cut_middle,
     description_in,

@@ -254,15 +254,17 @@ class RouteManager(BaseManager):
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        games, pairs = [self._gains], {*self._walked.pairs, *pairwise(self._done)}
+        games, pairs = [self._gains], {*self._walked.pairs}
         for game in self._games():
             there = self.game_state.opening_id
             games.append([])
             for turn in game.turns:
                 games[-1].append(((there, plain_command(turn.action)), turn.change))
                 there = turn.to_id or there
-            pairs.update(pairwise(played for played, _ in games[-1]))
         unchanged = self._walked.unchanged - self._changed.keys()
+        for gains in games:
+            commands = [played for played, _ in gains]
+            pairs.update(pairwise(commands), pairwise(each for each in commands if each not in unchanged))
         return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
 
     def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
@@ -451,7 +453,8 @@ def _walked_in(book: RouteBook) -> Walked:
         for steps in filter(None, (route.steps, route.spare)):
             places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
             played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
-            pairs.update(pairwise(played))
+            in_effect = (each for each, step in zip(played, steps, strict=True) if not step.only_text)
+            pairs.update(pairwise(played), pairwise(in_effect))
             for step, each in zip(steps, played, strict=True):
                 (unchanged if step.only_text else changed).add(each)
             for each, to in zip(played, places[1:], strict=True):

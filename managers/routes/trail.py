@@ -12,7 +12,7 @@ from typing import NamedTuple
 from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command, referred_to
 from session.route import Goal, Route, RouteStep, Waypoint, mark_of, standings, touched_in
-from session.text import one_line, sentences_of
+from session.text import asks, one_line, sentences_of
 from session.values import Observation, TurnRecord
 
 Commands = tuple[str, ...]
@@ -100,7 +100,7 @@ class Trail:
         exchange = plain_command(record.action), one_line(after.text)
         may_be_idle = exchange in self._answers and not is_waiting(exchange[0])
         only_text = after.noticed is not None and not record.did_something
-        self._steps.append(_PlayedStep(record.action, after.refusal is not None, may_be_idle, only_text))
+        self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
         self._answers.add(exchange)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
@@ -170,7 +170,7 @@ def without_words(sentence: str, command: str) -> str:
 class _PlayedStep(NamedTuple):
     """A command that was played.
 
-    was_refused: it did not reach the story
+    was_refused: it did not reach the story, or was not carried out
     may_be_idle: the story had printed the same text for it before. Waiting is never idle: it is for a clock, and clocks
         do not count as a difference
     only_text: as in ``RouteStep``
@@ -182,8 +182,19 @@ class _PlayedStep(NamedTuple):
     only_text: bool
 
 
+def _was_not_carried_out(record: TurnRecord) -> bool:
+    """Return whether the command took no turn of the story, changed no object, and printed a sentence but no question.
+
+    Stories of menus do much without a turn, and say more then.
+    """
+    before, after = record.before, record.after
+    is_question = before.awaits_answer or after.awaits_answer or record.is_key or asks(after.text)
+    is_same = before.world_hash == after.world_hash and len(sentences_of(after.text)) == 1
+    return after.refusal is not None or (record.took_no_turn and is_same and not is_question)
+
+
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:
-    """Return the indexes of the steps that reached the story and may have changed it.
+    """Return the indexes of the steps that the story carried out and may have changed it.
 
     Steps are not needed if the story printed nothing new for any of them, its whole state is then as before, and no
     later command depends on them for its meaning, such as "again" or "take it".

@@ -373,9 +373,7 @@ def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: st
 
 
 @pytest.mark.parametrize("case", AFTER_TAKING)
-def test_a_course_of_the_players_own_that_was_played_to_its_end_is_not_called_stopped(
-    tmp_path: Path, case: str
-) -> None:
+def test_a_course_of_the_players_own_whose_last_command_failed_says_so(tmp_path: Path, case: str) -> None:
     after, reason = AFTER_TAKING[case]
     told = {}
     for then in (("take rope", "up", "down"), ("take rope", "up")):
@@ -383,7 +381,8 @@ def test_a_course_of_the_players_own_that_was_played_to_its_end_is_not_called_st
         play_mill(tmp_path / str(len(then)), model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=5)
         told[len(then)] = course_in(model.calls[1].prompt.user)
     assert reason in told[3]
-    assert told[2] == ""
+    is_failure = case in {"a refusal", "a death"}
+    assert told[2] == (f"Your course was played to its end (3 commands); last: {reason}." if is_failure else "")
 
 
 def test_a_walk_that_was_played_to_its_end_says_what_differed_there(tmp_path: Path) -> None:

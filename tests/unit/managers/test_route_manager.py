@@ -12,7 +12,7 @@ import structlog
 
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
-from managers.plan import PlannedStep, steps_of
+from managers.plan import PlannedStep, commands_line, steps_of
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import RouteBook, doubts_of, route_line
 from managers.routes.trail import digests_of
@@ -331,6 +331,19 @@ def test_a_command_that_did_nothing_on_routes_but_something_in_this_game_changed
     assert (2, "pull lever") in manager.walked().unchanged
     play(manager, lever, bright, "pull lever")
     assert (2, "pull lever") not in manager.walked().unchanged
+
+
+def test_commands_between_which_nothing_visible_changed_were_played_in_their_order(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    play(manager, YARD, HALL, "north")
+    play(manager, HALL, replace(HALL, text="It is a lever.", moves=2), "examine lever")
+    play(manager, HALL, LOFT, "up")
+    manager.end("left")
+    manager.reset(GameState(opening_location=YARD.location))
+    walked = manager.walked()
+    assert {((1, "north"), (2, "examine lever")), ((1, "north"), (2, "up"))} <= walked.pairs
+    line = commands_line(["north", "up"], 1, walked, {})
+    assert line == "Commands: 2 commands, 0 points: 1. north, 2. up"
 
 
 def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:

@@ -61,6 +61,22 @@ def shortened(*way: tuple[str, Observation]) -> tuple[str, ...]:
     return [*trail_of(*way, ("east", replace(CAVE, state_hash="c")), opening=START).routes(1)][-1].commands
 
 
+@pytest.mark.parametrize(
+    ("moves", "text", "kept"),
+    [
+        (4, "You see no hatch.", False),
+        (5, "You see no hatch.", True),
+        (4, "Which hatch do you mean?", True),
+        (4, "He barks at you. Then he storms out.", True),
+    ],
+)
+def test_a_command_that_was_not_carried_out_is_left_out(moves: int, text: str, *, kept: bool) -> None:
+    opening = replace(START, moves=4)
+    unknown = replace(opening, text=text, moves=moves, state_hash="b")
+    trail = trail_of(("open hatch", unknown), ("east", replace(CAVE, moves=6)), opening=opening)
+    assert [*trail.routes(1)][-1].commands == (("open hatch", "east") if kept else ("east",))
+
+
 def test_steps_are_left_out_if_nothing_new_was_printed_and_the_whole_state_is_as_before() -> None:
     assert shortened(("feel", FELT), ("feel", FELT), ("feel", FELT)) == ("feel", "east")
     assert shortened(*ROUND, *ROUND, *ROUND) == ("up", "down", "east")
