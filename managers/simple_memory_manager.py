@@ -14,7 +14,7 @@ from managers.course_manager import CourseManager
 from managers.done import all_done
 from managers.known import Known, memory_keys
 from managers.map_manager import MapManager
-from managers.memory.document import MemoriesDocument, Revision, open_memories, require_location_id, stands
+from managers.memory.document import MemoriesDocument, Revision, open_memories, stands
 from managers.memory.outcome import ActionOutcome, NewsLedger, ZMachineContext, as_record
 from managers.memory.prompt import (
     arrival_memory,
@@ -45,7 +45,7 @@ from session.memory import (
     MemorySynthesisResponse,
 )
 from session.text import is_dark, text_key
-from session.values import Location, Observation, Proposal, TurnRecord
+from session.values import Location, Observation, Proposal, TurnRecord, require_location_id
 from zorkgpt.llm.language_model import LanguageModel
 
 __all__ = [

@@ -13,12 +13,11 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import merged
 from session.errors import StoreError
-from session.files.shared_files import write_atomically
+from session.files.shared_files import CURRENT_STATE_FILE, write_atomically
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import TurnRecord
 
-CURRENT_STATE_FILE = "current_state.json"
 SHORTEST_PAUSE = 0.5  # seconds between two writes of the file while no model is asked
 
 

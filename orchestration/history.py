@@ -42,17 +42,8 @@ from session.events import (
 )
 from session.files.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
 from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
-from session.files.run_folders import (
-    AT_END,
-    AT_START,
-    RUNS,
-    Checkpoint,
-    claimed,
-    fork_folder,
-    latest_checkpoint,
-    put_last,
-)
-from session.files.shared_files import require_no_link
+from session.files.run_folders import AT_END, AT_START, Checkpoint, claimed, fork_folder, latest_checkpoint, put_last
+from session.files.shared_files import RUNS, require_no_link
 from session.game_configuration import BudgetOptions, GameConfiguration
 from session.processes import program
 from session.resolved_configuration import HANDED_OVER, keep_budgets, rebuilt_with

@@ -24,8 +24,9 @@ from orchestration.learning import shared_files
 from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError, reported_as
 from session.events import ProposalReviewed
-from session.files.run_folders import STORY_FILE, BoundStory, story_folders
+from session.files.run_folders import BoundStory, story_folders
 from session.files.shared_files import (
+    STORY_FILE,
     is_plain_name,
     is_reserved,
     locked,

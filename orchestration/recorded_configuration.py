@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EVENTS, EpisodeEnded, OptionsChanged, OptionValue, RunStarted, moment_of
-from session.files.journal import JOURNAL_FILE, read_journal, read_lines, read_manifest
-from session.files.run_folders import MANIFEST, RUNS, digests_at_start
-from session.files.shared_files import writers_besides_user
+from session.files.journal import JOURNAL_FILE, MANIFEST, read_journal, read_lines, read_manifest
+from session.files.run_folders import digests_at_start
+from session.files.shared_files import RUNS, writers_besides_user
 from session.game_configuration import GameConfiguration, PlayerKind, ServerOptions
 from session.processes import program
 from session.resolved_configuration import changed, kept_budgets, require_named, require_usual_names, updated

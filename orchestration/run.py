@@ -33,7 +33,6 @@ from session.files.run_folders import (
     AT_END,
     AT_START,
     RUN_LOG,
-    RUNS,
     SharedFiles,
     claimed,
     digests_at_start,
@@ -43,7 +42,7 @@ from session.files.run_folders import (
     remove_unused,
     take_episode_numbers,
 )
-from session.files.shared_files import remove_leftovers
+from session.files.shared_files import RUNS, remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import derived_seed

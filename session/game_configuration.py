@@ -37,6 +37,8 @@ from session.options import Options, from_file, resolve, values_given
 from session.values import HIGHEST_SEED, ROLES, Role
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+"""Where a model is requested if no base URL is set."""
 SHORTEST_KEY = 4
 """Characters. A shorter key is too common as a word to be hidden in every text."""
 

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError
 from session.files.shared_files import writers_besides_user
+from session.model_files import MODEL_DIR_VARIABLE
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,7 +39,8 @@ _ARGUMENTS = {"max_turns_per_episode": "max_turns", "game.seed": "seed"}
 """The source of options that a Python program gives, and its arguments with other names than their options."""
 TABLES = frozenset({"prompts"})
 """Options whose entries can be set one by one."""
-NOT_OPTIONS = frozenset({"ZORKGPT_MCP_TOKEN", "ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
+TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
+NOT_OPTIONS = frozenset({TOKEN_VARIABLE, MODEL_DIR_VARIABLE, "ZORKGPT_STORIES"})
 ALIKE = 0.5
 """The similarity from which an unknown name is taken for a misspelled option."""
 DEEPEST = 100

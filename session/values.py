@@ -60,6 +60,13 @@ class Location:
         return self.name or f"Location #{self.num}"
 
 
+def require_location_id(*location_ids: object) -> None:
+    """Raise ``ValueError`` if one of these is not a location id."""
+    for location_id in location_ids:
+        if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
+            raise ValueError(f"{location_id!r} is not a location id: expected a whole number, not negative")
+
+
 @dataclass(frozen=True, slots=True)
 class GameObject:
     """An object of the story at one moment.

@@ -35,6 +35,7 @@ from session.files.journal import read_manifest
 from session.files.run_folders import latest_runs, story_folders
 from session.game_state import LONGEST_NOTE
 from session.memory import Persistence
+from session.options import TOKEN_VARIABLE
 from session.resolved_configuration import is_loopback
 from session.text import cut_at, one_line, out_of, printable, quoted, text_key, without_blank_lines
 from zorkgpt.api.sessions import Session, Situation, require_text
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 LONGEST_ERROR = 300  # characters
 PATH = "/mcp"
-TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
 _LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 INSTRUCTIONS = """\
 You play a text adventure with these tools. Call `situation` first, then `act` with one command at a time until the

@@ -38,7 +38,7 @@ from session.files.markdown import (
 )
 from session.memory import MARKERS, PERSISTENCES, STATUSES, Memory, MemoryStatus, MemoryStatusType
 from session.text import one_line, text_key
-from session.values import Location
+from session.values import Location, require_location_id
 
 TITLE = "# Location Memories"
 EMPTY_LINE: Final = "\\"
@@ -330,12 +330,6 @@ class Revision:
         if stands(revised.memories().get(self.location_id, []), new.title):
             return document
         return revised.add_memory(self.location_id, self.location_name, new)
-
-
-def require_location_id(location_id: object) -> None:
-    """Raise ``ValueError`` for an invalid location id, which the file could not represent."""
-    if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
-        raise ValueError(f"{location_id!r} is not a location id: expected a whole number, not negative")
 
 
 def stands(memories: Iterable[Memory], title: str) -> bool:

@@ -31,6 +31,8 @@ from typing_extensions import Self
 from session.errors import StoreError, first_problem, reported_as
 from session.events import EVENTS, Event, ModelAnswered, Names, TurnPlayed, observation_in
 from session.files.shared_files import (
+    FORKS,
+    RUNS,
     GrowingFile,
     append_whole,
     force_to_disk,
@@ -45,7 +47,7 @@ from session.values import Observation, Seed
 JOURNAL_VERSION = 5
 _OTHER_VERSION = "a run can be read by the version of the program that recorded it"
 _CHANGED = "the line or one before it was changed after it was written"
-JOURNAL_FILE = "journal.jsonl"
+JOURNAL_FILE, MANIFEST = "journal.jsonl", "manifest.json"
 _IN_LINE_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _MOSTLY_EMPTY = frozenset({"text", "unusable"})
 """Fields of a model's answer that are left out if they are empty, which is their default."""
@@ -151,7 +153,7 @@ class Journal:
         (folder / JOURNAL_FILE).chmod(0o600)  # it may say where keys are sent
         for made in (folder / JOURNAL_FILE, folder, runs):
             force_to_disk(made)
-        write_atomically(folder / "manifest.json", content, mode=0o600)  # last: with it the folder is a run
+        write_atomically(folder / MANIFEST, content, mode=0o600)  # last: with it the folder is a run
         return journal
 
     @classmethod
@@ -210,7 +212,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     with reported_as(f"cannot read the manifest in {folder}"):
         require_no_link(*way_to(folder), *folder.rglob("*"))
-        content = read_whole(folder / "manifest.json")
+        content = read_whole(folder / MANIFEST)
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
@@ -221,8 +223,8 @@ def read_manifest(folder: Path) -> Manifest:
 def way_to(folder: Path) -> list[Path]:
     """Return a run folder and those above it, as far as the program made and named them."""
     runs, fork, forks, *_ = *folder.absolute().parents, *[Path()] * 3
-    own = [folder, runs] if runs.name == "runs" else [folder]
-    return [*own, fork, forks] if len(own) > 1 and forks.name == "forks" else own
+    own = [folder, runs] if runs.name == RUNS else [folder]
+    return [*own, fork, forks] if len(own) > 1 and forks.name == FORKS else own
 
 
 def last_moment(folder: Path) -> str:

@@ -19,9 +19,13 @@ from filelock import Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
-from session.files.journal import has_turn, last_moment, way_to
+from session.files.journal import MANIFEST, has_turn, last_moment, way_to
 from session.files.shared_files import (
+    EPISODES,
+    FORKS,
     QUIET,
+    RUNS,
+    STORY_FILE,
     force_to_disk,
     is_lost,
     is_plain_name,
@@ -36,14 +40,9 @@ from session.text import counted
 
 RUN_ID_SECONDS = len("20260131-184500")
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
-STORY_FILE = "story.json"
-RUNS = "runs"
-FORKS = "forks"
-MANIFEST = "manifest.json"
 LOCKED = "run"
 """The name that is locked while a process plays the run."""
 RUN_LOG = "log.jsonl"
-EPISODES = "episodes.json"
 AT_START = "start"
 AT_END = "end"
 CHECKPOINTS = "checkpoints"
@@ -441,6 +440,10 @@ class SharedFiles:
                 if kept or content:
                     mended.append(file)
         return mended
+
+    def path_of(self, copy_name: str) -> Path:
+        """Return the path of the file with that name among the copies."""
+        return self.workdir / next(each.name for each in self.files if (each.copy_name or each.name) == copy_name)
 
     def read(self, copies: Path) -> dict[str, bytes]:
         """Return the content of each copy in the folder ``copies``, by the name of its file; b"" for no file."""

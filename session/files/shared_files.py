@@ -27,7 +27,9 @@ LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
 LOCK_POLL = 0.005  # seconds
 QUIET = 1.0
 """Seconds after which a file that others write in place counts as complete."""
-RESERVED = frozenset({"runs", "forks", "story.json", "episodes.json", "current_state.json"})
+RUNS, FORKS, STORY_FILE, EPISODES = "runs", "forks", "story.json", "episodes.json"
+CURRENT_STATE_FILE = "current_state.json"
+RESERVED = frozenset({RUNS, FORKS, STORY_FILE, EPISODES, CURRENT_STATE_FILE})
 """Files and folders that every work folder may have besides the files of managers."""
 RESERVED_ENDINGS = (".lock", ".backup", ".history")
 ROOT_USER = 0

@@ -12,7 +12,8 @@ from orchestration.history import Branch
 from session.errors import LanguageModelUnavailable
 from session.events import EpisodeStarted, Event, MemoryRemoved, ProposalReviewed, RunEnded, TurnPlayed
 from session.files.journal import read_manifest
-from session.files.run_folders import FORKS, find_run
+from session.files.run_folders import find_run
+from session.files.shared_files import FORKS
 from session.values import Proposal
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from session.files.run_folders import RUNS
+from session.files.shared_files import RUNS
 from tests.fixtures.command_line import COMMAND, environment
 from tests.fixtures.hostile_folder import HostileFolder, ran_and_watched
 from tests.fixtures.misbehaving_server import MisbehavingServer

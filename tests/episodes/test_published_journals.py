@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from session.files.journal import JOURNAL_FILE, read_manifest
-from session.files.run_folders import AT_START, MANIFEST, find_run
+from session.files.journal import JOURNAL_FILE, MANIFEST, read_manifest
+from session.files.run_folders import AT_START, find_run
 from tests.fixtures.prompted_run import play_prompted
 from tests.fixtures.typed_command import typed
 

@@ -16,7 +16,8 @@ from orchestration.learning import shared_files
 from orchestration.run import SOURCE, other_versions, source_digest
 from session.events import TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
-from session.files.run_folders import AT_START, FORKS, find_run
+from session.files.run_folders import AT_START, find_run
+from session.files.shared_files import FORKS
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer

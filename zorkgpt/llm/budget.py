@@ -18,12 +18,11 @@ from genai_prices import Usage, calc_price
 
 from session.errors import BudgetSpent, ConfigurationError, WaitInterrupted
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, Proposed, TurnPlayed
-from session.game_configuration import GameConfiguration
+from session.game_configuration import OPENAI_BASE_URL, GameConfiguration
 from session.resolved_configuration import changed
 from session.text import counted
 from zorkgpt.llm.language_model import Role
 
-_OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
 
 
@@ -176,7 +175,7 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
             usage = Usage(
                 input_tokens=call.prompt_tokens, cache_read_tokens=cached, output_tokens=call.completion_tokens
             )
-            return float(calc_price(usage, name, provider_api_url=role.base_url or _OPENAI).total_price)
+            return float(calc_price(usage, name, provider_api_url=role.base_url or OPENAI_BASE_URL).total_price)
         except (LookupError, ValueError):  # unknown model, or an impossible count
             continue
     return None

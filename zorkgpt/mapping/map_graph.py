@@ -37,7 +37,7 @@ from typing_extensions import Self
 
 from session.errors import StoreError
 from session.files.shared_files import backup_of, read_shared, write_atomically
-from session.values import Ending, Location
+from session.values import Ending, Location, require_location_id
 
 _BACK = {
     "north": "south",
@@ -435,7 +435,7 @@ class MapGraph(BaseModel):
 
         Raises ``ValueError`` for a negative id, as every method does that adds to the map.
         """
-        _check_ids(id)
+        require_location_id(id)
         known = self.rooms.get(id)
         if known is None:
             self.rooms[id] = Room(id=id, name=name)
@@ -515,7 +515,7 @@ class MapGraph(BaseModel):
 
         confidence: of a new edge, limited to 0.01 to 1; that of a known edge rises or falls with the observation
         """
-        _check_ids(from_id, to_id)
+        require_location_id(from_id, to_id)
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
         self._derived.forget(from_id, to_id, *(() if before is None else (before,)))
@@ -549,7 +549,7 @@ class MapGraph(BaseModel):
 
         No path to be walked leads there, because the same command need not do it again.
         """
-        _check_ids(from_id, carry.to_id)
+        require_location_id(from_id, carry.to_id)
         same = [
             edge for edge, known in self.carries.items() if (edge.location_id, known.to_id) == (from_id, carry.to_id)
         ]
@@ -566,7 +566,7 @@ class MapGraph(BaseModel):
 
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
-        _check_ids(location_id)
+        require_location_id(location_id)
         _add_answers(self.exit_refusals, Edge(location_id, exit_), (words,))
         self._derived.forget(location_id)
 
@@ -592,7 +592,7 @@ class MapGraph(BaseModel):
         An exit that never worked is pruned at the ``prune_after``-th failure. One that did work only loses
         confidence: what shut it may open again.
         """
-        _check_ids(location_id)
+        require_location_id(location_id)
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
@@ -803,12 +803,6 @@ def _add_answers(known: dict[Edge, tuple[Any, ...]], edge: Edge, answers: Iterab
         before = known.setdefault(edge, ())
         if answer and answer not in before:
             known[edge] = (*before[: MOST_ANSWERS - 1], answer)
-
-
-def _check_ids(*location_ids: int) -> None:
-    for location_id in location_ids:
-        if location_id < 0:
-            raise ValueError(f"{location_id} is not a location id: expected a whole number, not negative")
 
 
 def _faults(state: dict[str, Any]) -> dict[tuple[int | str, ...], str]:

@@ -21,6 +21,7 @@ from managers.memory.document import (
     write_memory,
 )
 from managers.route_manager import ROUTES_FILE
+from orchestration.learning import shared_files
 from session.errors import StoreError, ZorkGPTError
 from session.events import (
     EpisodeEnded,
@@ -263,9 +264,8 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
     for run in reversed(run_folders([folder])):
         if run.parent.parent == folder:
             left = _add_run(origins, run, left, now)
-    files = {"Memories.md": now.simple_memory.memory_file, "knowledgebase.md": now.knowledge_file}
-    current = _known(lambda name: folder / files.get(name, name), origins.problems)
-    memories = folder / now.simple_memory.memory_file
+    path_of = shared_files(now.model_copy(update={"zork_game_workdir": folder})).path_of
+    current, memories = _known(path_of, origins.problems), path_of("Memories.md")
     origins.items, origins.routes = current.items(), {route_key(each.number): each for each in current.routes}
     try:
         is_lost = memories.exists() and not open_memories(memories).document.render()
@@ -276,7 +276,7 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
         is_lost = True
     found = list[OriginChange]()
     is_own = None if origins.note_missing(last_episode(folder)) or is_lost else False
-    paths = {"knowledge": folder / now.knowledge_file, "route": folder / ROUTES_FILE}
+    paths = {"knowledge": path_of("knowledgebase.md"), "route": path_of(ROUTES_FILE)}
     for each in left.changed(origins.items, OriginChange("", "", None, "", is_own)):
         path = paths.get(each.change.item.kind, memories) if each.change.item else memories
         at = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).isoformat() if path.exists() else ""

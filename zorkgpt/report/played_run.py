@@ -10,12 +10,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from managers.base_manager import ManagerStatus
 from managers.memory.document import parse_memories
-from managers.state_manager import CURRENT_STATE_FILE
 from session.errors import StoreError, first_problem
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed, observation_in
 from session.files.journal import Manifest, read_journal, read_manifest
 from session.files.run_folders import AT_END, MEMORIES_AT_END
-from session.files.shared_files import read_shared
+from session.files.shared_files import CURRENT_STATE_FILE, read_shared
 from session.memory import Memory
 from session.values import Observation
 from zorkgpt.report.milestones import read_milestones, with_points

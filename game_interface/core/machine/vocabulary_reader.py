@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from game_interface.core.commands import DICTIONARY_LETTERS
+from game_interface.core.machine.attribute_tables import PLAYERS_NAME
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story, TextDecoder, read_word
 from session.commands import ParserFamily, Vocabulary
@@ -224,7 +225,7 @@ def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
 _INFORM_NAMES = 1
 """The number of Inform's name property; Infocom's number differs from story to story."""
 _YOURSELF = "yourself"
-_SELF = frozenset({_YOURSELF, "(self object)"})
+_SELF = frozenset({_YOURSELF, PLAYERS_NAME})
 """The names of the player in Inform's library."""
 _MOST_WORDS = 3  # of an object without a short name
 _WORD_SIZE = 2

@@ -43,8 +43,9 @@ def mcp(
 
     from game_interface.core.machine.story import Story
     from orchestration.parts import choose_story
+    from session.options import TOKEN_VARIABLE
     from zorkgpt.api.functions import session
-    from zorkgpt.mcp_server import TOKEN_VARIABLE, listen, serve, url_of
+    from zorkgpt.mcp_server import listen, serve, url_of
 
     given = {"llm.base_url": base_url, "assist": assist}
     options = {name: value for name, value in common_options.with_settings(given, set_).items() if value is not None}

@@ -88,7 +88,8 @@ def report(
 
 def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: bool) -> None:
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
-    from session.files.run_folders import RUNS, run_folders
+    from session.files.run_folders import run_folders
+    from session.files.shared_files import RUNS
     from zorkgpt.ablation.plan import PLAN_FILE
     from zorkgpt.report.pages import INDEX_FILE, RunPage, update_site
 

@@ -25,6 +25,7 @@ from pydantic import JsonValue, SecretStr
 from pydantic_core import from_json
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
+from session.game_configuration import OPENAI_BASE_URL
 from session.resolved_configuration import is_loopback
 from zorkgpt.llm.environment import certificates, connection_mend, require_usable_proxies
 from zorkgpt.llm.openai.answers import ChatReply, read_reply
@@ -44,7 +45,6 @@ from zorkgpt.llm.openai.faults import (
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
-OPENAI_BASE_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"  # the client requires a key, and would otherwise send another server's from the environment
 _CONNECT_SECONDS = 10.0
 _LISTING_SECONDS = 10.0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -196,6 +197,12 @@ def test_a_negative_id_is_refused_and_changes_nothing(add: Callable[[MapGraph], 
     with pytest.raises(ValueError, match="-1 is not a location id"):
         add(graph)
     assert graph == MapGraph()
+
+
+@pytest.mark.parametrize("wrong", [True, "15", 1.5])
+def test_what_is_no_whole_number_is_not_a_room(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="is not a location id: expected a whole number"):
+        MapGraph().add_room(wrong)
 
 
 def test_a_room_that_the_absorbed_map_saw_lit_later_is_not_dark() -> None:

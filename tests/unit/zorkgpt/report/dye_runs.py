@@ -9,7 +9,8 @@ from typing import Any
 
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.journal import Journal, Manifest
-from session.files.run_folders import MEMORIES_AT_END, RUNS
+from session.files.run_folders import MEMORIES_AT_END
+from session.files.shared_files import RUNS
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 VATS = Location(31, "Blue Vats")

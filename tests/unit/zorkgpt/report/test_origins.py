@@ -15,8 +15,8 @@ import pytest
 from pydantic import BaseModel
 
 from managers.memory.document import parse_memories
-from session.files.journal import JOURNAL_FILE
-from session.files.run_folders import AT_END, AT_START, MANIFEST, MEMORIES_AT_END, MEMORIES_AT_START, run_folders
+from session.files.journal import JOURNAL_FILE, MANIFEST
+from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START, run_folders
 from session.memory import Memory, MemoryStatus
 from tests.fixtures.recorded_run import TURNS, WORK, Player, play_here
 from tests.fixtures.rewritten_journal import asked_differently
