@@ -81,12 +81,13 @@ function storyOf(item: Item, { steps, run }: Journey): Record<string, Step[]> {
   const cited = steps.filter(({ episode, turn }) => sources.some(([cited, first, last]) => cited === episode && first <= turn && turn <= last));
   const { learned_known: isKnown, figures } = run;
   const placeBefore = (step: Step) => steps[step.index - 1]?.place ?? null;
-  const again = cited.flatMap((first) => steps.slice(first.index + 1)
+  const isOfArrival = (step: Step) => item.tags.includes("core") && placeBefore(step) === item.place; // it cites the first turn of a visit
+  const again = cited.filter((step) => !isOfArrival(step)).flatMap((first) => steps.slice(first.index + 1)
     .filter((step) => first.proposal && step.proposal?.action.toLowerCase() === first.proposal.action.toLowerCase() && placeBefore(first) !== null && placeBefore(step) === placeBefore(first))
     .map((step) => ({ step, isSame: step.seen.text === first.seen.text && step.scoreChange === first.scoreChange })));
   const repeated = (wanted: boolean) => [...new Set(again.filter(({ isSame }) => isSame === wanted).map(({ step }) => step))];
   return {
-    "taught by": cited,
+    "taught by": cited.map((step) => (isOfArrival(step) ? steps[step.index - 1]! : step)),
     ...(isKnown && {
       [older ? "born before this run; again" : "born"]: changed(({ before, after, by_others }) => !before && !!after && !by_others),
       "edited by hand or by others": changed(({ by_others }) => by_others),

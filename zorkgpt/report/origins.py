@@ -461,7 +461,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield from (f"  {line}" for line in (", ".join(item.tags), item.by, *item.text.splitlines()) if line)
     yield "Taught by:"
     turns = origins.taught(item)
-    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each.record, each.run))
+    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each.record, each.run, item))
     if len(turns) > _TURNS_SHOWN:
         yield f"  and {counted(len(turns) - _TURNS_SHOWN, 'more turn')}"
     if not turns:
@@ -477,12 +477,22 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
         runs = ", ".join(origins.unseen)
         yield f"  and an unknown number of times in runs that no model played or that cannot be repeated: {runs}"
     yield "Repeated since:"
-    yield from _result_lines(origins, turns)
+    yield from _result_lines(origins, (each for each in turns if not _is_of_arrival(each.record, item)))
     yield from (f"Note: {problem}" for problem in origins.problems)
 
 
-def _turn_lines(record: TurnRecord, run: str) -> Iterator[str]:
+def _is_of_arrival(record: TurnRecord, item: Item) -> bool:
+    """Return whether an item is about what was seen before the turn: a core memory cites the first one of a visit."""
     place = record.before.location
+    return "core" in item.tags and place is not None and place.num == item.place
+
+
+def _turn_lines(record: TurnRecord, run: str, item: Item) -> Iterator[str]:
+    place = record.before.location
+    if _is_of_arrival(record, item):
+        yield f"  Episode {record.episode}, before turn {record.turn}, {record.before.location_label}, run {run}:"
+        yield from (f"    {line}" for line in record.before.text.strip().splitlines())
+        return
     change = f", score {record.score_change:+d}" if record.score_change else ""
     where = f"{f', {place.label}' if place else ''}{change}"
     yield f"  Episode {record.episode}, turn {record.turn}{where}, run {run}:"

@@ -71,6 +71,16 @@ def test_why_prints_the_turn_that_taught_a_memory_its_writer_its_prompts_and_whe
     assert "north at Forecourt: " in later
 
 
+@pytest.mark.usefixtures("played")
+def test_a_memory_of_an_arrival_is_taught_by_the_text_before_the_turn_that_it_cites() -> None:
+    found = typed("memories", "why", "Arrival at Hall").text
+    taught = found.partition("Taught by:")[2].partition("Written and changed:")[0]
+    assert "Episode 1, before turn 3, Hall, run " in taught
+    assert "    Whitewashed walls" in taught
+    assert "take lamp" not in taught
+    assert "Repeated since:\n  unknown: no command is known to compare with" in found
+
+
 def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: list[str]) -> None:
     found = typed("memories", "why", "Truth of 35").text
     assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
