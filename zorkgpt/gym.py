@@ -33,10 +33,11 @@ class TextAdventureEnv(Env[Facts, str]):
     """Plays a story; an action is a command, and the reward is the change of the score.
 
     An observation contains ``text``, the story's answer, and facts from the machine's memory: ``location`` and
-    ``location_id``, the names of things in ``inventory`` and ``visible``, ``score`` and ``moves``. An unknown text is
-    empty, an unknown number is ``UNKNOWN``. ``info`` contains ``score`` and ``max_score`` (``None`` if unknown),
-    ``ending``, ``died`` and ``refusal``, the reason if the command did not reach the story, also if the interpreter
-    crashed or hung. The reward is 0 while the score is unknown; then the change since the last known score follows.
+    ``location_id``, the names of things in ``inventory`` and ``visible``, ``score`` and ``moves``. An unknown text or
+    list is empty, an unknown number is ``UNKNOWN``. ``info`` contains ``unknown``, the names of what is unknown in the
+    observation, ``score`` and ``max_score`` (``None`` if unknown), ``ending``, ``died`` and ``refusal``, the reason if
+    the command did not reach the story, also if the interpreter crashed or hung. The reward is 0 while the score is
+    unknown; then the change since the last known score follows.
     A copy (``copy.deepcopy``, ``pickle``) continues with a story process of its own. Raises ``StoryError`` if the file
     is not a story.
 
@@ -82,6 +83,8 @@ class TextAdventureEnv(Env[Facts, str]):
 
     @override
     def step(self, action: str) -> tuple[Facts, float, bool, bool, Facts]:
+        if not isinstance(action, str):
+            raise TypeError(f"action is {action!r}; expected a command as text")
         after = self._game.step(action)
         self._turns += 1
         reward = 0.0
@@ -109,8 +112,15 @@ class TextAdventureEnv(Env[Facts, str]):
         observation: Facts = {name: _plain(text) for name, text in texts.items()}
         observation |= {name: tuple(_plain(each.name) for each in found) for name, found in things.items()}
         observation |= {name: np.array(UNKNOWN if number is None else number) for name, number in numbers.items()}
-        info: Facts = {name: getattr(now, name) for name in ("score", "max_score", "ending", "died", "refusal")}
+        info: Facts = {name: getattr(now, name) for name in ("ending", "died", "refusal")}
+        info["unknown"] = tuple(name for name in self.observation_space if getattr(now, name) is None)
+        for name in ("score", "max_score"):
+            info[name] = None if (number := getattr(now, name)) is None else _Number(number)
         return observation, info | ({"valid_actions": self._game.valid_actions()} if self._lists_actions else {})
+
+
+class _Number(int):
+    """A number that a vector environment keeps among other objects, so that others in its array may be unknown."""
 
 
 def _plain(text: str) -> str:

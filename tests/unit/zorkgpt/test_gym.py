@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ def test_an_unknown_score_gives_no_reward_and_the_next_known_one_gives_the_chang
     assert rewards == [10.0, 0.0, -11.0, 0.0, 0.0, 11.0]
     seen, _, _, _, info = env.step("ask")
     assert (int(seen["score"]), info["score"]) == (UNKNOWN, None)
+    assert info["unknown"] == ("inventory", "location", "location_id", "moves", "score", "visible")
     assert int(env.step("lose")[0]["score"]) == -1
 
 
@@ -110,6 +112,17 @@ def test_several_environments_step_together(own_story: Path) -> None:
         envs.reset(seed=1)
         seen, *_ = envs.step(("north", "look"))
         assert seen["location"] == ("Forecourt", "Causeway")
+    silent = Path(__file__).parents[2] / "stories" / "exits.z5"
+    both = [partial(gymnasium.make, "zorkgpt/Story-v0", story=story) for story in (own_story, silent)]
+    with closing(gymnasium.vector.SyncVectorEnv(both)) as envs:
+        info = envs.reset(seed=1)[1]
+    assert ([*info["score"]], info["unknown"][0]) == ([0, None], ())
+    assert "score" in info["unknown"][1]
+
+
+def test_an_action_is_a_text(own_story: Path) -> None:
+    with closing(TextAdventureEnv(own_story)) as env, pytest.raises(TypeError, match="action is 5; expected a command"):
+        env.step(5)  # type: ignore[arg-type]
 
 
 def test_without_gymnasium_the_error_names_the_command_that_installs_it() -> None:
