@@ -387,7 +387,7 @@ def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[R
         row: Row = {}
         for each in fields(value):
             content = getattr(value, each.name)
-            if isinstance(content, tuple) and all(isinstance(item, str) for item in content):
+            if each.type == "tuple[str, ...]":
                 content = ", ".join(content)
             if content is None or isinstance(content, str | int | float | Path):
                 row[each.name] = str(content) if isinstance(content, Path) else content

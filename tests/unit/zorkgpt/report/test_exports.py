@@ -15,6 +15,7 @@ from tests.fixtures.atif import Trajectory
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt import api
 from zorkgpt.report.exports import as_atif, as_csv, as_json, as_markdown, figures_as_object, turn_rows
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import PlayedRun, read_run
@@ -200,6 +201,12 @@ def test_the_trajectories_of_a_recorded_run_and_of_one_that_has_not_begun_follow
     tokens = sum(step.metrics.prompt_tokens or 0 for step in trajectory.steps if step.metrics)
     assert tokens == trajectory.final_metrics.total_prompt_tokens
     assert len(Trajectory.model_validate_json(as_atif(read_run(write_run(tmp_path, [])))).steps) == 1
+
+
+def test_rows_of_episodes_have_the_same_columns_with_and_without_a_new_best_score(tmp_path: Path) -> None:
+    run = run_of(tmp_path, played(turn(1, "up", score=5)), ended(), started(2), ended(2))
+    assert len({tuple(row) for row in api.episodes(run)}) == 1
+    assert [row["assistance"] for row in api.runs(workdir=tmp_path)] == [""]
 
 
 def test_tokens_that_a_server_does_not_count_are_unknown_in_rows_and_figures(tmp_path: Path) -> None:
