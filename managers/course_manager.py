@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
+from typing import TypeAlias
 
 from typing_extensions import Unpack, override
 
@@ -25,8 +27,8 @@ from managers.plan import (
 from managers.route_manager import RouteManager
 from managers.routes.document import Effect
 from managers.routes.trail import digests_of, without_words
-from managers.transcripts.document import Game, game_of
-from managers.transcripts.game_text import PlayedTurn
+from managers.transcripts.document import Game
+from managers.transcripts.game_text import PlayedTurn, played_turns
 from session.commands import (
     TAKING,
     commands_of,
@@ -66,6 +68,8 @@ MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any
 LONGEST_NEWS = 300  # characters
 _ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
 _SMALL_WORDS = frozenset({"a", "an", "of", "the"})
+_Turn: TypeAlias = tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]
+"""A turn after the ids of its locations before and after, and before the turn that followed."""
 
 
 class CourseManager(BaseManager):
@@ -108,6 +112,7 @@ class CourseManager(BaseManager):
         self._plan_at: tuple[object, ...] = ()
         self._plan_then: tuple[Sequence[PlannedStep], Progress] = (), Progress()
         self._plan_turns = 0  # of this game, in ``_plan_then``
+        self._before: defaultdict[str, list[_Turn]] = defaultdict(list)  # of all games but the latest, by plain command
         self._known_rooms = frozenset(self._map.game_map.rooms)  # at the opening
         self.has_stopped = False
 
@@ -295,6 +300,7 @@ class CourseManager(BaseManager):
             steps = first, *self._further(proposal)
             course = Course("then", "Your course", steps, most=1 + MOST_THEN, stop_at=proposal.stop_at)
         self._course, self._news, self.has_stopped = None, "", False
+        self._remember()
         if course is not None:
             self._go_on(course, record)
         self._said.update(digests_of(record.after.text, record.action))
@@ -373,12 +379,11 @@ class CourseManager(BaseManager):
         action, question = plain_command(record.action), sentences_of(record.after.text)[-1:]
         words = {*re.findall(r"\w+", question[0].lower())} if question else set()
         return any(
-            plain_command(turn.action) == action
-            and sentences_of(turn.response)[-1:] == question != sentences_of(later.response)[-1:]
+            sentences_of(turn.response)[-1:] == question != sentences_of(later.response)[-1:]
             and not is_speech(plain_command(later.action))
             and not words.issuperset(plain_command(later.action).split())
-            for game in (*self._games(), game_of(self.game_state))
-            for turn, later in pairwise(game.turns)
+            for _, _, turn, later in self._before.get(action, ())
+            if later
         )
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True, is_question: bool = False) -> bool:
@@ -395,11 +400,10 @@ class CourseManager(BaseManager):
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
         is_as_known = not effects or (ends[1], gained, lost) in effects
         question = digests_of(question_in(record.after.text)) if is_question and is_as_known else None
-        games = (*self._games(), game_of(self.game_state)) if following and (is_as_known or is_question) else ()
+        before = self._before.get(plain_command(record.action), ()) if is_as_known or is_question else ()
         is_repeated, known = following == plain_command(record.action) and not is_question, frozenset[str]()
-        for here, there, turn, later in self._turns_of(games):
-            is_same = (here, there) == ends and plain_command(turn.action) == plain_command(record.action)
-            if not is_same or not later or (goes_on and plain_command(later.action) != following):
+        for here, there, turn, later in before if following else ():
+            if (here, there) != ends or not later or (goes_on and plain_command(later.action) != following):
                 continue
             then = digests_of(turn.response)
             known |= then if plain_command(later.action) == following else frozenset()
@@ -409,15 +413,17 @@ class CourseManager(BaseManager):
                 return True
         return False
 
-    def _turns_of(
-        self, games: Iterable[Game]
-    ) -> Iterator[tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]]:
-        """Yield the turns of games, each after its locations before and after, with the turn that followed."""
-        for game in games:
+    def _remember(self) -> None:
+        """Add the turn before the latest one to those by command, and first the turns of earlier games."""
+        for game in () if self._before else self._games():
             there = self.game_state.opening_id
             for turn, later in zip_longest(game.turns, game.turns[1:]):
                 here, there = there, turn.to_id or there
-                yield here, there, turn, later
+                self._before[plain_command(turn.action)].append((here, there, turn, later))
+        for record in self.game_state.turns[-2:-1]:
+            turn, later = played_turns(self.game_state, len(self.game_state.turns) - 2)
+            places = record.before.location_id, record.after.location_id
+            self._before[plain_command(turn.action)].append((*places, turn, later))
 
     def _known_effects(self, record: TurnRecord) -> list[Effect]:
         """Return what the command did here in earlier games, as far as it is kept."""
@@ -625,13 +631,9 @@ class CourseManager(BaseManager):
         here, command = record.before.location_id, plain_command(record.action)
         if record.score_change is None or record.score_change > 0 or record.moved:
             return False
-        won = {
-            plain_command(turn.action)
-            for at, _, turn, _ in self._turns_of(self._games())
-            if at == here and turn.change > 0
-        }
+        has_won = any(at == here and turn.change > 0 for at, _, turn, _ in self._before.get(command, ()))
         again = (turn for turn in self.game_state.scored if turn.before.location_id == here)
-        return command in won and command not in (plain_command(turn.action) for turn in again)
+        return has_won and command not in (plain_command(turn.action) for turn in again)
 
     def _named(self, action: str, record: TurnRecord, now: Observation) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name.

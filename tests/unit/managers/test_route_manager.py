@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cProfile import Profile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -724,3 +725,26 @@ def test_a_command_that_killed_the_player_has_no_known_effect(tmp_path: Path) ->
     manager = manager_in(tmp_path)
     play(manager, YARD, replace(HALL, died=True), "jump")
     assert manager._trail.effects == {}
+
+
+def test_a_turn_of_a_course_takes_as_long_after_many_turns_as_after_few(tmp_path: Path) -> None:
+    """What a command had done before was looked for in every turn of the game, each time."""
+
+    def calls_after(turns: int) -> int:
+        manager = with_map(tmp_path, GameState())
+        courses = courses_of(manager)
+
+        def step(*commands: str) -> None:
+            play(manager, YARD, replace(YARD, moves=manager.game_state.turn_count), commands[0])
+            record = courses.game_state.turns[-1]
+            courses.learn(replace(record, proposals=(Proposal(commands[0], then=commands[1:]),)))
+
+        for number in range(turns):
+            step(f"push {number}")
+        profile = Profile()
+        profile.runcall(step, "kick wall", "wait")
+        profile.create_stats()
+        return sum(calls for calls, *_ in profile.stats.values())
+
+    few = calls_after(20)
+    assert calls_after(160) < 1.5 * few
