@@ -35,8 +35,9 @@ from orchestration.parts import open_story
 from session.game_configuration import GameConfiguration
 from session.route import Goal, Route, RouteStep, Waypoint
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
-from zorkgpt.mapping.map_graph import OPPOSITES, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
+from zorkgpt.mapping.map_values import OPPOSITES
 
 MEMORIES, ROOMS, ROUTES, RUNS, EPISODES = 20_000, 3_000, 2_000, 300, 500
 MEMORIES_OF_A_ROOM = 8  # as ``file_of`` has them

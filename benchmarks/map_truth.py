@@ -25,7 +25,8 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.movement_analyzer import carries_along, repeated
 from zorkgpt.mapping.navigation import shortest_path
 

@@ -28,7 +28,7 @@ from session.memory import LocationMemories, Memory
 from session.route import Route
 from session.text import counted, one_line
 from session.values import Observation, TurnRecord
-from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import Path, seen_paths
 
 KNOWN_POINTS = "Known points"

@@ -59,7 +59,7 @@ from session.text import (
     sentences_of,
 )
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, in_reach, things_around
-from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import shortest_path
 
 MOST_THEN = 12

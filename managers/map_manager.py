@@ -18,8 +18,8 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import RoomDescription, asks, description_in, first_line, is_dark, one_line
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, Edge, FatalExit
 from zorkgpt.mapping.map_store import MapStore
+from zorkgpt.mapping.map_values import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, Edge, FatalExit
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 

@@ -51,7 +51,7 @@ from session.memory import LocationMemories, Memory
 from session.text import counted, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.mapping.map_graph import adjacent_ids
+from zorkgpt.mapping.map_values import adjacent_ids
 from zorkgpt.mapping.navigation import local_view
 from zorkgpt.prompts.loader import fill_prompt
 

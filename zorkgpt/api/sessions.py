@@ -25,8 +25,9 @@ from session.memory import PERSISTENCES, Memory, Persistence
 from session.route import Route
 from session.text import text_key
 from session.values import Observation
-from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import COMPASS
+from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import shortest_path
 from zorkgpt.players.player import Action, Remember, TurnContext
 from zorkgpt.report.played_run import PlayedRun

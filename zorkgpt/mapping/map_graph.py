@@ -17,78 +17,48 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property, wraps
 from itertools import chain
-from operator import attrgetter, not_
+from operator import not_
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PlainSerializer,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError, model_validator
 from pydantic_core import to_json
 from typing_extensions import Self
 
 from session.errors import StoreError
 from session.files.shared_files import backup_of, read_shared, write_atomically
-from session.values import Ending, Location, require_location_id
-
-_BACK = {
-    "north": "south",
-    "east": "west",
-    "northeast": "southwest",
-    "northwest": "southeast",
-    "up": "down",
-    "in": "out",
-    "fore": "aft",
-    "port": "starboard",
-}
-OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
-"""The direction that leads back, as a rule, by each direction as the map spells it."""
-
-_COMPASS = frozenset(word for word in OPPOSITES if "north" in word or "south" in word) | {"east", "west"}
-_OTHER_WORDS = {
-    "in": {"enter", "board", "into", "inside"},
-    "out": {"exit", "leave", "outside"},
-    "down": {"descend", "downstairs", "down"},
-    "up": {"climb", "ascend", "upstairs"},
-}
-"""Words of other commands that lead the same way; the first direction with a word of a command is meant."""
+from session.values import require_location_id
+from zorkgpt.mapping.map_values import (
+    COMPASS,
+    DESCRIBED_DIFFERENTLY,
+    INITIAL_CONFIDENCE,
+    LEADS_BACK,
+    LEAST_CONFIDENCE,
+    MOST_ANSWERS,
+    OPPOSITES,
+    OTHER_WORDS,
+    REFUSED,
+    SEVERAL,
+    SURE,
+    WAY_BACK,
+    ByEdge,
+    ByRoom,
+    Carry,
+    Choice,
+    Edge,
+    EdgeKey,
+    FailureOutcome,
+    FatalExit,
+    Room,
+    WalkOutcome,
+    WaysBack,
+    by_destination,
+    in_order,
+    plain_line,
+)
 
 # All else has a meaning inside Mermaid's quotes in one version of it or another.
 _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
-
-
-def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
-    """Return the locations one move away in either direction, in order of their ids."""
-    leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
-    return tuple(sorted(leading_here.union(connections.get(location_id, {}).values()) - {location_id}))
-
-
-def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
-    """Return the commands that lead to each location, both in a fixed order."""
-    commands: defaultdict[int, list[str]] = defaultdict(list)
-    for exit_, to_id in sorted(exits.items()):
-        commands[to_id].append(exit_)
-    return dict(sorted(commands.items()))
-
-
-def in_order(answers: Iterable[str]) -> str:
-    """Return different answers to an exit as one text, the first one first; "" for none."""
-    return " Later: ".join(answers)
-
-
-def plain_line(text: str) -> str:
-    """Return the text with white space and unprintable characters as single spaces: a name cannot start a new line."""
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(text.split())
 
 
 def _escape(text: str) -> str:
@@ -99,121 +69,10 @@ def _escape(text: str) -> str:
 
 
 FORMAT_VERSION = "1.0"
-INITIAL_CONFIDENCE = 0.8
-LEADS_BACK = "leads back here"
-"""What the map says, in the place of the story's answer, of an exit that led to the room itself."""
-DESCRIBED_DIFFERENTLY = "described differently"
-"""What it adds if the story described the room in other words then: several places may have its number."""
-WAY_BACK = 0.5
-"""The confidence in a way back that was never tried."""
-SURE = 0.5
-"""An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
-REFUSED = 0.1
-"""The confidence in an exit that led nowhere when it was last tried in this game: ten tries, for a way around it."""
-LEAST_CONFIDENCE = 0.01
 _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
-WalkOutcome = Literal["new", "verified", "contradicted"]
-FailureOutcome = Literal["counted", "pruned", "contradicted"]
 _STATE = TypeAdapter(dict[str, Any])
 T = TypeVar("T")
-
-
-class Edge(NamedTuple):
-    """An exit of a room; the file calls it ``15_north``."""
-
-    location_id: NonNegativeInt
-    exit: str
-
-    @classmethod
-    def from_key(cls, key: str | Edge) -> Edge:
-        """Return the edge that the file calls ``key``. Raises ``ValueError``."""
-        if isinstance(key, Edge):
-            return key
-        location_id, _, exit_ = key.partition("_")
-        return cls(int(location_id), exit_)
-
-    @property
-    def key(self) -> str:
-        """The edge's name in the file."""
-        return f"{self.location_id}_{self.exit}"
-
-
-EdgeKey = Annotated[Edge, BeforeValidator(Edge.from_key), PlainSerializer(attrgetter("key"), return_type=str)]
-Visits = Annotated[NonNegativeInt, Field(exclude_if=not_)]
-ByRoom = dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]]
-_Several = BeforeValidator(lambda value: tuple(filter(None, (value,))) if isinstance(value, str) else value)
-Answers = Annotated[
-    tuple[str, ...],
-    _Several,
-    PlainSerializer(lambda answers: list(answers) if len(answers) > 1 else "".join(answers)),
-]
-"""Different answers, each once, in the order of time; a single one is a text in the file."""
-MOST_ANSWERS = 8
-"""Of an exit: the first ones and the latest, for some stories count or choose their words by chance."""
-ByEdge = Annotated[dict[EdgeKey, Answers], Field(exclude_if=not_)]
-
-
-class Carry(NamedTuple):
-    """Where the player came to during a command that is no exit, when it was last seen.
-
-    stayed: turns that the player had been in the room before it
-    """
-
-    to_id: NonNegativeInt
-    episode: NonNegativeInt
-    turn: NonNegativeInt
-    stayed: NonNegativeInt = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FatalExit:
-    """How taking an exit killed the player or ended the story; ``episode`` and ``turn`` are those of the first time.
-
-    words: the first line of the story's text
-    ending: ``None`` if the player died; else the scores are those at the end
-    room: the room in which the story ended
-    """
-
-    episode: NonNegativeInt = field(compare=False)
-    turn: NonNegativeInt = field(compare=False)
-    words: str
-    ending: Ending | None = None
-    score: int | None = None
-    max_score: int | None = None
-    room: NonNegativeInt | None = None
-    is_dark: bool = False
-
-
-class Choice(NamedTuple):
-    """A command that leads to another room, and the confidence in it."""
-
-    confidence: float
-    command: str
-
-
-class Room(BaseModel):
-    """A location of the map, identified by its Z-machine object number; names may be empty or shared.
-
-    exits: exits that were walked or that the story names, without pruned ones
-    visits: how often the player came here, and in how many episodes; the last of them was ``last_episode``
-    is_dark: it was dark when the player last came, so that no text named its exits
-    """
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    id: NonNegativeInt
-    name: str
-    exits: tuple[str, ...] = ()
-    visits: Visits = 0
-    episodes: Visits = 0
-    last_episode: Visits = 0
-    is_dark: Annotated[bool, Field(exclude_if=not_)] = False
-
-    @property
-    def label(self) -> str:
-        """A name to show, never empty."""
-        return Location(self.id, self.name).label
 
 
 class NoMap(StoreError):
@@ -227,16 +86,6 @@ class NoMap(StoreError):
         before = f"; {backup} is the version before" if backup.exists() else ""
         super().__init__(f"{path} holds no map ({where}: {problem}){before}")
         self.where, self.problem = where, problem
-
-
-class WaysBack(NamedTuple):
-    """The location ids by exit, of untried exits of a room that lead the opposite way of an exit to the room.
-
-    unnamed: the text of the room names points of the compass, but not these
-    """
-
-    presumed: Mapping[str, int]
-    unnamed: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +148,7 @@ class MapGraph(BaseModel):
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
     exit_refusals: ByEdge = {}
     first_refusals: ByEdge = {}
-    exit_deaths: Annotated[dict[EdgeKey, Annotated[tuple[FatalExit | str, ...], _Several]], Field(exclude_if=not_)] = {}
+    exit_deaths: Annotated[dict[EdgeKey, Annotated[tuple[FatalExit | str, ...], SEVERAL]], Field(exclude_if=not_)] = {}
     pruned_exits: ByRoom = {}
     misread_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
@@ -394,7 +243,7 @@ class MapGraph(BaseModel):
         if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             found = {}
         named = self.named_exits.get(location_id)
-        unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in _COMPASS - named}
+        unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in COMPASS - named}
         return WaysBack({exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}, unnamed)
 
     def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
@@ -465,7 +314,7 @@ class MapGraph(BaseModel):
     def name_exits(self, location_id: int, exits: Collection[str]) -> None:
         """Note which points of the compass the text of a room names."""
         known = self.named_exits.get(location_id, set())
-        named = known | _COMPASS.intersection(exits)
+        named = known | COMPASS.intersection(exits)
         if named != known:
             self.named_exits[location_id] = named
             self._derived.forget(location_id)
@@ -652,7 +501,7 @@ class MapGraph(BaseModel):
         """
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         others = (set(command.split()) for command in self.connections.get(location_id, {}) if " " in command)
-        gone = {next((exit_ for exit_, meant in _OTHER_WORDS.items() if meant & words), "") for words in others}
+        gone = {next((exit_ for exit_, meant in OTHER_WORDS.items() if meant & words), "") for words in others}
         untried = [exit_ for exit_ in exits if exit_ not in gone and not self._is_tried(Edge(location_id, exit_))]
         back = self.ways_back(location_id) if untried else {}
         return tuple(exit_ for exit_ in untried if exit_ not in back)

@@ -10,17 +10,8 @@ from math import inf
 from typing import NamedTuple
 
 from session.text import asks, counted, out_of
-from zorkgpt.mapping.map_graph import (
-    LEADS_BACK,
-    SURE,
-    Choice,
-    Edge,
-    FatalExit,
-    MapGraph,
-    by_destination,
-    in_order,
-    plain_line,
-)
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import LEADS_BACK, SURE, Choice, Edge, FatalExit, by_destination, in_order, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms

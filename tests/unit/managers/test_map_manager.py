@@ -16,7 +16,8 @@ from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
-from zorkgpt.mapping.map_graph import Edge, FatalExit, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import Edge, FatalExit
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.mapping.navigation import local_view, shortest_path, untried_from
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from zorkgpt.cli.map_text import draw_text, list_rooms
-from zorkgpt.mapping.map_graph import Carry, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import Carry
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
-from zorkgpt.mapping.map_graph import Edge, FatalExit, MapGraph, Room
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import Edge, FatalExit, Room
 from zorkgpt.mapping.navigation import local_view
 
 

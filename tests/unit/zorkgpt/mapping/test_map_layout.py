@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graph_of, graphs
-from zorkgpt.mapping.map_graph import MapGraph, Room
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import COMPASS, HALF_BOX, lay_out
+from zorkgpt.mapping.map_values import Room
 
 WAYS = st.tuples(st.integers(1, 9), st.sampled_from([*COMPASS, "up", "ring bell"]), st.integers(1, 9))
 

@@ -14,8 +14,9 @@ from tests.fixtures.held_stores import HeldStores, held
 from tests.unit.managers.test_map_manager import manager_in, on_disk
 from tests.unit.zorkgpt.mapping.graphs import graphs
 from tests.unit.zorkgpt.mapping.turns import walk
-from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_store import MapStore, digest
+from zorkgpt.mapping.map_values import Edge
 
 
 def warn_nobody(event: str, **_: object) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
-from zorkgpt.mapping.map_graph import LEADS_BACK, Edge, FatalExit, MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_values import LEADS_BACK, Edge, FatalExit
 from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
