@@ -446,7 +446,7 @@ class CourseManager(BaseManager):
         what = "something new"
         if course.stop_at != "news" and (place is not None or record.is_key):
             is_answered = record.after.awaits_answer  # else the course would have stopped
-            had_effect = record.did_something or record.leads_back or is_answered
+            had_effect = self.game_state.has_effect(record) or record.leads_back or is_answered
             if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
             what = "a new answer, and nothing visible changed"
@@ -493,7 +493,7 @@ class CourseManager(BaseManager):
         command, place = plain_command(record.action), record.after.location_id
         if (record.score_change or 0) > 0 and sentence.startswith("[") and sentence.endswith("]"):
             return True
-        if not (record.did_something or is_waiting(command)):
+        if not (self.game_state.has_effect(record) or is_waiting(command)):
             return False
         reach = in_reach(record.before) | in_reach(record.after)
         things = {reach[num] for num in self._named(command, record, record.before) & reach.keys()}
@@ -529,7 +529,9 @@ class CourseManager(BaseManager):
             problem = "it won no point, though it did here in an earlier game"
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
-        elif not (record.did_something or leads_back) and (not passes_time(command) or self._names_the_absent(record)):
+        elif not (self.game_state.has_effect(record) or leads_back) and (
+            not passes_time(command) or self._names_the_absent(record)
+        ):
             if record.took_no_turn:
                 most = counted(self.config.max_turns_per_episode, "turn")
                 problem = f"it took no turn of the story, but one of the {most} of the episode"
@@ -604,7 +606,7 @@ class CourseManager(BaseManager):
         here, command = record.before.location_id, plain_command(record.action)
         for turn in reversed(self.game_state.turns):
             is_other = turn.before.location_id == here and plain_command(turn.action) != command
-            if is_other and turn.after.text == record.after.text and not turn.did_something:
+            if is_other and turn.after.text == record.after.text and not self.game_state.has_effect(turn):
                 return f"it got the same answer as `{turn.action}` in turn {turn.turn}"
         return ""
 

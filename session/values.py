@@ -401,8 +401,32 @@ class TurnRecord:
         """
         before, after = self.before, self.after
         is_seen = before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
+        return is_seen or self._moves_things_here
+
+    @property
+    def rearranged(self) -> bool:
+        """Whether the player or a thing here came, went or changed its place, or a thing got another name."""
+        one, other = (
+            (
+                each.inside and each.inside.num,
+                {(thing.num, thing.name, thing.parent) for thing in in_reach(each).values()},
+            )
+            for each in (self.before, self.after)
+        )
+        return one != other or self.moved or self._moves_things_here
+
+    @property
+    def _moves_things_here(self) -> bool:
+        before, after = self.before, self.after
         is_placed = before.location is not None and after.location is not None
-        return is_seen or (is_placed and bool(places_changed(before, after) - self.moved_unseen))
+        return is_placed and bool(places_changed(before, after) - self.moved_unseen)
+
+    @property
+    def changed_attributes(self) -> Mapping[int, frozenset[int]]:
+        """The attributes that changed of things that stayed in reach, by the numbers of the things."""
+        one, other = in_reach(self.before), in_reach(self.after)
+        changed = {num: one[num].attributes ^ other[num].attributes for num in one.keys() & other}
+        return {num: attributes for num, attributes in changed.items() if attributes}
 
     @property
     def changed_nothing(self) -> bool:
@@ -420,7 +444,7 @@ class TurnRecord:
         """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 
         Things that only changed their places in the room do not count, even if they were on something, and neither does
-        what the player was in or on.
+        what the player was in or on, or what is in the place of a thing of the same name.
         """
         known, before = in_reach(self.before), self.before
         if self.moved or not known:
@@ -428,7 +452,8 @@ class TurnRecord:
         changed = {*places_changed(before, self.after), *self.after.carried}
         stirred = {num for num in changed if before.location and _is_within(num, before.location.num, before.parents)}
         known = {**known, before.inside.num: before.inside} if before.inside else known
-        return tuple(thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
+        found = (thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
+        return _without_names(found, (thing for number, thing in known.items() if number not in in_reach(self.after)))
 
     @property
     def replaced(self) -> Mapping[int, GameObject]:

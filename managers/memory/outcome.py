@@ -100,8 +100,9 @@ class ActionOutcome:
     is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     describes_arrival: the text on arrival is long
-    revealed: names of objects that appeared, if the story's answer names them, without those that replaced others
-    replaced: names of things that are gone, and of those that are in their places now
+    revealed: names of objects that appeared, as far as the story's answer has their words, without those that replaced
+        others
+    replaced: names of things that are gone, and of those that are in their places now, if the answer names these
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
     had_effect: the machine shows that it did something which the player could notice
     was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed, as if it
@@ -131,9 +132,17 @@ class ActionOutcome:
         self.laid_down = tuple(thing.name for thing in record.no_longer_held if thing.name)
         exchanged = record.replaced
         new = {thing.num: thing.name for thing in (*record.came_to_light, *record.gained)}
-        self.replaced = [(exchanged[num].name, name) for num, name in new.items() if num in exchanged]
-        came = [thing.name for thing in record.came_to_light if thing.num not in exchanged]
-        self.revealed = sorted(names(text, came))
+        printed = names(text, new.values()) | {new[num] for num in has & new.keys()}
+        self.replaced = [(exchanged[num].name, new[num]) for num in new if num in exchanged and new[num] in printed]
+        come = {thing.num: thing.name for thing in record.came_to_light if thing.num not in exchanged}
+        words = f" {_words(text)} "
+        self.revealed = sorted(
+            {
+                name if num in has or f" {_words(name)} " in words else name.split()[-1]
+                for num, name in come.items()
+                if name in names(text, [name])
+            }
+        )
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
         self.had_effect = record.moved or self.inventory_changed or record.did_something or record.is_decisive
         has_counted = before.moves is None or before.moves != after.moves or record.did_something

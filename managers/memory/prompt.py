@@ -283,7 +283,7 @@ def visit_prompt(
         "outcomes": "\n".join(
             turn_text(
                 each.record.turn,
-                f"{_short(each.record.action)} ({', '.join(_effects(each, attribute_names))})",
+                f"{_short(each.record.action)} ({', '.join(_effects(each, state, attribute_names))})",
                 *([f"Response: {_short(each.record.response)}"] if each.record.turn < shown_from else []),
             )
             for each in visit.outcomes
@@ -330,7 +330,7 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
             words = text_key(f"{memory.title} {memory.text}")
             since = memory.last_turn if memory.episode == state.episode else 0
             for command, turns in state.tries.latest_first(here):
-                turn = next((each.turn for each in reversed(turns) if each.did_something), 0)
+                turn = next((each.turn for each in reversed(turns) if state.has_effect(each)), 0)
                 if " " in command and command in words and turn > since:
                     found.setdefault(memory.title, f"`{command}` worked in turn {turn}")
     return found
@@ -491,8 +491,9 @@ def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:
     """Return a note instead of the text of another place that an earlier turn had printed, too; "" if none had."""
     text, there = record.after.text, record.after.location
     earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
-    is_shown = "" if earlier >= shown_from else ", which is not shown"
-    return f"{_short(there.label)}, as in turn {earlier}{is_shown}" if earlier and there is not None else ""
+    if not earlier or there is None:
+        return ""
+    return f"{_short(there.label)}, {f'as in turn {earlier}' if earlier >= shown_from else 'described as before'}"
 
 
 def _short(text: str) -> str:
@@ -505,7 +506,7 @@ def _head(memory: Memory, *marks: str) -> str:
     return f"- {memory.headline(memory.category, memory.persistence.upper(), *marks, *active)}"
 
 
-def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iterator[str]:
+def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[str, int]) -> Iterator[str]:
     record = outcome.record
     went_to = outcome.destination.label if outcome.destination else ""
     if record.after.died:
@@ -530,10 +531,9 @@ def _effects(outcome: ActionOutcome, attribute_names: Mapping[str, int]) -> Iter
         yield "the story waits for a key"
     elif record.took_no_turn:
         yield "it took no turn of the story"
-    elif record.did_something and not is_named:
-        is_seen = record.before.noticed != record.after.noticed
+    elif state.has_effect(record) and not is_named:
         states = [*_changed_states(record, attribute_names)]
-        yield from states or [f"something {'in sight' if is_seen else 'unseen'} changed"]
+        yield from states or [f"something {'in sight changed' if record.rearranged else 'changed, perhaps unseen'}"]
 
 
 def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> Iterator[str]:

@@ -500,6 +500,25 @@ def test_what_the_story_prints_after_yes_or_no_is_no_refusal(tmp_path: Path, ans
     assert [source for _, source in sources(run, 1)[1:]] == ["then", "then"]
 
 
+def test_a_note_of_the_story_on_what_was_named_last_is_no_sign_that_a_command_did_something(tmp_path: Path) -> None:
+    """A course went over a refusal, since the story moved its note from the thing that was named before."""
+    names = {90: "hook", 91: "board", 92: "rope"}
+
+    def named(number: int, text: str) -> Observation:
+        things = [GameObject(each, name, 11, frozenset({31} if each == number else ())) for each, name in names.items()]
+        return replace(YARD, text=text, visible=tuple(things), moves=number, state_hash=str(number))
+
+    script: Script = {
+        "": named(0, YARD.text),
+        **{f"examine {name}": named(number, f"An old {name}.") for number, name in names.items()},
+        "pull hook": named(90, "It is fixed to the wall."),
+    }
+    model = answering(routine("examine board", "examine rope", "pull hook", "north"))
+    play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=5)
+    told = course_in(model.calls[1].prompt.user)
+    assert "`pull hook` by a new answer, and nothing visible changed: " in told
+
+
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
     refused = replace(TAKEN, text="The miller would not like that.", moves=4, state_hash="e")
     script = {**ROUTINE, "pull rope": refused, "dip rope": replace(refused, moves=5, state_hash="f")}

@@ -425,7 +425,7 @@ class TestPrompt:
             play.turn("down", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't.")
         play.turn("up", "Drying Loft", location=LOFT)
-        assert asked(play).count("Response: Drying Loft, as in turn 3, which is not shown") == 1
+        assert asked(play).count("Response: Drying Loft, described as before") == 1
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
@@ -488,7 +488,7 @@ class TestPrompt:
             "the player stayed, young man came to light)",
             "the player stayed, young man is gone, Charles is in its place)",
             "the player stayed, tin came to light)",
-            "the player stayed, something unseen changed)",
+            "the player stayed, something changed, perhaps unseen)",
         ]
 
     @pytest.mark.parametrize(("moves", "state", "failed"), [(5, "a", True), (5, "b", False)])
@@ -560,9 +560,39 @@ class TestPrompt:
             "the player stayed, tin now open)",
             "the player stayed, lamp now on, now lit)",
             "the player stayed, tin no longer open)",
-            "the player stayed, something in sight changed)",
+            "the player stayed, something changed, perhaps unseen)",
             "the player stayed, the story waits for a key)",
         ]
+
+    def test_what_looks_note_of_several_things_is_no_change_in_sight(self, tmp_path: Path) -> None:
+        """A story marked the thing that was named last: "something in sight changed" by each look."""
+        vat, beam, rail = (GameObject(num, name, 31) for num, name in ((72, "vat"), (73, "beam"), (74, "rail")))
+        play = play_at_the_vats(tmp_path)
+        things = (vat, beam, rail)
+        play.turn("wait", visible=things)
+        for each in things:
+            named = tuple(replace(thing, attributes=frozenset({31} if thing is each else ())) for thing in things)
+            play.turn(f"examine {each.name}", f"An old {each.name}.", visible=named, attributes_hash=each.name)
+        play.turn("push rail", "Click.", visible=named, attributes_hash="7")
+        play.turn("pull beam", "The vat is gone.", visible=named[1:], attributes_hash="7")
+        assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
+            *["the player stayed)"] * 3,
+            "the player stayed, something changed, perhaps unseen)",
+            "the player stayed, something in sight changed)",
+        ]
+
+    def test_what_came_to_light_has_the_name_that_the_story_printed_and_was_not_there_before(
+        self, tmp_path: Path
+    ) -> None:
+        """Trees became other objects of the same name, and "unliving flowers" was printed nowhere."""
+        trees, others = (GameObject(num, "unliving trees", 31) for num in (72, 73))
+        flowers, fan = GameObject(74, "unliving flowers", 31), GameObject(75, "tasseled fan", 31)
+        play = play_at_the_vats(tmp_path)
+        play.turn("wait", visible=(trees,), parents=(*[0] * 72, 31, 0, 0, 0))
+        text = "A tasseled fan appears as the trees and flowers move."
+        play.turn("set compass", text, visible=(others, flowers, fan), parents=(*[0] * 73, 31, 31, 31))
+        (told,) = asked(play, "WHAT IS NEW HERE:").splitlines()
+        assert told.endswith("(the player stayed, flowers came to light, tasseled fan came to light)")
 
     def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
