@@ -269,7 +269,7 @@ class ContextManager(BaseManager):
         arrival = state.arrival_turn
         sections = (
             PromptSection(GAME, self._game.text(arrival), 1, Place.HISTORY),
-            PromptSection(f"Since turn {arrival}", self._game.text_since(arrival), 1, Place.SINCE),
+            PromptSection(SINCE, self._game.text_since(arrival), 1, Place.SINCE),
         )
         latest = without_padding(state.turns[-1].after.text) if state.turns else ""
         answers = (self._game.text(), latest)[: 1 + self._game.contains_whole(latest)]

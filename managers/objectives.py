@@ -29,7 +29,7 @@ from managers.prompting import (
 )
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory
-from session.text import cut_at, description_in, one_line, without_padding
+from session.text import cut_at, description_in, one_line, out_of, without_padding
 from session.values import ENDINGS, TurnRecord
 from zorkgpt.llm.language_model import at_most
 
@@ -215,9 +215,9 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     """Return the command, facts, reasoning and response of the last ``turns`` turns, and of earlier ones with losses.
 
     Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. Only
-    the last turn with a room's description contains it; the others refer to that turn. What a text with a description
-    says besides, and no earlier turn of these said, is a response like others. The parts of a text keep the story's
-    order.
+    the last turn with a room's description, or with another long line, contains it; the others refer to that turn. What
+    a text with a description says besides, and no later turn says, is a response like others. The parts of a text keep
+    the story's order.
     """
     facts: defaultdict[int, list[str]] = defaultdict(list)
     losses: list[int] = []
@@ -227,35 +227,42 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         facts[each.turn].append(one_line(each.text))
         losses += [each.turn] if each.kind in LOSSES and each.turn <= first else []
     shown = [*sorted({*losses})[-MOST_LOSSES:], *range(first + 1, last + 1)]
+    responses = {turn: without_padding(state.turns[turn - 1].response).splitlines() for turn in shown}
     rooms = {
         line: room.turn
         for room in state.room_descriptions.values()
         for line in without_padding(room.text).splitlines()
-        if len(line) >= SHORTEST_REPEATED and room.turn in shown
+        if room.turn in shown
     }
+    latest = {line: turn for turn, response in responses.items() for line in response} | rooms
     reasoned = max(first, last - REASONED)
     reasons = own_reasons(state.turns, reasoned)
     items = []
-    printed: set[str] = set()
-    for turn, record in ((turn, state.turns[turn - 1]) for turn in shown):
+    for turn, response in responses.items():
+        record, is_kept = state.turns[turn - 1], turn == last or bool(facts[turn])
         command = cut_at(one_line(record.command_text), LONGEST_ACTION)
         lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
         why = one_line(reasons.get(turn, ""))
         if why:
             lines.append(Line("  Why: ", why, rank=2))
-        others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-        response = without_padding(record.response).splitlines()
         described = without_padding(description_in(record.after.text, record.after.location_label) or "").splitlines()[
             :DESCRIPTION_LINES
         ]
+        others = {
+            line: latest[line]
+            for line in response
+            if len(line) >= SHORTEST_REPEATED
+            and latest[line] != turn
+            # a turn without facts may have no room
+            and (line in rooms or not is_kept or latest[line] == last or facts[latest[line]])
+        }
         besides = response
-        if described and turn != last:
-            besides = [line for line in response if line not in printed and line not in described]
-        printed.update(response)
+        if described:
+            besides = [line for line in response if latest[line] == turn and (turn == last or line not in described)]
         head = "  Response: "
         for is_room, part in groupby(filter(str.strip, response), key=lambda line: line not in besides):
             parts = [without_repeats([line], others) for line in part]
-            rank = 2 if is_room else 0 if facts[turn] or turn == last else 1
+            rank = 2 if is_room else 0 if is_kept else 1
             lines.append(Line(head, on_one_line(parts, record.after.location_label), rank=rank))
             head = "  "
         items.append(lines)
@@ -280,7 +287,7 @@ def present_texts(
     return {
         "objectives": "\n".join(lines),
         "turn": f"{state.turn_count} of {most_turns}",
-        "score": "not known" if score is None else str(score),
+        "score": "not known" if score is None else out_of(score, state.latest.max_score),
         "location": "not known" if here is None else one_line(f"{state.current_room_name_for_map} (ID: {here})"),
         "inventory": one_line(", ".join(labels)) or "nothing",
     }

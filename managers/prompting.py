@@ -283,6 +283,15 @@ def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> st
     return "\n".join(shown)
 
 
+def without_early_repeats(lines: Sequence[str], latest: Mapping[str, int], turn: int) -> str:
+    """Join the lines of a turn. A long line that a later turn has, too, is replaced by a reference to the last one.
+
+    latest: for each line the last turn that is shown with it
+    """
+    later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest.get(line, turn) > turn}
+    return without_repeats(lines, later)
+
+
 def on_one_line(lines: Sequence[str], room: str) -> str:
     """Join the lines on one, with a colon after the name of the room that they describe."""
     return one_line(

@@ -15,7 +15,6 @@ from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
-    SHORTEST_REPEATED,
     Line,
     Part,
     fit,
@@ -23,7 +22,7 @@ from managers.prompting import (
     place,
     room_beside,
     turn_text,
-    without_repeats,
+    without_early_repeats,
 )
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.memory import Memory
@@ -239,9 +238,8 @@ def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], l
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     command = cut_at(one_line(record.command_text), LONGEST_ACTION)
     head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=facts)
-    lines = record.response.splitlines()
-    later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest[line] > record.turn}
-    shown = on_one_line(without_repeats(lines, later).splitlines(), record.after.location_label)
+    lines = without_early_repeats(record.response.splitlines(), latest, record.turn).splitlines()
+    shown = on_one_line(lines, record.after.location_label)
     return [Line(head), Line("  ", shown, rank=0 if facts else 1)]
 
 

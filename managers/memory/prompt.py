@@ -25,6 +25,7 @@ from managers.prompting import (
     place,
     room_beside,
     turn_text,
+    without_early_repeats,
 )
 from managers.questions import ChosenTurn, choice_of
 from session.commands import plain_command
@@ -67,6 +68,7 @@ _SMALL_WORDS = (
     " through to under up with"
 )
 """Words of commands that name no thing."""
+_INDEFINITE = re.compile(r"\b(?:an?|another)\s+[\w'-]+(?:\s+[\w'-]+)?", re.IGNORECASE)
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
@@ -340,28 +342,38 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
     """Return a line for each memory of other locations that is about the visit, tentative ones first.
 
     It names this location, a thing in sight, one that was taken or laid down, or one that a command names, or it is of
-    a location that the story's answers name. Where two things share a noun, the word before it decides.
+    a location that the story's answers name, but not as "a chamber". Where two things share a noun, the word before it
+    decides. A thing of the same name at that location is another one if its number is.
     """
     answers = " ".join(outcome.record.after.text for outcome in visit.outcomes)
-    things = {visit.here.name}
+    things, seen_here = {visit.here.name}, set[int]()
     for record in (outcome.record for outcome in visit.outcomes):
         seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
         things.update(thing.name for thing in seen)
+        seen_here.update(thing.num for thing in seen)
         in_hand = {thing.name for thing in record.before.inventory or ()}
         things.update(names(record.action, in_hand))
         known = {word for name in (*things, *in_hand) for word in name.casefold().split()}
         things.update({*plain_command(record.action).split()[1:]} - known - {*_SMALL_WORDS.split()})
-    met = (thing for turn in state.turns for thing in (turn.after.visible or ()))
+    moments = [moment for turn in state.turns for moment in (turn.before, turn.after)]
+    met = [(moment.location_id, thing) for moment in moments for thing in moment.visible or ()]
     apart: dict[str, set[str]] = {}  # the words before the last one in names of other things
-    for name in {thing.name for thing in met} - things:
+    for name in {thing.name for _, thing in met} - things:
         *words, last = name.casefold().split() or [""]
         apart.setdefault(last, set()).update(words)
-    named_rooms = names(answers, visit.rooms.values())
+    named_rooms = names(_INDEFINITE.sub("", answers), visit.rooms.values())
+
+    def shared_with(room: int) -> set[str]:
+        there = [thing for at, thing in met if at == room]
+        own = {thing.name for thing in there if thing.num in seen_here}
+        return things - ({thing.name for thing in there} - own)
+
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
+        for shared in [shared_with(room)]
         for memory in memories
-        if visit.rooms.get(room) in named_rooms or _names_one_of(f"{memory.title} {memory.text}", things, apart)
+        if visit.rooms.get(room) in named_rooms or _names_one_of(f"{memory.title} {memory.text}", shared, apart)
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
@@ -452,14 +464,21 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     if before:
         steps = "; ".join(_short(record.action) for record in before)
         turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
+    texts: dict[int, str] = {}
     for record in played:
-        turn, whole = record.turn, without_padding(record.response)
-        is_arrival = bool(shown_on_arrival) and whole.endswith(shown_on_arrival)
-        text = f"{whole.removesuffix(shown_on_arrival)}{SHOWN_BELOW}" if is_arrival else whole
+        turn, text = record.turn, without_padding(record.response)
+        is_arrival = bool(shown_on_arrival) and text.endswith(shown_on_arrival)
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state, shown_from) or text
-        elif record.moved and not is_arrival and latest.get(record.after.text, turn) > turn:
+        elif is_arrival:
+            text = f"{text.removesuffix(shown_on_arrival)}{SHOWN_BELOW}"
+        elif record.moved and latest.get(record.after.text, turn) > turn:
             text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
+        texts[turn] = text
+    last_with = {line: turn for turn, text in texts.items() for line in text.splitlines()}
+    for record in played:
+        turn, whole = record.turn, without_padding(record.response)
+        text = without_early_repeats(texts[turn].splitlines(), last_with, turn)
         at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
         head = turn_text(turn, _short(record.command_text), at=at)
         turns.append([Line(head, key=f"turn {turn}" if text == whole else ""), Line("Response: ", text)])

@@ -592,10 +592,10 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
     context = manager(40, prompt_budgets=WHOLE)
     context.game_state.begin(replace(MILL, text="The aim is to grind.\n\nWater Mill\nA mill by a brook."))
     shown = {section.title: section.text for section in context.get_agent_context(MILL).sections}
-    assert list(shown) == ["This game so far", "Since turn 0", "Your latest reason", "Present"]
+    assert list(shown) == ["This game so far", "Since you came here", "Your latest reason", "Present"]
     assert shown["This game so far"] == "Start:\nThe aim is to grind.\n\nWater Mill\nA mill by a brook."
-    assert shown["Since turn 0"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
-    assert shown["Since turn 0"].endswith("Turn 40: act 40\nresponse 40")
+    assert shown["Since you came here"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
+    assert shown["Since you came here"].endswith("Turn 40: act 40\nresponse 40")
     assert shown["Your latest reason"] == "Turn 40: thought 40"
 
 

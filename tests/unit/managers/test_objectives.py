@@ -369,8 +369,8 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
         "".join(f"- The {n}th rule of the works is to wait.\n" for n in range(900))
     )
     play = ObjectivePlay(tmp_path, [{}, {}], memories=Memories({GATE.num: [memory()]}))
-    for _ in range(21):
-        play.turn("wait", "The pulp turns. " * 30)
+    for number in range(21):
+        play.turn("wait", f"The pulp turns {number}. " * 30)
     user, budget = last_prompt(play).user, play.config.objectives.max_tokens
     knowledge, rest = user.split("=== LOCATION", 1)
     recent = rest.split("=== RECENT GAMEPLAY ===")[1].split("=== CURRENT")[0]
@@ -389,6 +389,18 @@ def test_ways_and_untried_exits_are_shown_once_as_the_agent_sees_them(tmp_path: 
     assert shown.startswith(f"## Current and Adjacent Locations\n{where}\n{here}\nL11 Dye Works Gate: north -> L31\n\n")
     assert play.map.local_view() in shown
     assert shown.count("untried") == 1
+
+
+def test_a_long_line_is_shown_once_and_the_score_with_the_most_points(tmp_path: Path) -> None:
+    """ "Score: 0" stood where the player was shown "0 of 1": the end alone counts."""
+    pulp = "The pulp turns in the vat like a slow grey wheel, and a smell of wet wool comes up from it, warm and sour."
+    play = ObjectivePlay(tmp_path)
+    play.turn("examine pulp", pulp, max_score=1)
+    play.turn("examine vat", f"{pulp}\nIt hisses.", max_score=1)
+    user = play.manager._prompt().user
+    assert user.count(pulp) == 1
+    assert f"examine pulp\n  Response: {pulp[:39]}… [line as in turn 2]\n" in user
+    assert "- Score: 0 of 1\n" in user
 
 
 def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(tmp_path: Path) -> None:

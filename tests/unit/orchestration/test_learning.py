@@ -246,7 +246,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learned:
         "Memories of places ahead",
         "Map",
         "Known points",
-        "Since turn 4",
+        "Since you came here",
         "Your latest reason",
         "COURSE",
         "ROUTES",

@@ -17,7 +17,7 @@ from managers.memory.prompt import LONGEST_QUOTE, SHOWN_BELOW, existing_memories
 from managers.memory.synthesis import VisitSynthesis, was_shown
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
-from session.text import TokenCounter
+from session.text import TokenCounter, cut_at
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.fixtures.scripted_llm import Reply
@@ -168,6 +168,20 @@ class TestOtherLocations:
         play.turn("take all", "Nothing.", world_hash="2")
         shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:")
         assert {*re.findall(r"ACTIVE\] (.*?): So", shown)} == {"The door of oak", "Key fits"}
+
+    def test_another_thing_of_the_same_name_or_a_room_of_that_kind_makes_no_memory_about_the_visit(
+        self, tmp_path: Path
+    ) -> None:
+        """What "stairs" and "a chamber" say of one room was shown in another with other stairs, five times."""
+        play = play_with_a_map(tmp_path)
+        for title in ("Stairs are carved", "Jar leaks", "Nothing else"):
+            play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
+        jar, carved, marble = GameObject(7, "jar"), GameObject(72, "stairs"), GameObject(73, "stairs")
+        play.turn("south", "Gate", visible=(carved, jar), location=GATE)
+        play.turn("north", "Vats", visible=(marble, jar), location=VATS)
+        play.turn("push rail", "You hear a gate beyond a small gate.", world_hash="1")
+        shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:")
+        assert re.findall(r"ACTIVE\] (.*?): So", shown) == ["Jar leaks"]
 
     """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
@@ -399,8 +413,8 @@ class TestPrompt:
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("up", "Drying Loft", location=LOFT)
         play.turn("down", "Blue Vats", location=VATS)
-        for _ in range(5):
-            play.turn("wait", "The vats bubble. " * 120)
+        for number in range(5):
+            play.turn("wait", f"Vat {number} bubbles. " * 120)
         play.turn("look", f"{room} A jar glows.", score=5)
         prompt = asked(play)
         assert "\nTurn 1 " not in prompt
@@ -417,6 +431,14 @@ class TestPrompt:
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
         assert told.endswith("Turn 6 at Blue Vats (31): up\nResponse: Drying Loft, as in turn 3")
         assert told.count(LONG) == 1
+
+    def test_a_long_line_that_a_later_turn_printed_too_is_shown_there(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("examine steam", f"{LONG}\nIt hisses.")
+        play.turn("examine vats", LONG)
+        told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
+        assert f"examine steam\nResponse: {cut_at(LONG, 40, '…')} [line as in turn 4]\nIt hisses.\n\n" in told
+        assert told.endswith(f"examine vats\nResponse: {LONG}")
 
     def test_a_text_that_an_earlier_turn_printed_is_not_shown_without_saying_so(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 1})
@@ -667,7 +689,7 @@ class TestPrompt:
         options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
         play = MemoryPlay(tmp_path, lambda *_: learned(), **options)
         for turn in range(1, 15):
-            play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
+            play.turn(f"try {turn}", f"w{turn:02}d " + "word " * 199, world_hash=str(turn))
         shown = re.findall(r"^Turn (\d+) at .*: .*\nResponse: (.*)", asked(play), re.MULTILINE)
         # All turns since the first news are shown if there is room.
         assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))
