@@ -29,7 +29,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
     untried exits, and the refused exits with the story's words. A room without a line is named with the exit that
     leads to it. Two more lines have the rooms farther away with untried exits and the other known ones, with those
-    refused exits that the story names, doors, and the number of moves, nearest first.
+    refused exits that the story names, doors, and the number of moves, nearest first. The title of the second one
+    says whether rooms that are named above are among them, only for such an exit.
 
     named: locations that are always listed with the number of moves, for example those of the plan
     """
@@ -66,7 +67,10 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     known = frontier | shown | (aims - barred.keys())
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
-    lines += _first_of("Other rooms (moves)", _there(graph, paths, others, barred), len(others), FARTHEST_SHOWN)
+    kinds = {"Exits that led nowhere" if room in beside or room in aims else "Other rooms" for room in others}
+    lines += _first_of(
+        f"{' / '.join(sorted(kinds))} (moves)", _there(graph, paths, others, barred), len(others), FARTHEST_SHOWN
+    )
     return "\n".join(lines)
 
 
@@ -112,9 +116,15 @@ def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
 def _there(
     graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int], barred: Mapping[int, Collection[str]]
 ) -> Iterator[str]:
-    """Yield each of the rooms with its untried exits, those that are barred, and its moves."""
+    """Yield each of the rooms with its untried exits, those that are barred, and its moves.
+
+    Without the story's words if these alone would have no room.
+    """
     for room in rooms:
-        exits = ", ".join(filter(None, (*_untried_exits(graph, room), *_refusals(graph, room, barred.get(room, ())))))
+        untried = [*filter(None, _untried_exits(graph, room))]
+        exits = ", ".join([*untried, *_refusals(graph, room, barred.get(room, ()))])
+        if len(exits) > FARTHEST_SHOWN - SHORTEST_ITEM:
+            exits = ", ".join([*untried, *_refusals(graph, room, barred.get(room, ()), with_words=False)])
         yield f"{_label(graph, room)} ({_distance(paths, room)}){f': {exits}' if exits else ''}"
 
 
@@ -199,7 +209,12 @@ def _guesses(graph: MapGraph, room: int) -> Iterator[str]:
 
 
 def _refusals(
-    graph: MapGraph, room: int, among: Collection[str] | None = None, *, titles: Sequence[str] = (REFUSED, TRIED)
+    graph: MapGraph,
+    room: int,
+    among: Collection[str] | None = None,
+    *,
+    titles: Sequence[str] = (REFUSED, TRIED),
+    with_words: bool = True,
 ) -> Iterator[str]:
     """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
@@ -214,7 +229,7 @@ def _refusals(
         for exit_, words in sorted(refused.items()):
             is_open = exit_.startswith(_OPENING) or asks(words)
             if exit_ not in walked and is_open == is_tried and (among is None or exit_ in among):
-                exits[words].append(plain_line(exit_))
+                exits[words if with_words else ""].append(plain_line(exit_))
         if exits:
             yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"
 

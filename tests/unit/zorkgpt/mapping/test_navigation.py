@@ -205,7 +205,7 @@ def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_
     lines = dict(line.split(" (moves): ") for line in local_view(graph, STUDY, 1, {ROOF, PATH}).splitlines()[1:])
     assert lines["In plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
     assert lines["Farther untried"].startswith("L60 Path (2): south; ")
-    assert lines["Other rooms"] == "L29 Roof (3): led nowhere: north (Too steep.)"
+    assert lines["Exits that led nowhere"] == "L29 Roof (3): led nowhere: north (Too steep.)"
 
 
 def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
@@ -278,7 +278,25 @@ def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None
     graph.add_exits(3, ["east"])
     graph.record_failure(3, "east", prune_after=3)
     graph.record_refusal(3, "east", "You pause at the curtain. " * 20)
-    assert local_view(graph, 1, 1).splitlines()[-1] == "Other rooms (moves): L4 Location #4 (3); 1 more"
+    closed = "L3 Location #3 (2): led nowhere: east"
+    assert local_view(graph, 1, 1).splitlines()[-1] == f"Other rooms (moves): {closed}; L4 Location #4 (3)"
+
+
+def test_a_room_that_is_named_above_is_no_other_room() -> None:
+    """ "Other rooms: 1 more" stood below the only five rooms: the exit's words had no room."""
+    graph = graph_of((1, "north", 2), (2, "north", 3))
+    graph.add_exits(3, ["east"])
+    graph.record_failure(3, "east", prune_after=3)
+    for words, told in (("A wall.", " (A wall.)"), ("You pause at the curtain. " * 20, "")):
+        graph.exit_refusals.clear()
+        graph.record_refusal(3, "east", words)
+        above, below = local_view(graph, 1, 1, named=[3]).splitlines()[-2:]
+        assert above == "In plan, objectives or notes (moves): L3 Location #3 (2)"
+        assert below == f"Exits that led nowhere (moves): L3 Location #3 (2): led nowhere: east{told}"
+    graph.add_connection(3, "north", 4)
+    assert (
+        local_view(graph, 1, 1, named=[3]).splitlines()[-1].startswith("Exits that led nowhere / Other rooms (moves): ")
+    )
 
 
 def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
