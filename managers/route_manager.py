@@ -306,23 +306,29 @@ class RouteManager(BaseManager):
         found = self._from_here(observation)
         if self._shown is not None and self._shown_of is found:
             return self._shown
+        best = [
+            (replace(route, steps=self._played(route)), done)
+            for route, done in self._worth_showing(found, observation.location_id)
+        ]
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
+        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
+        return self._shown
+
+    def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
+        """Yield the routes from a location that no shorter route or known way makes needless, with what is done."""
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
             shortest[goal][things] = min(length, shortest[goal].get(things, length))
-        here, best = observation.location, []
         moves: Mapping[int, int] | None = None
         for (route, done), (goal, length, things) in zip(found, ways, strict=True):
             if any(left < length and others >= things for others, left in shortest[goal].items()):
                 continue
             if goal.kind == "room" and not route.gain(done) and here is not None:
-                moves = fewest_moves(self._map.game_map, here.num) if moves is None else moves
+                moves = fewest_moves(self._map.game_map, here) if moves is None else moves
                 if moves.get(goal.number, length + 1) <= length:
                     continue
-            best.append((replace(route, steps=self._played(route)), done))
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
-        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
-        return self._shown
+            yield route, done
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -338,7 +344,8 @@ class RouteManager(BaseManager):
         best, most = max((route for route, _ in routes), key=Route.gain), self.config.max_turns_per_episode
         route = f"; the route to +{best.gain()} takes {len(best.steps)}" if best.gain() > 0 else ""
         limit = f"An episode has at most {counted(most, 'turn')}{route}."
-        lines, _, left_out = route_lines(routes, self.book.names, ROUTES_SHOWN)
+        offered = [*self._worth_showing(routes, self.game_state.opening_id)]  # as at the next opening, for its numbers
+        lines, _, left_out = route_lines(offered, self.book.names, ROUTES_SHOWN)
         return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, self._beaten(), limit]))
 
     def _beaten(self) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import re
 import pytest
 import structlog
 
@@ -505,6 +506,7 @@ def test_the_next_episode_is_shown_what_a_route_takes(tmp_path: Path) -> None:
 
 
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
+    """A plan named the route 8 of the end question, which the next game did not show."""
     routes = [
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
@@ -513,6 +515,8 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
     manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
+    manager.game_state.opening_location = YARD.location
+    assert re.findall(r"^Route \d+", manager.outlook(), re.MULTILINE) == ["Route 2"]
 
 
 def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Path) -> None:
