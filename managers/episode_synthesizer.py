@@ -41,12 +41,11 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
+from session.knowledge import DEATH_ANALYSIS, INSIGHTS, NEXT_EPISODE, KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import one_line, text_key
 from session.values import Observation
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
-DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 LATEST_SHOWN = 8  # turns
 WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the question about knowledge
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt

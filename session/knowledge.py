@@ -13,6 +13,7 @@ NEXT_EPISODE: Final = "NEXT EPISODE"
 PLAN_LINES: Final = 5
 
 CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
+DEATH_ANALYSIS: Final = "DEATH & DANGER ANALYSIS"
 COMMAND_SYNTAX: Final = "COMMAND SYNTAX"
 """A section for people only: the program learns commands from the story, not from a model."""
 
@@ -20,7 +21,7 @@ SECTIONS: Final[tuple[str, ...]] = (
     "DANGERS & THREATS",
     "PUZZLE SOLUTIONS",
     "STRATEGIC PATTERNS",
-    "DEATH & DANGER ANALYSIS",
+    DEATH_ANALYSIS,
     COMMAND_SYNTAX,
     "LESSONS LEARNED",
     CROSS_EPISODE,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
@@ -24,7 +24,15 @@ from managers.prompting import (
     turn_text,
     without_early_repeats,
 )
-from session.knowledge import COMMAND_SYNTAX, INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
+from session.knowledge import (
+    COMMAND_SYNTAX,
+    DEATH_ANALYSIS,
+    INSIGHTS,
+    KnowledgeEntry,
+    KnowledgeLine,
+    Source,
+    as_sources,
+)
 from session.memory import Memory
 from session.text import counted, cut_at, cut_middle, one_line, points_changed, quotation, text_key
 from session.values import ENDINGS, Location, TurnRecord
@@ -52,7 +60,7 @@ _SECTIONS = {text_key(title): title for title in _FILLED}
 _RANK = {title: rank for rank, title in enumerate((*_FILLED[:2], *INSIGHTS, *_FILLED[2:], COMMAND_SYNTAX))}
 """Of each section, the most useful first."""
 WORDS_IN_COMMON = 3
-HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS")
+HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", DEATH_ANALYSIS)
 """The sections of what won points or killed."""
 
 _QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
@@ -278,6 +286,22 @@ class KnowledgeAnswer(BaseModel):
     lines: list[ProposedLine] = Field(default_factory=list)
 
 
+class LineBeside(ProposedLine):
+    """A line that is worth knowing."""
+
+    section: Annotated[
+        FilledSection,
+        BeforeValidator(_as_section),
+        WithJsonSchema({"enum": [each for each in _FILLED if each != DEATH_ANALYSIS], "type": "string"}),
+    ] = DEFAULT_SECTION
+
+
+class AnswerBeside(KnowledgeAnswer):
+    """All lines that are worth knowing, beside an answer that has what deaths taught."""
+
+    lines: list[LineBeside] = Field(default_factory=list)  # type: ignore[assignment]  # a narrower list
+
+
 class MergedLine(BaseModel):
     """One line in the place of others."""
 
@@ -296,7 +320,7 @@ def line_in_brief(record: TurnRecord) -> ProposedLine:
     """Return what a turn that scored or killed taught, in the story's words."""
     section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
     if record.after.died or record.after.ending == "lost":
-        section = "DEATH & DANGER ANALYSIS"
+        section = DEATH_ANALYSIS
     return ProposedLine(section=section, text=result_in_brief(record), turns=[record.turn])
 
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes import (
     INSTRUCTIONS_SHARE,
     SUMMARIES_FILE,
@@ -30,7 +29,7 @@ from managers.questions import LEAST_AT_END, SHARE_AT_END
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.events import EpisodeEnd
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
+from session.knowledge import DEATH_ANALYSIS, INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.memory import Memory
 from session.text import TokenCounter
 from session.values import Location, Verdict

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from cProfile import Profile
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import re
 import pytest
 import structlog
 
