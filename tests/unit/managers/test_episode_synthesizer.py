@@ -199,10 +199,11 @@ def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_p
     game_map.game_map.add_room(GATE.num, GATE.name)
     game_map.game_map.add_exits(GATE.num, ["east"])
     play.state.notes.append("red before blue")
-    play.wait_until(20)
+    play.wait_until(19)
+    play.turn("look", f"{GATE.name}\nIt is shut.")
     play.manager.end("turn_limit", game_map.outlook().splitlines())
     untried = "Untried exits (moves from the start): L11 Dye Works Gate (0): east"
-    latest = "Turn 20 at Dye Works Gate (11): wait: Time passes."
+    latest = "Turn 20 at Dye Works Gate (11): look: Dye Works Gate: It is shut."
     assert f"=== FOR THE PLAN ===\n{untried}\nNoted: red before blue\n" in play.prompt
     assert play.prompt.endswith(latest)
 
