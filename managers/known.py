@@ -107,10 +107,14 @@ class Known:
         return {
             "objective": objectives,
             "memory": tuple(memory.headline(memory.persistence) for memory in memories),
-            "route": self._routes_from_here() if self.under_way is None else (_course_line(self.under_way),),
+            "route": self._route_lines(),
         }
 
-    def _routes_from_here(self) -> tuple[str, ...]:
+    def _route_lines(self) -> tuple[str, ...]:
+        course = self.under_way
+        if course is not None:
+            aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
+            return (f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}",)
         lines = []
         for route, done in self.from_here[:ROUTES_SHOWN]:
             left = counted(len(route.steps) - done, "command")
@@ -136,11 +140,6 @@ def merged(parts: Iterable[Known]) -> Known:
         tuple(chain.from_iterable(each.from_here for each in whole)),
         next((each.under_way for each in whole if each.under_way), None),
     )
-
-
-def _course_line(course: Course) -> str:
-    aim = f", {course.aim}, ending with {last_command(course.steps)}" if course.aim else ""
-    return f"{course.name}: {course.done} of {counted(len(course.steps), 'command')}{aim}"
 
 
 def _merged(mappings: Iterable[Mapping[int, Sequence[Memory]]]) -> Mapping[int, Sequence[Memory]]:

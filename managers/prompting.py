@@ -108,7 +108,7 @@ class Part:
             text = self._written(count, characters) if count else None
         if text is not None:
             return Fitted(text, count, tuple(item[0].key for item in self._kept(count) if item[0].key))
-        room = characters - self._length_beside(1)
+        room = characters + 1 - len(self._framed("-", 1))
         if self.items and room >= SHORTEST:
             item = "\n".join(line.head + line.text for line in self._kept(1)[0] if not line.rank)
             return Fitted(self._framed(cut_middle(item, room), 1), 1)
@@ -122,9 +122,6 @@ class Part:
         left_out = f"({others} {'earlier' if is_newest else 'more'} left out)" if others else ""
         parts = [left_out, text] if is_newest else [text, left_out]
         return self.separator.join(filter(None, parts))
-
-    def _length_beside(self, count: int) -> int:
-        return len(self._framed("-", count)) - 1
 
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]

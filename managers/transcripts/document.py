@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from io import StringIO
+from operator import attrgetter
 
 from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start
 from session.game_state import GameState
@@ -75,7 +76,8 @@ class Transcripts:
         A game before the best one may have texts that its player did not ask for again. None if there are none.
         """
         earlier = [game for game in self.games if game.episode < episode]
-        ranked = sorted((game for game in earlier if game.score is not None), key=_rank, reverse=True)
+        scored = (game for game in earlier if game.score is not None)
+        ranked = sorted(scored, key=attrgetter("score", "episode"), reverse=True)
         return tuple(dict.fromkeys((*ranked[:1], *earlier[-1:], *ranked[1:], *reversed(earlier))))[:2]
 
     def with_game(self, game: Game, *, is_pruned: bool = True) -> Transcripts:
@@ -156,10 +158,6 @@ def _referring(game: Game, other: Game) -> Iterator[PlayedTurn]:
             reference = f"as in episode {other.episode}, turns {there + 1}-{there + count}"
             yield PlayedTurn(start + 1, reference, "", last=start + count)
         done = start + count
-
-
-def _rank(game: Game) -> tuple[int, int]:
-    return game.score or 0, game.episode
 
 
 def _game_of(episode: int, text: str) -> Game:

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasGenerator, AliasPath, BaseModel, ConfigD
 
 from session.errors import StoreError
 from session.events import Names, OptionValue
-from session.files.journal import Manifest, checked, read_lines, read_manifest, require_known_version
+from session.files.journal import checked, read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed, latest_checkpoint
 from session.resolved_configuration import as_settings
 
@@ -100,6 +100,7 @@ def summarise(folder: Path) -> RunSummary:
         state, reason = "damaged", str(error)
     changes = tuple(_changes(heads))
     latest = changes[-1] if changes else manifest
+    is_taken_over = any(change.options.get("agent.player") == "model" for change in changes)
     scored = [head for head in heads if head.score is not None and head.kind in ("episode_started", "turn_played")]
     tokens = [head.prompt_tokens + head.completion_tokens for head in heads]
     return RunSummary(
@@ -107,7 +108,7 @@ def summarise(folder: Path) -> RunSummary:
         folder=folder,
         created=manifest.created if manifest else "",
         story=manifest.story if manifest else "",
-        player=_player(manifest, changes),
+        player="" if manifest is None or is_taken_over else manifest.player,
         model=latest.model if latest else (),
         server=latest.server if latest else (),
         engine=latest.engine if latest else "",
@@ -177,9 +178,3 @@ def _changes(heads: Iterable[_Head]) -> Iterator[OptionsChange]:
             episode, turn = head.episode, head.turn
         elif head.kind == "options_changed":
             yield OptionsChange(episode, turn, head.options, head.model, head.server, head.engine)
-
-
-def _player(manifest: Manifest | None, changes: Iterable[OptionsChange]) -> str:
-    """Return the name of the latest player, "" for the agent's model."""
-    is_model = any(change.options.get("agent.player") == "model" for change in changes)
-    return "" if manifest is None or is_model else manifest.player
