@@ -186,7 +186,9 @@ class MapManager(BaseManager):
             line = self._with_question(record, command)
             earlier = takewhile(lambda each: not each.moved, reversed(self.game_state.turns[: record.turn - 1]))
             stayed = sum(not each.took_no_turn for each in earlier)
-            self.game_map.record_carry(here.num, line, Carry(to.num, record.episode, record.turn, stayed))
+            self.game_map.record_carry(
+                here.num, line, Carry(to.num, record.episode, record.turn, stayed, line != command)
+            )
             self._store.is_changed = True
 
     def _with_question(self, turn: TurnRecord, command: str) -> str:

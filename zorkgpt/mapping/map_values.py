@@ -93,12 +93,14 @@ class Carry(NamedTuple):
     """Where the player came to during a command that is no exit, when it was last seen.
 
     stayed: turns that the player had been in the room before it
+    is_answer: it answered a question of the story, and the command that the story asked about comes before it
     """
 
     to_id: NonNegativeInt
     episode: NonNegativeInt
     turn: NonNegativeInt
     stayed: NonNegativeInt = 0
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

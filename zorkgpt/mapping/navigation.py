@@ -175,7 +175,7 @@ def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{exit_} -> {names[to_id]} (back?)"
     for command, carry in graph.carries_from(room).items():
         stayed = f"after {counted(carry.stayed, 'turn')} here, " if carry.stayed else ""
-        how = "" if ", then " in command else f"carried you, {stayed}"
+        how = "" if carry.is_answer else f"carried you, {stayed}"
         seen = f"{how}episode {carry.episode}, turn {carry.turn}"
         name = f"L{carry.to_id}" if carry.to_id in shown else _label(graph, carry.to_id)
         yield f"{_with_remark(command, seen)} -> {name}"

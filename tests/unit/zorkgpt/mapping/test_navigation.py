@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_values import LEADS_BACK, Edge, FatalExit
+from zorkgpt.mapping.map_values import LEADS_BACK, Carry, Edge, FatalExit
 from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
 
 
@@ -388,3 +388,12 @@ def test_what_follows_from_a_map_is_the_same_after_each_change_as_for_the_map_re
                 anew.ways_back(room),
                 anew.untried_exits(room),
             )
+
+
+@pytest.mark.parametrize(("is_answer", "how"), [(False, "carried you, "), (True, "")])
+def test_a_ride_is_told_from_an_answer_by_what_happened_and_not_by_its_words(is_answer: bool, how: str) -> None:
+    graph = MapGraph()
+    graph.add_room(1, "Quay")
+    graph.record_carry(1, "say now, then wait", Carry(2, 1, 4, is_answer=is_answer))
+    graph.add_room(2, "Boat")
+    assert f"say now, then wait ({how}episode 1, turn 4) -> L2 Boat" in local_view(graph, 1, 1)
