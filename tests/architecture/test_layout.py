@@ -27,6 +27,14 @@ def test_a_folder_of_the_specified_layout_has_a_file_that_git_keeps(folder: str)
     assert kept.split()
 
 
+def test_no_file_has_the_marks_of_an_unfinished_merge() -> None:
+    """A prompt had both versions of a paragraph, and its golden file, too."""
+    found = subprocess.run(
+        ["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (1, "")
+
+
 def test_a_unit_test_is_named_after_the_module_or_package_that_it_tests() -> None:
     unit = ROOT / "tests" / "unit"
     tested = {
