@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from operator import is_
 
 from typing_extensions import Unpack, override
 
@@ -95,6 +96,8 @@ class KnowledgeManager(BaseManager):
         self._learned: tuple[str, ...] = ()
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
+        self._section = PromptSection("", "")  # made of ``_section_of``
+        self._section_of: tuple[object, object] = (None, None)
 
     @classmethod
     @override
@@ -105,9 +108,13 @@ class KnowledgeManager(BaseManager):
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
-        entries, others = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
-        shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
-        return PromptSection("What is known of this game", laid_out(entries, others), 7, Place.KNOWLEDGE, shows)
+        known = self._knowledge.document, self._shown
+        if not all(map(is_, known, self._section_of)):
+            entries, others = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
+            shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
+            text, self._section_of = laid_out(entries, others), known
+            self._section = PromptSection("What is known of this game", text, 7, Place.KNOWLEDGE, shows)
+        return self._section
 
     @override
     def known(self) -> Known:

@@ -182,9 +182,9 @@ class ObjectiveManager(BaseManager):
         if turn >= self.config.max_turns_per_episode or self._is_on_course(turn):
             return False  # the episode ends here, and its objectives with it; or the plan says what is next
         memories = self.memory_manager.memory_cache.values() if self.memory_manager else ()
-        episodes = {memory.episode for at_location in memories for memory in at_location}
-        knows_earlier_ones = self.adaptive_knowledge_manager.full_text().strip() or episodes - {self.game_state.episode}
-        is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives and knows_earlier_ones
+        learned = (memory.episode != self.game_state.episode for at_location in memories for memory in at_location)
+        is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives
+        is_first = is_first and bool(self.adaptive_knowledge_manager.full_text().strip() or any(learned))
         late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 

@@ -211,7 +211,7 @@ class SimpleMemoryManager(BaseManager):
         )
         if not text:
             return section
-        in_file = self._store.document.visits.get(location_id)
+        in_file = self._store.document.visits_at(location_id)
         figures = (0, 0) if self._map is None else self._map.visits(location_id)
         if in_file is not None:
             # The file does not count the visit that has just begun, nor visits before the location had a memory.
@@ -459,7 +459,7 @@ class SimpleMemoryManager(BaseManager):
         here, state = outcomes[0].location.num, self.game_state
         memories, stay = tuple(self._at(here)), self._visit.stays.pop(here, [])
         elsewhere = {
-            room: tuple(memory for memory in self._at(room) if not (memory.is_given_up or memory.is_arrival))
+            room: tuple(memory for memory in self._known_at(room) if not (memory.is_given_up or memory.is_arrival))
             for room in sorted(state.visited_locations - {here})
         }
         rooms = {} if self._map is None else self._map.game_map.room_names
@@ -493,7 +493,7 @@ class SimpleMemoryManager(BaseManager):
 
     def _was_visited_before(self, location_id: int) -> bool:
         """Return whether the player was at the location in an earlier episode."""
-        episode, in_file = self.game_state.episode, self._store.document.visits.get(location_id)
+        episode, in_file = self.game_state.episode, self._store.document.visits_at(location_id)
         episodes = 0 if self._map is None else self._map.visits(location_id)[1]
         return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
 
@@ -552,6 +552,9 @@ class SimpleMemoryManager(BaseManager):
     def _at(self, location_id: int) -> list[Memory]:
         """Return the memories of a location, persistent ones first, including superseded ones and changes by others."""
         self._refresh()
+        return self._known_at(location_id)
+
+    def _known_at(self, location_id: int) -> list[Memory]:
         return [*self.memory_cache.get(location_id, ()), *self.ephemeral_cache.get(location_id, ())]
 
     def _revise(self, revision: Revision) -> bool:

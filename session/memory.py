@@ -94,8 +94,8 @@ class Memory:
     @property
     def span(self) -> range:
         """The turns that the memory is about; empty if they are unknown."""
-        numbers = [int(number) for number in _NUMBER.findall(self.turns)]
-        return range(min(numbers), max(numbers) + 1) if numbers else range(0)
+        numbers = sorted(map(int, self.turns.split("-"))) if self.turns else ()
+        return range(numbers[0], numbers[-1] + 1) if numbers else range(0)
 
     @property
     def last_turn(self) -> int:
@@ -153,7 +153,6 @@ MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in 
 """The words that may follow a category in ``Memories.md``, and that are not allowed as categories."""
 
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"[0-9]+")
 _TURNS = re.compile(r"T?([0-9]{1,9})(?:\s?[-\u2013]\s?([0-9]{1,9}))?")
 
 

@@ -125,6 +125,7 @@ def quotation(text: str) -> str:
     return '"' + _MARK.sub("'", unquoted) + '"'
 
 
+@lru_cache(maxsize=4096)  # the same titles and lines are looked at each turn
 def text_key(text: str) -> str:
     """Return a key that is equal for two texts that differ only in case and white space."""
     return one_line(text).casefold()

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -133,7 +132,12 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
 
         return self._marked(message)
 
-    @cached_property
+    def visits_at(self, location_id: int) -> VisitCount | None:
+        """Return the visits of a location in the file."""
+        sections = (each for each in self.sections if each.heading is not None and each.heading.num == location_id)
+        return next((each for section in sections for each in section.contents if isinstance(each, VisitCount)), None)
+
+    @property
     def visits(self) -> dict[int, VisitCount]:
         """The visits in the file by location id."""
         found: dict[int, VisitCount] = {}

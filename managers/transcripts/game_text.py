@@ -145,7 +145,7 @@ class GameText:
 
     @property
     def _length(self) -> int:
-        return sum(len(part) + 2 for part in self._parts)
+        return sum(map(len, self._parts)) + 2 * len(self._parts)
 
     def _begin(self) -> None:
         """Show all turns according to the cuts."""

@@ -66,7 +66,7 @@ def fill_prompt(name: str, **fields: str) -> str:
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
     # Headings of the template: lines that begin with words in capitals.
-    headings = "|".join(map(re.escape, re.findall(r"(?m)^[A-Z]{2}[A-Z' ]*", template.template)))
+    headings = "|".join(map(re.escape, re.findall(r"(?m)^[A-Z]{2}[A-Z' ]*", template.template if fields else "")))
     return template.substitute(
         {field: text if field in STRUCTURED else quoted(text, headings) for field, text in fields.items()}
     ).strip()
