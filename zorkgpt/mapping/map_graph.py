@@ -405,8 +405,9 @@ class MapGraph(BaseModel):
         for edge in same:
             del self.carries[edge]
         self.carries[Edge(from_id, command)] = carry
-        self._derived.forget()
+        self._derived.forget(from_id)
 
+    @_kept
     def carries_from(self, location_id: int) -> dict[str, Carry]:
         """Return the carries from that room by command, without those to rooms to which an exit leads."""
         walked = self.connections.get(location_id, {}).values()
@@ -487,7 +488,7 @@ class MapGraph(BaseModel):
                 ends_walk = mine is self.exit_deaths and edge.exit in other.connections.get(edge.location_id, {})
                 if ends_walk or edge.exit not in self.connections.get(edge.location_id, {}):
                     _add_answers(mine, edge, answers)
-                    self._derived.forget(edge.location_id)
+        self._derived.forget(*self._derived.at)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
@@ -520,6 +521,7 @@ class MapGraph(BaseModel):
     def _is_tried(self, edge: Edge) -> bool:
         return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None
 
+    @_kept
     def refused_exits(self, location_id: int) -> dict[str, str]:
         """Return the exits there that led nowhere when last tried, with the story's answers, "" if they are unknown.
 
@@ -541,6 +543,7 @@ class MapGraph(BaseModel):
                 found.setdefault(edge.location_id, {})[edge.exit] = in_order(self.exit_refusals.get(edge, ()))
         return found
 
+    @_kept
     def exits_back(self, location_id: int) -> dict[str, tuple[str, ...]]:
         """Return the exits there that led to the room itself and to no other, with all else that is known of them."""
         walked, room = self.connections.get(location_id, {}), self.rooms.get(location_id)

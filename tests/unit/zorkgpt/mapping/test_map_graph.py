@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_values import Edge, FatalExit, Room
+from zorkgpt.mapping.map_values import Carry, Edge, FatalExit, Room
 from zorkgpt.mapping.navigation import local_view
 
 
@@ -133,6 +133,30 @@ def test_what_another_run_was_refused_is_taken_over_where_this_one_has_not_walke
         theirs.record_refusal(15, exit_, "Shut.")
     mine.absorb(theirs)
     assert mine.refused_exits(15) == {"west": "Shut."}
+
+
+def test_what_another_run_read_of_a_room_is_true_of_it_at_once() -> None:
+    mine, theirs = MapGraph(), MapGraph()
+    mine.add_connection(15, "north", 30)
+    assert mine.ways_back(30) == {"south": 15}
+    assert mine.carries_from(30) == {}
+    theirs.name_exits(30, ["east"])
+    theirs.record_carry(30, "wait", Carry(15, 1, 1))
+    mine.absorb(theirs)
+    assert (mine.ways_back(30), mine.unnamed_ways_back(30)) == ({}, {"south": 15})
+    assert mine.carries_from(30) == {"wait": Carry(15, 1, 1)}
+
+
+def test_what_is_known_of_a_room_is_collected_once_until_something_changes_there() -> None:
+    graph = MapGraph()
+    graph.record_refusal(15, "north", "Shut.")
+    finds = (graph.refused_exits, graph.exits_back, graph.carries_from)
+    known = [find(15) for find in finds]
+    graph.record_carry(30, "wait", Carry(15, 1, 1))
+    assert all(find(15) is before for find, before in zip(finds, known, strict=True))
+    graph.record_refusal(15, "up", "leads back here")
+    graph.record_carry(15, "wait", Carry(30, 1, 2))
+    assert [find(15) for find in finds] == [{"north": "Shut."}, {"up": ()}, {"wait": Carry(30, 1, 2)}]
 
 
 @given(attempts)
