@@ -102,7 +102,7 @@ class ActionOutcome:
     describes_arrival: the text on arrival is long
     revealed: names of objects that appeared, as far as the story's answer has their words, without those that replaced
         others
-    replaced: names of things that are gone, and of those that are in their places now, if the answer names these
+    replaced: things that are gone, and the names of those that are in their places now, as far as the answer has these
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
     had_effect: the machine shows that it did something which the player could notice
     was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed, as if it
@@ -132,17 +132,10 @@ class ActionOutcome:
         self.laid_down = tuple(thing.name for thing in record.no_longer_held if thing.name)
         exchanged = record.replaced
         new = {thing.num: thing.name for thing in (*record.came_to_light, *record.gained)}
-        printed = names(text, new.values()) | {new[num] for num in has & new.keys()}
-        self.replaced = [(exchanged[num].name, new[num]) for num in new if num in exchanged and new[num] in printed]
-        come = {thing.num: thing.name for thing in record.came_to_light if thing.num not in exchanged}
-        words = f" {_words(text)} "
-        self.revealed = sorted(
-            {
-                name if num in has or f" {_words(name)} " in words else name.split()[-1]
-                for num, name in come.items()
-                if name in names(text, [name])
-            }
-        )
+        shown = {num: name if num in has else as_printed(name, text) for num, name in new.items()}
+        self.replaced = [(exchanged[num], shown[num]) for num in new if num in exchanged and shown[num]]
+        come = {shown[thing.num] for thing in record.came_to_light if thing.num not in exchanged}
+        self.revealed = sorted(come - {""})
         self.seems_failed = _FAILING.search(_SPEECH.sub("", text)) is not None
         self.had_effect = record.moved or self.inventory_changed or record.did_something or record.is_decisive
         has_counted = before.moves is None or before.moves != after.moves or record.did_something
@@ -239,6 +232,13 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     may_have_failed = not (outcome.is_idle or is_talk or outcome.leads_back)
     if not outcome.had_effect and outcome.was_understood and may_have_failed:
         yield f"Nothing {'' if record.changed_nothing else 'visible '}changed", "permanent"
+
+
+def as_printed(name: str, text: str) -> str:
+    """Return the name of a thing if the text has all of it, else its last word if the text has that, else ""."""
+    if f" {_words(name)} " in f" {_words(text)} ":
+        return name
+    return name.rsplit(maxsplit=1)[-1] if names(text, [name]) else ""
 
 
 def names(text: str, things: Collection[str]) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from managers.memory.outcome import ARRIVAL, ActionOutcome, names, signals_of
+from managers.memory.outcome import ARRIVAL, ActionOutcome, as_printed, names, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import (
     LONGEST_ACTION,
@@ -536,13 +536,16 @@ def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[
         yield f"score {record.score_change:+d}"
     if record.after.ending is not None:
         yield ENDINGS[record.after.ending]
-    exchanged = {name for pair in outcome.replaced for name in pair}
+    exchanged = {name for old, new in outcome.replaced for name in (old.name, new)}
     yield from (f"now carries {name}" for name in outcome.taken if name not in exchanged)
     yield from (f"no longer carries {name}" for name in outcome.laid_down if name not in exchanged)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
-    yield from (f"{old} is gone, {new} is in its place" for old, new in outcome.replaced)
+    printed = " ".join([state.opening, *(turn.after.text for turn in state.turns)]) if outcome.replaced else ""
+    for old, new in outcome.replaced:
+        name = old.name if old.num in state.held else as_printed(old.name, printed)
+        yield f"{name or 'something'} is gone, {new} is in its place"
     is_named = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:
         yield "a key, no command"
@@ -556,7 +559,10 @@ def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[
 
 
 def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> Iterator[str]:
-    """Yield each thing in reach whose state has changed, with the change, as in ``storm lamp now lit``."""
+    """Yield what the player is in or on now, and each thing in reach whose state has changed: ``lamp now lit``."""
+    was, now = ((each.inside.num, each.inside.label) if each.inside else None for each in (record.before, record.after))
+    if was != now:
+        yield f"now in or on {one_line(now[1])}" if now else "no longer in or on anything"
     before, names = in_reach(record.before), [each for each in STATES if each in attribute_names]
     for num, thing in in_reach(record.after).items():
         changed = thing.attributes ^ before.get(num, thing).attributes

@@ -616,6 +616,26 @@ class TestPrompt:
         (told,) = asked(play, "WHAT IS NEW HERE:").splitlines()
         assert told.endswith("(the player stayed, flowers came to light, tasseled fan came to light)")
 
+    @pytest.mark.parametrize(("before", "name"), [("A man sleeps.", "man"), ("Dust.", "something")])
+    def test_a_thing_that_is_gone_has_the_name_that_the_story_printed(
+        self, tmp_path: Path, before: str, name: str
+    ) -> None:
+        man, awake = GameObject(72, "limp man", 31), GameObject(73, "confused boy", 31)
+        play = play_at_the_vats(tmp_path)
+        play.turn("wait", before, visible=(man,), parents=(*[0] * 72, 31, 0))
+        play.turn("wake", "The boy looks at you.", visible=(awake,), parents=(*[0] * 73, 31))
+        told = asked(play, "WHAT IS NEW HERE:").splitlines()[-1]
+        assert told.endswith(f"wake (the player stayed, {name} is gone, boy is in its place)")
+
+    def test_getting_into_a_thing_and_out_of_it_is_named(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("enter vat", "You get in.", inside=GameObject(72, "vat", 31))
+        play.turn("out", "You get out.", inside=None)
+        assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
+            "the player stayed, now in or on vat)",
+            "the player stayed, no longer in or on anything)",
+        ]
+
     def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.turn("take beam", "You can't.")
