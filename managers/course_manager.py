@@ -623,10 +623,11 @@ class CourseManager(BaseManager):
 
     @staticmethod
     def _awaited(record: TurnRecord) -> list[GameObject]:
-        """Return the things that came into sight while the player waited, and that the story names."""
+        """Return the things that came into sight while the player waited, uncarried, and that the story names."""
         told = set(re.findall(r"[\w'-]+", record.after.text.lower()))
         seen = record.came_to_light if is_waiting(plain_command(record.action)) else ()
-        return [thing for thing in seen if not told.isdisjoint(thing.words)]
+        carried = record.after.carried
+        return [thing for thing in seen if thing.num not in carried and not told.isdisjoint(thing.words)]
 
     def _wins_no_more(self, record: TurnRecord) -> bool:
         """Return whether a command that won points here in an earlier game won none, and has won none in this game."""

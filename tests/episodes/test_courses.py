@@ -664,6 +664,16 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     )
 
 
+def test_what_a_waiting_player_is_given_is_named_once(tmp_path: Path) -> None:
+    """ "now you carry: daisy chain; now in sight: daisy chain"."""
+    given = replace(TAKEN, text="She gives you a brass key.", inventory=(ROPE, KEY), moves=4, state_hash="d")
+    model = answering(routine("take rope", "wait", "read rope"))
+    play_mill(tmp_path, model, {**ROUTINE, "wait": given}, episodes=1, max_turns_per_episode=4)
+    assert "stopped at `wait` (3 commands played): now you carry: brass key. Not played: 4. read rope." in course_in(
+        model.calls[1].prompt.user
+    )
+
+
 def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_command_in_this_game(
     tmp_path: Path,
 ) -> None:
