@@ -124,7 +124,7 @@ def parse_transcripts(text: str) -> Transcripts:
 def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str:
     """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
 
-    games: the best, then another; turns of this one that the best one has as well become a reference to it
+    games: the best if a score is known, then another; its turns that the first one has as well become a reference
     opening: of the game that is played now, if the same prompt shows it
     """
     texts: list[str] = []
@@ -138,7 +138,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         text = GameText(beginning, room)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)
-        kind = "" if len(games) == 1 else ", the best" if not texts else ", the latest"
+        kind = "" if len(games) == 1 else ", the latest" if texts or game.score is None else ", the best"
         if texts and game.episode < games[0].episode:
             kind = ", an earlier one"
         points = "" if game.score is None else f", {counted(game.score, 'point')}"

@@ -35,7 +35,7 @@ export interface Step {
   read: string[];
   changes: ItemChange[];
   marks: { kind: string; label: string }[]; // deaths, ends, new best scores, discoveries and what was learned
-  rooms: number; // of the episode
+  rooms: number | null; // of the episode; null if no location was known
   spent: Spent;
   spentInEpisode: Spent;
 }
@@ -136,7 +136,7 @@ export class Journey {
         proposal: played?.record.proposals.at(-1),
         scoreChange: !played || !before || score === null || before.seen.score === null ? null : score - before.seen.score,
         events: happened.flatMap((event) => inWords(event) ?? []),
-        rooms: rooms.size,
+        rooms: rooms.size || null,
         spent: add(last?.spent),
         spentInEpisode: add(before?.spentInEpisode),
       };

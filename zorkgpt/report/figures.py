@@ -424,13 +424,14 @@ def gains_line(
 
 def _by_route(episode: PlayedEpisode, known: Known) -> str:
     """Return how many points of an episode were won by a route, "" for none. A walk to a location is not a route."""
-    number, follows, points = None, False, 0
+    number, follows, changes = None, False, list[int | None]()
     for turn in episode.turns:
         record, proposal = turn.played.record, turn.played.record.proposals[-1]
         if not record.is_of_route or proposal.wants_way:
             follows = record.is_of_route and proposal.follow is not None
             number = proposal.follow or number
-        points += (record.score_change or 0) if follows else 0
+        changes += [record.score_change] if follows else []
+    points = total(changes)
     if not points:
         return ""
     found = next((f" of episode {route.episode}" for route in known.routes if route.number == number), "")

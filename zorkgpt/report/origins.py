@@ -472,11 +472,12 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     if not changes:
         yield "  unknown: no run and no file shows when"
     shown = sorted(moment for each in keys for moment in origins.shown[each])
-    yield f"Shown to the player {counted(len(shown), 'time')}{': ' if shown else ''}{_spans(shown)}"
+    readable = " in the runs that can be read" if origins.problems else ""
+    yield f"Shown to the player {counted(len(shown), 'time')}{readable}{': ' if shown else ''}{_spans(shown)}"
     if origins.unseen:
         runs = ", ".join(origins.unseen)
         yield f"  and an unknown number of times in runs that no model played or that cannot be repeated: {runs}"
-    yield "Repeated since:"
+    yield f"Repeated since{readable}:"
     yield from _result_lines(origins, (each for each in turns if not _is_of_arrival(each.record, item)))
     yield from (f"Note: {problem}" for problem in origins.problems)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -115,6 +116,11 @@ def test_turns_that_another_shown_game_has_refer_to_it() -> None:
         "Start:\nAs in episode 3.\n\nTurn 1: x\nx!\n\nTurns 2-6: as in episode 3, turns 1-5\n\nTurn 7: y\ny!\n\n"
         "Turn 8: f\nf!\n\nTurn 9: g\ng!\n\nTurn 10: z\nz!"
     )
+
+
+def test_no_game_is_the_best_if_no_score_is_known() -> None:
+    text = games_text([game(2, None, "a"), game(1, None, "b")], 20_000)
+    assert re.findall("^Episode.*", text, re.MULTILINE) == ["Episode 2, the latest:", "Episode 1, an earlier one:"]
 
 
 @pytest.mark.parametrize("characters", [2000, 8000])

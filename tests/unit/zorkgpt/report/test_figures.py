@@ -419,6 +419,14 @@ def test_a_route_that_is_known_no_more_has_no_episode(tmp_path: Path) -> None:
     assert told.endswith("Episode 2: 20 points, of which 20 by a route.")
 
 
+def test_points_by_a_route_are_left_out_if_the_score_before_one_of_its_commands_is_unknown(tmp_path: Path) -> None:
+    opened, followed, last = episode(2, 20, follows=1)
+    assert isinstance(followed, TurnPlayed)
+    foggy = replace(followed.record, before=replace(HALL, score=None))
+    unknown = (opened, followed, replace(followed, record=foggy), last)
+    assert line(tmp_path, episode(1, 1), unknown).endswith("Episode 2: 20 points.")
+
+
 def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:
     assert line(tmp_path, episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 2: 20 points.")
     assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")

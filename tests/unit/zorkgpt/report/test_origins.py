@@ -313,7 +313,10 @@ def test_what_was_shown_in_episodes_of_runs_that_are_not_here_is_said_to_be_unkn
     shutil.rmtree(WORK / "runs" / played[0])
     note = "No run that can be read here has episodes 1 to 2. What was changed and shown there is unknown."
     assert _log()[-1] == note
-    assert f"Note: {note}\n" in typed("memories", "why", "Truth of 70").text
+    why = typed("memories", "why", "Truth of 70").text
+    assert f"Note: {note}\n" in why
+    assert re.search(r"^Shown to the player \d+ times? in the runs that can be read", why, re.MULTILINE)
+    assert "Repeated since in the runs that can be read:\n" in why
     assert "Taught by:\n  unknown: no run here has the turns that it cites\n" in typed("routes", "why", "3").text
 
 
