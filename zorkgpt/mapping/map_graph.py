@@ -19,7 +19,7 @@ from functools import cached_property, wraps
 from itertools import chain
 from operator import not_
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError, model_validator
 from pydantic_core import to_json
@@ -72,6 +72,7 @@ FORMAT_VERSION = "1.0"
 _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
 _STATE = TypeAdapter(dict[str, Any])
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -92,12 +93,12 @@ class NoMap(StoreError):
 class _Derived:
     """What follows from the map.
 
-    at: what methods returned for a location, by its id and their names, kept until something changes there
+    at: what methods returned for a location, by its id and their options, kept until something changes there
     names: of all rooms, kept until one of them changes
     paths: of ``navigation.paths_from``, by its arguments, kept until anything changes
     """
 
-    at: dict[int, dict[str, Any]] = field(default_factory=dict, compare=False)
+    at: dict[int, dict[tuple[object, ...], Any]] = field(default_factory=dict, compare=False)
     names: dict[int, str] = field(default_factory=dict, compare=False)
     paths: dict[tuple[int | bool, ...], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
@@ -107,16 +108,16 @@ class _Derived:
             self.at.pop(location_id, None)
 
 
-def _kept(find: Callable[[MapGraph, int], T]) -> Callable[[MapGraph, int], T]:
+def _kept(find: Callable[Concatenate[MapGraph, int, P], T]) -> Callable[Concatenate[MapGraph, int, P], T]:
     """Return the method, which keeps what it finds for a location until something changes there."""
-    name = find.__name__
 
     @wraps(find)
-    def find_once(graph: MapGraph, location_id: int) -> T:
+    def find_once(graph: MapGraph, location_id: int, /, *args: P.args, **options: P.kwargs) -> T:
         known = graph._derived.at.setdefault(location_id, {})  # noqa: SLF001  it becomes a method of the class
-        if name not in known:
-            known[name] = find(graph, location_id)
-        found: T = known[name]
+        key = (find, *options.values())
+        if key not in known:
+            known[key] = find(graph, location_id, *args, **options)
+        found: T = known[key]
         return found
 
     return find_once
@@ -251,18 +252,13 @@ class MapGraph(BaseModel):
         led_to = self.connections.get(location_id, {}).get(exit_)
         return led_to not in from_ids if led_to is not None else self.last_refusal(Edge(location_id, exit_)) is not None
 
+    @_kept
     def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
         """Return the surest command to each room that edges, and ways back if these are used, lead to."""
-        return self._surest_with_ways_back(location_id) if uses_ways_back else self._surest(location_id, {})
-
-    @_kept
-    def _surest_with_ways_back(self, location_id: int) -> Mapping[int, Choice]:
-        return self._surest(location_id, self.ways_back(location_id))
-
-    def _surest(self, location_id: int, ways_back: Mapping[str, int]) -> Mapping[int, Choice]:
         ways = ((Edge(location_id, command), to_id) for command, to_id in self.connections.get(location_id, {}).items())
         choices = [(REFUSED if self.is_refused(way) else self.confidence(way), to_id, way.exit) for way, to_id in ways]
-        choices += [(WAY_BACK, to_id, command) for command, to_id in ways_back.items()]
+        if uses_ways_back:
+            choices += [(WAY_BACK, to_id, command) for command, to_id in self.ways_back(location_id).items()]
         return {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
 
     @property
