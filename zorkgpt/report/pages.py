@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -37,6 +38,9 @@ INDEX_FILE = "index.html"
 MAKER = f"zorkgpt {version('zorkgpt')}"
 PAUSE = 4
 """A run that is being played is repeated again after so many times as long as its latest repetition took."""
+
+
+_URL = re.compile(r"https?://\S*[^\s.,:;)'\"]")
 
 
 class RunPage:
@@ -172,7 +176,7 @@ def _row(workdir: Path, run: RunSummary) -> IndexedRun:
     folder, reason = run.folder.relative_to(workdir), run.reason.replace(f"{workdir}/", "")
     for address in run.server:
         reason = reason.replace(f" at {address}", "")
-    return IndexedRun(replace(run, folder=folder, server=(), reason=reason, changes=()))
+    return IndexedRun(replace(run, folder=folder, server=(), reason=_URL.sub("[URL]", reason), changes=()))
 
 
 def _write_row(

@@ -18,3 +18,12 @@ def test_the_index_of_a_site_has_no_address_of_a_server_either_in_what_paused_a_
     index = (tmp_path / "site" / "report.json").read_text(encoding="utf-8")
     assert ".lan" not in index
     assert "agent: indigo: no connection (refused); gave up after 3 requests" in index
+
+
+def test_the_index_of_a_site_hides_the_addresses_that_a_refusal_names_without_their_paths(tmp_path: Path) -> None:
+    refusal = "https://vats.lan redirects to http://mill.lan:8/x, which is not the configured server"
+    reason = f"agent: indigo at https://vats.lan/v1: {refusal}"
+    run = write_run(tmp_path, [started(), RunPaused(reason, episode=1, turns=0)], server=("https://vats.lan/v1",))
+    update_site(tmp_path, [run], tmp_path / "site", GameConfiguration(zork_game_workdir=tmp_path))
+    index = (tmp_path / "site" / "report.json").read_text(encoding="utf-8")
+    assert "agent: indigo: [URL] redirects to [URL], which is not the configured server" in index
