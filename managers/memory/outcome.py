@@ -207,11 +207,13 @@ class ActionOutcome:
         return changed_hidden or self.is_substantial or self.seems_failed
 
 
-def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
+def signals_of(outcome: ActionOutcome, *, is_only_noted: bool = False) -> Iterator[tuple[str, Persistence]]:
     """Yield each sign for a tier of memory as text, with the tier (docs/records/specification.md, Context signals).
 
     A sign is a fact of the machine, whatever the words. A command failed if it changed nothing in the story's
     memory; of others without a visible change this is not known. A conversation is no failure.
+
+    is_only_noted: all that it changed are the story's notes on what the player named
     """
     record = outcome.record
     if outcome.describes_arrival:
@@ -230,7 +232,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield f"With this command {ENDINGS[record.after.ending]}", "permanent"
     is_talk = outcome.has_speech or only_informs(outcome.command)
     may_have_failed = not (outcome.is_idle or is_talk or outcome.leads_back)
-    if not outcome.had_effect and outcome.was_understood and may_have_failed:
+    if (is_only_noted or not outcome.had_effect) and outcome.was_understood and may_have_failed:
         yield f"Nothing {'' if record.changed_nothing else 'visible '}changed", "permanent"
 
 

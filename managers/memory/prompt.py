@@ -290,7 +290,7 @@ def visit_prompt(
             )
             for each in visit.outcomes
         ),
-        "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
+        "signals": "\n".join(_signals(visit, state)) or NO_SIGNALS,
         "visit": _visit_status(visit, state),
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
@@ -575,14 +575,15 @@ def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> I
             yield f"{one_line(thing.label)} {', '.join(states)}"
 
 
-def _signals(visit: VisitNews) -> Iterator[str]:
+def _signals(visit: VisitNews, state: GameState) -> Iterator[str]:
     """Yield each signal once, with the turns that give it."""
     turns: dict[str, list[int]] = {}
     is_kept = any(memory.is_arrival and not memory.is_given_up for memory in visit.memories)
     if visit.is_new_place and visit.first and visit.first.describes_arrival and not is_kept:
         yield f"• On arrival: {ARRIVAL} (likely CORE)"
     for outcome in visit.outcomes:
-        for words, tier in signals_of(outcome):
+        is_only_noted = outcome.record.did_something and not state.has_effect(outcome.record)
+        for words, tier in signals_of(outcome, is_only_noted=is_only_noted):
             if tier == "core" and (outcome.describes_arrival or not visit.is_new_place):
                 continue  # what is there from the start is known
             signal = f"{words} (likely {tier.upper()})"

@@ -596,12 +596,16 @@ class TestPrompt:
             named = tuple(replace(thing, attributes=frozenset({31} if thing is each else ())) for thing in things)
             play.turn(f"examine {each.name}", f"An old {each.name}.", visible=named, attributes_hash=each.name)
         play.turn("push rail", "Click.", visible=named, attributes_hash="7")
-        play.turn("pull beam", "The vat is gone.", visible=named[1:], attributes_hash="7")
-        assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
+        play.turn("take vat", "No.", visible=(replace(vat, attributes=frozenset({31})), beam, rail))
+        play.turn("pull beam", "The vat is gone.", visible=(beam, rail))
+        told = asked(play)
+        assert re.findall(r"^Turn \d+: .* \((.*)", told, re.MULTILINE) == [
             *["the player stayed)"] * 3,
             "the player stayed, something changed, perhaps unseen)",
+            "the player stayed)",
             "the player stayed, something in sight changed)",
         ]
+        assert "• Turn 8: Nothing visible changed (likely PERMANENT)" in told
 
     def test_what_came_to_light_has_the_name_that_the_story_printed_and_was_not_there_before(
         self, tmp_path: Path
