@@ -253,8 +253,9 @@ class CourseManager(BaseManager):
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.
 
-        It stops before a way back that was never walked, or a way that led nowhere when it was last tried in this game,
-        and says so. It begins with one, which the map marks, so it goes on if the player asks for it again.
+        It stops before a way back that was never walked and that the room's text does not name, or a way that led
+        nowhere when it was last tried in this game, and says so. It begins with one, which the map marks, so it goes on
+        if the player asks for it again.
         """
         here = observation.location
         if here is None or to_id is None:
@@ -268,7 +269,7 @@ class CourseManager(BaseManager):
         steps, left = list[RouteStep](), ""
         for command, (before, room) in zip(found.commands, pairwise(found.location_ids), strict=True):
             doubt, edge = "", Edge(before, command)
-            if command not in graph.connections.get(before, {}):
+            if command not in {*graph.connections.get(before, {}), *graph.named_exits.get(before, ())}:
                 doubt = "was never walked, only its opposite was"
             elif graph.is_refused(edge):
                 words = graph.last_refusal(edge)

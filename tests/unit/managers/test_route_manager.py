@@ -596,6 +596,10 @@ def test_a_walk_stops_before_a_way_that_was_only_presumed_and_tries_it_if_asked_
     assert courses.set_out(to_attic, loft) == ""
     assert courses.next_proposal is not None
     assert courses.next_proposal.action == "south"
+    walker._map.game_map.name_exits(23, ["south"])
+    assert courses.set_out(to_attic, hall) == ""
+    lead(courses, hall, loft)
+    assert courses.next_proposal is not None, "the text of the loft names the way"
 
 
 def test_a_walk_goes_around_an_exit_that_was_refused_in_this_game_or_stops_before_it(tmp_path: Path) -> None:
