@@ -29,7 +29,7 @@ from session.context import AgentContext, Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, cut_middle, one_line, out_of, with_numbers, without_padding
-from session.values import Observation, Proposal, Rejection, TurnRecord
+from session.values import Observation, Proposal, Rejection, TurnRecord, things_around
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
@@ -367,14 +367,14 @@ class ContextManager(BaseManager):
             facts.append(f"Location: {label} (ID: {observation.location.num})")
         if observation.inside is not None:
             facts.append(f"You are in or on: {cut_at(observation.inside.label, LONGEST_LABEL)}")
-        here, scenery = self._things_here(observation)
+        here, scenery, within = self._things_here(observation)
         if here:
             facts.append(f"Here: {_listed(here)}")
         if scenery and self._shows_whole_room:
             facts.append(f"Scenery: {_listed(scenery)}")
         if observation.inventory is not None:
-            held = self.game_state.held if self._shows_whole_room else None
-            labels = carried_labels(observation, self.attribute_names, held)
+            known = {num: thing.label for num, thing in self.game_state.held.items()} | within
+            labels = carried_labels(observation, self.attribute_names, known if self._shows_whole_room else None)
             facts.append(f"Inventory: {_listed(labels) or 'nothing'}")
         if observation.score is not None:
             facts.append(f"Score: {out_of(observation.score, observation.max_score)}")
@@ -400,8 +400,10 @@ class ContextManager(BaseManager):
         shown = "" if is_shown else cut_middle(described_text, budget.share(ROOM_SHARE))
         yield PromptSection(f"ROOM DESCRIPTION{when}:", shown, 4, Place.ROOM)
 
-    def _things_here(self, observation: Observation) -> tuple[list[str], list[str]]:
-        """Return the names of the visible objects and of the scenery, each once; none if they are not known.
+    def _things_here(self, observation: Observation) -> tuple[list[str], list[str], dict[int, str]]:
+        """Return the names of the visible objects, of the scenery, and of what is in carried things, by number.
+
+        Each is named once, and none if they are not known.
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
@@ -437,8 +439,10 @@ class ContextManager(BaseManager):
                 if is_held or any(self._is_printed(kind + end, before) for end in ("s", "es")):
                     countable.add(thing.num)
         things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
+        carried = observation.carried
+        within = {num: known_as[num] for num in things if not carried.isdisjoint(things_around(num, observation))}
         held: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        for thing in reversed(things.values()):  # what a thing has comes after it
+        for thing in [things[num] for num in reversed(things) if num not in within]:  # what a thing has comes after it
             name = known_as.pop(thing.num)
             if thing.num in held:
                 name = f"{name} (with {_listed(with_numbers(held[thing.num])[::-1], LONGEST_LIST // 2)})"
@@ -447,7 +451,8 @@ class ContextManager(BaseManager):
             listed = held[thing.parent] if has_holder else names[is_scenery]
             # The first one of a name determines the place.
             listed[name] = max(1, listed.pop(name, 0) + (thing.num in countable))
-        return with_numbers(names[False])[::-1], [each for each in reversed(names[True]) if each not in names[False]]
+        scenery = [each for each in reversed(names[True]) if each not in names[False]]
+        return with_numbers(names[False])[::-1], scenery, within
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""

@@ -564,16 +564,21 @@ class CourseManager(BaseManager):
     def _gone(self, record: TurnRecord, command: str, played: int) -> str:
         """Return that what the next command names was in sight during the course and is not now; "" if not so.
 
+        What was put where a command said may be on a part of a thing, which no tree of objects shows.
+
         played: the number of commands of the course up to now
         """
         named, now, seen = self._objects_of(plain_command(command)), in_reach(record.after), dict[int, GameObject]()
+        holders, parents = set[int](), record.after.parents
         for turn in reversed(self.game_state.turns[-played:]):
             if turn.moved:
                 break
             seen |= in_reach(turn.before)
+            holders |= self._objects_of(plain_command(turn.action))
         if record.after.visible is None or not named.isdisjoint(now):
             return ""
-        gone = ", ".join(seen[num].label for num in sorted(named & seen.keys()))
+        put = {num for num in named if num < len(parents) and parents[num] in holders - now.keys()}
+        gone = ", ".join(seen[num].label for num in sorted((named & seen.keys()) - put))
         return f"the next command, `{command}`: {gone} is no longer in sight." if gone else ""
 
     def _objects_of(self, command: str) -> frozenset[int]:

@@ -282,7 +282,8 @@ def present_texts(
         f"- {words.get(each.status, each.status)} in turn {each.ended_turn}: {each.text}"
         for each in ended[-MAX_ENDED_SHOWN:]
     ]
-    labels = carried_labels(state.latest, attribute_names, state.held)
+    known = {num: thing.label for num, thing in state.held.items()}
+    labels = carried_labels(state.latest, attribute_names, known)
     score, here = state.previous_zork_score, state.current_room_id
     return {
         "objectives": "\n".join(lines),

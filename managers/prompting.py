@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
@@ -28,7 +28,7 @@ from session.text import (
     with_numbers,
     without_padding,
 )
-from session.values import GameObject, Location, Observation, TurnRecord
+from session.values import Location, Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -202,23 +202,24 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
 
 
 def carried_labels(
-    now: Observation, attribute_names: Mapping[str, int], held: Mapping[int, GameObject] | None = None
+    now: Observation, attribute_names: Mapping[str, int], known: Mapping[int, str] | None = None
 ) -> list[str]:
     """Return the names of carried things with their state: ``lamp (lit)``, ``2 x vial``, ``bag (with coin)``.
 
-    held: things that the player has had, by number; those that are in a carried thing are named with it
+    known: names of things that the player has had or seen, by number; those in a carried thing are named with it
     """
     marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
-    inside: defaultdict[int, list[str]] = defaultdict(list)
-    for number, thing in (held or {}).items():
-        if number < len(now.parents) and number not in now.carried:
-            inside[now.parents[number]].append(thing.label)
-    labels = []
-    for thing in now.inventory or ():
-        contents = ", ".join(with_numbers(Counter(inside[thing.num])))
-        states = [marks[each] for each in marks if each in thing.attributes]
-        states += [f"with {contents}"] if contents else []
-        labels.append("".join([thing.label, *(f" ({each})" for each in states)]))
+    holders = dict(enumerate(now.parents)) | {thing.num: thing.parent for thing in now.visible or ()}
+
+    def labelled(number: int, name: str, states: Iterable[str]) -> str:
+        within = [labelled(each, known[each], ()) for each in known if holders.get(each) == number] if known else []
+        states = [*states, *([f"with {', '.join(with_numbers(Counter(within)))}"] if within else [])]
+        return "".join([name, *(f" ({each})" for each in states)])
+
+    labels = [
+        labelled(thing.num, thing.label, [marks[each] for each in marks if each in thing.attributes])
+        for thing in now.inventory or ()
+    ]
     return with_numbers(Counter(labels))
 
 

@@ -101,8 +101,8 @@ class Observation:
     text: the story's answer, without a status line
     location: the room the player is in (for a vehicle: the room around it)
     inventory: what the player carries, one level deep, in the machine's order
-    visible: other visible objects, including those in open containers and on surfaces, and concealed ones, which
-        Inform's library leaves out of its lists
+    visible: other visible objects, including those in open containers and on surfaces, carried or not, and concealed
+        ones, which Inform's library leaves out of its lists
     moves: the story's own count of turns
     world_hash: 8 hex digits, equal if all objects, their attributes and their properties are equal
     died: the player died in this step; some stories continue after a death

@@ -169,12 +169,13 @@ class _Sight:
 
         The first two are ``None`` without a player or a room, respectively. The third is the innermost object around
         the player, such as a chair; ``None`` if that is the room. Objects in the vehicles and containers around
-        the player come first, innermost first. In the dark nothing is visible. What Inform's library conceals is
-        visible: it is left out of lists because the room's description names it. If the names of attributes are
-        unknown, objects directly in the room and in the player's vehicle are visible.
+        the player come first, innermost first, what is in carried ones last. In the dark nothing is visible. What
+        Inform's library conceals is visible: it is left out of lists because the room's description names it. If the
+        names of attributes are unknown, objects directly in the room and in the player's vehicle are visible.
         """
         bearer = self._node(memory, player) if player else None
-        inventory = tuple([node.object for node in self._row(memory, bearer.child)]) if bearer else None
+        carried = self._row(memory, bearer.child) if bearer else ()
+        inventory = tuple([node.object for node in carried]) if bearer else None
         if not room:
             return inventory, None, None
         around = [room]
@@ -184,8 +185,11 @@ class _Sight:
         holders = [self._node(memory, num) for num in around]
         inside = holders[0].object if len(holders) > 1 else None
         seen = [node for each in holders for node in self._openly_within(memory, each, (player, *around))]
+        for node in carried:
+            if node.child and node.shows_contents and not node.hidden:
+                seen += self._openly_within(memory, node, (player,))
         if self._lit and not holders[-1].lit and not any(node.lit for node in seen):
-            lights = [bearer, *self._openly_within(memory, bearer)] if bearer else []
+            lights = [*([bearer] if bearer else []), *(node for node in carried if not node.hidden)]
             if not any(node.lit for node in lights):
                 return inventory, (), inside
         return inventory, tuple([node.object for node in seen]), inside

@@ -220,6 +220,14 @@ def test_a_room_that_is_left_in_another_way_is_known_after_that_too() -> None:
     assert seen(cell) == ["Narrow Cell", ["key"], ["stone"]]
 
 
+def test_what_is_in_an_open_thing_that_is_carried_is_visible() -> None:
+    """It was neither carried nor visible: a course said of a coin in a box that was taken that it was gone."""
+    taken, closed = play("cell.z5", "take box", "close box")
+    assert [thing.name for thing in taken.visible or ()][-2:] == ["grey dust", "coin"]
+    assert closed.carried == taken.carried
+    assert [thing.name for thing in closed.visible or ()][-1] == "grey dust"
+
+
 def test_the_dark_is_a_known_room_in_which_nothing_is_visible_even_from_a_vehicle() -> None:
     *_, steered, left = play("cell.z5", "push stone", "enter cart", "north", "out")
     assert (seen(steered), steered.inside and steered.inside.name) == (["Low Cave", [], []], "cart")

@@ -255,6 +255,17 @@ def test_what_the_player_has_put_into_a_carried_thing_is_listed_with_that_one() 
         assert f"\nInventory: {shown}\n" in context.get_agent_context(full).render()
 
 
+def test_what_is_seen_in_a_carried_thing_is_listed_with_that_one_and_not_as_lying_here() -> None:
+    bag, purse, hat = GameObject(3, "bag", 1), GameObject(4, "purse", 3), GameObject(7, "hat", 12)
+    coin, pearl = GameObject(5, "coin", 4), GameObject(6, "pearl", 4)
+    now = replace(MILL, inventory=(bag,), visible=(hat, purse, coin, pearl))
+    state = GameState(opening="A hat. In the bag is a purse, and in the purse a coin.", latest=now)
+    for history, shown in ((6000, "bag (with purse (with coin))"), (0, "bag")):
+        config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
+        context = ContextManager(logging.getLogger("test"), config, state)
+        assert f"\nHere: hat\nInventory: {shown}\n" in context.get_agent_context(now).render()
+
+
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. Leverage is secret.", latest=MILL)
     hall = replace(MILL, visible=THINGS)
