@@ -210,7 +210,8 @@ class RouteManager(BaseManager):
             self._done.append(done)
             self._gains.append((done, record.score_change or 0))
             if record.did_something:
-                self._changed[done] = self._changed.get(done, frozenset()) | touched_in([record.before, record.after])
+                touched = touched_in([record.before, record.after], [record.action])
+                self._changed[done] = self._changed.get(done, frozenset()) | touched
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:

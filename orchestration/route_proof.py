@@ -126,7 +126,7 @@ class _RouteTrial:
         plays = [self._plays[seed].play(commands) or [] for seed in seeds]
         results = [[(moment.location, moment.score) for moment in play] for play in plays]
         alike = [play for play, result in zip(plays, results, strict=True) if result == results[0]]
-        touched = tuple(sorted(frozenset.union(*map(touched_in, alike))))
+        touched = tuple(sorted(frozenset.union(*(touched_in(play, commands) for play in alike))))
         waypoints = ([Waypoint.of(moment, touched) for moment in play] for play in alike)
         start, *ends = (reduce(_merged, points) for points in zip(*waypoints, strict=True))
         same = commands == self._route.commands

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, repeat, takewhile
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -214,7 +214,8 @@ class Route:
     def not_done(self, done: int, played: Collection[tuple[int | None, str]]) -> list[tuple[int | None, str]]:
         """Return those of the first ``done`` commands that changed something, but nothing in this game.
 
-        Moves, waiting and commands that took a thing are left out: what is not held is known anyway.
+        Moves, waiting and commands that took a thing are left out: what is not held is known anyway. A command of
+        several words that brought a thing in sight along, such as "push cart north", is not only a move.
 
         played: the location ids and plain commands of this game that did something
         """
@@ -222,7 +223,8 @@ class Route:
         steps = zip(self.steps, self.played(done), pairwise(self.points), strict=False)
         for step, this, (one, other) in steps:
             has_changed = not step.only_text and "" not in (one.mark, other.mark)
-            has_changed &= one.location_id == other.location_id
+            brings_along = " " in this[1] and not {*(one.seen or ())}.isdisjoint(other.seen or ())
+            has_changed &= one.location_id == other.location_id or brings_along
             if has_changed and other.carried_set <= one.carried_set and not passes_time(this[1]) and this not in played:
                 found[this] = None
         return list(found)
@@ -425,13 +427,14 @@ def key_of(commands: Iterable[str]) -> str:
     return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
+def touched_in(moments: Iterable[Observation], commands: Iterable[str] = ()) -> frozenset[int]:
     """Return the things that were visibly moved or changed between consecutive moments.
 
-    A thing that is always with the player, such as the sky, does not count as moved.
+    A thing that is always with the player, such as the sky, does not count as moved, unless its command names it.
     """
     touched: set[int] = set()
-    for before, after in pairwise(moments):
+    for (before, after), command in zip(pairwise(moments), chain(commands, repeat("")), strict=False):
+        words, things = {*plain_command(command).split()}, in_reach(after)
         old, new = standings(before), standings(after)
         here, there = ({moment.location.num} if moment.location else set() for moment in (before, after))
         for number in old.keys() | new.keys():
@@ -440,6 +443,7 @@ def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
                 is_touched = any(each is not None and each.is_carried for each in (was, now))
             else:
                 goes_along = was.holder in here and now.holder in there
+                goes_along &= words.isdisjoint(things[number].words)
                 is_touched = was != (now._replace(holder=was.holder) if goes_along else now)
             if is_touched:
                 touched.add(number)

@@ -96,7 +96,7 @@ class Trail:
         if self._is_over:
             return
         self._moments.append(after)
-        self._touched.append(self._touched[-1] | touched_in([record.before, after]))
+        self._touched.append(self._touched[-1] | touched_in([record.before, after], [record.action]))
         exchange = plain_command(record.action), one_line(after.text)
         may_be_idle = exchange in self._answers and not is_waiting(exchange[0])
         only_text = after.noticed is not None and not record.did_something

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from session.route import Goal, Route, RouteStep, Waypoint
-from session.values import Observation
+from session.route import Goal, Route, RouteStep, Waypoint, touched_in
+from session.values import GameObject, Location, Observation
 
 
 def route(*scores: int | None) -> Route:
@@ -47,3 +47,18 @@ def test_what_a_route_has_changed_in_its_place_and_this_game_has_not_is_not_done
     assert route.not_done(len(steps), []) == [(2, "open box")]
     assert route.not_done(len(steps), [(2, "open box")]) == []
     assert route.not_done(0, []) == []
+
+
+def test_a_command_that_brings_a_thing_along_is_not_only_a_move() -> None:
+    for command, named in (("push cart east", [(1, "push cart east")]), ("east", [])):
+        step = RouteStep(command, Waypoint(2, "Yard", carried=(), seen=(9,), mark="b"))
+        start = Waypoint(1, "Hall", carried=(), seen=(9,), mark="a")
+        assert Route(1, Goal("room", 2), start, (step,), episode=1).not_done(1, []) == named
+
+
+def test_a_thing_that_goes_along_is_moved_if_the_command_names_it() -> None:
+    sky, cart = (GameObject(20, "blue sky", 1), GameObject(21, "hay cart", 1))
+    yard = Observation("", Location(1, "Yard"), (), (sky, cart))
+    hall = Observation("", Location(2, "Hall"), (), (replace(sky, parent=2), replace(cart, parent=2)))
+    assert touched_in([yard, hall], ["push cart east"]) == {21}
+    assert touched_in([yard, hall]) == frozenset()
