@@ -277,7 +277,8 @@ def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> st
     for line in lines:
         turn = turn_of_line.get(line)
         where = "at the start" if turn == 0 else f"in turn {turn}"
-        shown.append(line if turn is None else f"{cut_at(line, BEGINNING, '…')} [line as {where}]")
+        beginning = line[:BEGINNING].rpartition(" ")[0] or line[:BEGINNING]
+        shown.append(line if turn is None else f"{beginning}… [line as {where}]")
     return "\n".join(shown)
 
 

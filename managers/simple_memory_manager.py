@@ -220,8 +220,8 @@ class SimpleMemoryManager(BaseManager):
             figures = max(figures, (in_file.count + has_come, len(episodes)))
         count, episode_count = figures
         if count > 1:
-            across = f" across {episode_count} episodes" if episode_count > 1 else ""
-            text = f"You've been here {count} times{across}.\n{text}"
+            across = f", counted over {episode_count} episodes" if episode_count > 1 else ""
+            text = f"This is visit {count}{across}.\n{text}"
         return replace(section, text=text, shows=tuple(believed[number][0] for number in shown))
 
     def shown_location(self, location_id: int) -> int | None:

@@ -221,7 +221,10 @@ class MapGraph(BaseModel):
         return self._opposites_of(location_id).presumed
 
     def unnamed_ways_back(self, location_id: int) -> Mapping[str, int]:
-        """Return those that are not presumed only because the text of the room names other points of the compass."""
+        """Return those that are not presumed only because the text of the room names other points of the compass.
+
+        None leads to a room to which an exit is known.
+        """
         return self._opposites_of(location_id).unnamed
 
     @_kept
@@ -243,9 +246,10 @@ class MapGraph(BaseModel):
         is_several = any(DESCRIBED_DIFFERENTLY in answers for answers in self.exits_back(location_id).values())
         if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             found = {}
-        named = self.named_exits.get(location_id)
+        named, walked = self.named_exits.get(location_id), self.connections.get(location_id, {})
         unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in COMPASS - named}
-        return WaysBack({exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}, unnamed)
+        presumed = {exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}
+        return WaysBack(presumed, {exit_: to_id for exit_, to_id in unnamed.items() if to_id not in walked.values()})
 
     def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
         """Return whether the opposite of the way by which the player came was tried and did not lead back."""

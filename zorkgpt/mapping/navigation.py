@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
@@ -55,19 +56,15 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     beside = shown.union(*(_ways(graph, room).values() for room in shown))
     aims = {room for room in named if room in graph.rooms and room != here}
     places = [room for room in _nearest_first(graph, paths) if room in aims]
-    lines += _first_of(
-        "In plan, objectives or notes (moves)",
-        (f"{_label(graph, room)} ({_distance(paths, room)})" for room in places),
-        len(places),
-        None,
-    )
-    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in shown]
-    farther.sort(key=lambda room: room not in aims)
+    there = _there(graph, paths, places, barred, shown, "untried: ")
+    lines += _first_of("In plan, objectives or notes (moves)", there, len(places), None)
+    known = shown | aims
+    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in known]
     lines += _first_of("Farther untried (moves)", _there(graph, paths, farther, barred), len(farther), FARTHEST_SHOWN)
-    known = frontier | shown | (aims - barred.keys())
+    known |= frontier
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
-    kinds = {"Exits that led nowhere" if room in beside or room in aims else "Other rooms" for room in others}
+    kinds = {"Exits that led nowhere" if room in beside else "Other rooms" for room in others}
     lines += _first_of(
         f"{' / '.join(sorted(kinds))} (moves)", _there(graph, paths, others, barred), len(others), FARTHEST_SHOWN
     )
@@ -114,18 +111,28 @@ def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
 
 
 def _there(
-    graph: MapGraph, paths: Mapping[int, Path], rooms: Iterable[int], barred: Mapping[int, Collection[str]]
+    graph: MapGraph,
+    paths: Mapping[int, Path],
+    rooms: Iterable[int],
+    barred: Mapping[int, Collection[str]],
+    shown: Collection[int] = (),
+    mark: str = "",
 ) -> Iterator[str]:
-    """Yield each of the rooms with its untried exits, those that are barred, and its moves.
+    """Yield each of the rooms with its moves and, unless it has a line, its untried exits and those that are barred.
 
     Without the story's words if these alone would have no room.
+
+    mark: before the untried exits
     """
     for room in rooms:
-        untried = [*filter(None, _untried_exits(graph, room))]
-        exits = ", ".join([*untried, *_refusals(graph, room, barred.get(room, ()))])
+        plain, read = ("", "") if room in shown else _untried_exits(graph, room)
+        untried = [*filter(None, (f"{mark}{plain}" if plain else "", read))]
+        among = () if room in shown else barred.get(room, ())
+        exits = ", ".join([*untried, *_refusals(graph, room, among)])
         if len(exits) > FARTHEST_SHOWN - SHORTEST_ITEM:
-            exits = ", ".join([*untried, *_refusals(graph, room, barred.get(room, ()), with_words=False)])
-        yield f"{_label(graph, room)} ({_distance(paths, room)}){f': {exits}' if exits else ''}"
+            exits = ", ".join([*untried, *_refusals(graph, room, among, with_words=False)])
+        name = f"L{room}" if room in shown else _label(graph, room)
+        yield f"{name} ({_distance(paths, room)}){f': {exits}' if exits else ''}"
 
 
 def _distance(paths: Mapping[int, Path], room: int) -> str:
@@ -219,16 +226,23 @@ def _refusals(
     """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
     That is a command to open a door, or an exit for which the story asked a question. Those of one answer are together.
+    A command to open what one exit alone needs, according to the story's words, is with that exit.
 
     among: the exits that are meant; ``None`` for all and the doors
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
+    refused = {exit_: words for exit_, words in refused.items() if among is None or exit_ in among}
     walked = graph.connections.get(room, {})
+    for command in [each for each in refused if each.startswith(_OPENING)]:
+        door = re.compile(rf"\b{re.escape(command.split()[-1])}\b")
+        behind = [each for each, words in refused.items() if each not in {command, *walked} and door.search(words)]
+        if len(behind) == 1:
+            refused[behind[0]] += f" `{command}`: {refused.pop(command)}"
     for title, is_tried in zip(titles, (False, True), strict=True):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):
             is_open = exit_.startswith(_OPENING) or asks(words)
-            if exit_ not in walked and is_open == is_tried and (among is None or exit_ in among):
+            if exit_ not in walked and is_open == is_tried:
                 exits[words if with_words else ""].append(plain_line(exit_))
         if exits:
             yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"

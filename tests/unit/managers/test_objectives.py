@@ -399,7 +399,7 @@ def test_a_long_line_is_shown_once_and_the_score_with_the_most_points(tmp_path: 
     play.turn("examine vat", f"{pulp}\nIt hisses.", max_score=1)
     user = play.manager._prompt().user
     assert user.count(pulp) == 1
-    assert f"examine pulp\n  Response: {pulp[:39]}… [line as in turn 2]\n" in user
+    assert "examine pulp\n  Response: The pulp turns in the vat like a slow… [line as in turn 2]\n" in user
     assert "- Score: 0 of 1\n" in user
 
 

@@ -279,10 +279,10 @@ class TestVisits:
         play.turn("walk", location=VATS)
         for _ in range(2):
             play.turn("walk", location=GATE)
-            assert told() == ["You've been here 2 times.", memories]
+            assert told() == ["This is visit 2.", memories]
         play.begin(2)
         for _ in range(2):
-            assert told() == ["You've been here 3 times across 2 episodes.", memories]
+            assert told() == ["This is visit 3, counted over 2 episodes.", memories]
             play.turn("look")
         play.manager.end()
         assert "**Visits:** 3 | **Episodes:** 1, 2" in text_of(tmp_path)
@@ -333,7 +333,7 @@ class TestVisits:
             for step in (walk(11, "north", 31), walk(31, "south", 11))[: 1 if episode == 3 else 2]:
                 map_manager.learn(replace(step, episode=episode))
         manager.add_memory(31, "Blue Vats", memory("Mordant first"))
-        assert manager.get_location_memory(31).startswith("You've been here 3 times across 3 episodes.\n")
+        assert manager.get_location_memory(31).startswith("This is visit 3, counted over 3 episodes.\n")
         map_manager.end("over")
         map_manager.commit()
         again = MapManager(structlog.get_logger(), config, GameState())

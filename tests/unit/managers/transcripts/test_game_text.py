@@ -75,12 +75,12 @@ def test_nothing_is_shown_before_the_first_turn() -> None:
 def test_a_long_line_is_shown_once_and_then_by_its_beginning_and_turn() -> None:
     text = text_of(("north", HALL), ("wait", "Time passes."), ("look", HALL)).text()
     assert text.count("eleven keepers") == 1
-    assert text.endswith("Turn 3: look\nHall\nWhitewashed walls, a stone floor hollow… [line as in turn 1]")
+    assert text.endswith("Turn 3: look\nHall\nWhitewashed walls, a stone floor… [line as in turn 1]")
 
 
 def test_a_long_line_of_the_opening_is_shown_there_alone() -> None:
     text = text_of(("look", HALL), opening=HALL).text()
-    assert text.endswith("Turn 1: look\nHall\nWhitewashed walls, a stone floor hollow… [line as at the start]")
+    assert text.endswith("Turn 1: look\nHall\nWhitewashed walls, a stone floor… [line as at the start]")
 
 
 def test_the_text_of_a_first_arrival_is_whole() -> None:

@@ -191,7 +191,7 @@ def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
     ]
 
 
-def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_with_their_distance_only() -> None:
+def test_refused_exits_are_listed_under_a_heading_of_their_own_and_each_room_is_in_one_line() -> None:
     graph = tower()
     graph.add_connection(PATH, "east", ROOF)
     graph.add_exits(ROOF, ["north"])
@@ -202,10 +202,25 @@ def test_refused_exits_are_listed_under_a_heading_of_their_own_and_named_places_
     assert untried.startswith("Untried exits (moves from the start): ")
     assert "Roof" not in untried
     assert refused == "Named exits and doors that led nowhere (moves from the start): L29 Roof (3): north (Too steep.)"
-    lines = dict(line.split(" (moves): ") for line in local_view(graph, STUDY, 1, {ROOF, PATH}).splitlines()[1:])
-    assert lines["In plan, objectives or notes"] == "L60 Path (2); L29 Roof (3)"
-    assert lines["Farther untried"].startswith("L60 Path (2): south; ")
-    assert lines["Exits that led nowhere"] == "L29 Roof (3): led nowhere: north (Too steep.)"
+    text = local_view(graph, STUDY, 1, {ROOF, PATH})
+    lines = dict(line.split(" (moves): ") for line in text.splitlines()[1:])
+    aims = "L60 Path (2): untried: south; L29 Roof (3): led nowhere: north (Too steep.)"
+    assert lines["In plan, objectives or notes"] == aims
+    assert (text.count("Path"), text.count("Roof")) == (1, 1)
+    assert "In plan, objectives or notes (moves): L60 (2)" in local_view(graph, STUDY, 3, {PATH}), "it has a line"
+
+
+def test_a_command_to_open_what_one_exit_needs_is_with_that_exit() -> None:
+    graph = graph_of((1, "east", 2), (2, "west", 1))
+    graph.record_refusal(1, "south", "The barn door is in the way.")
+    graph.record_refusal(1, "open door", "It is locked.")
+    graph.record_refusal(1, "open chest", "It is stuck.")
+    shown = (
+        "led nowhere: south (The barn door is in the way. `open door`: It is locked.); tried: open chest (It is stuck.)"
+    )
+    assert shown in local_view(graph, 1, 1)
+    graph.record_refusal(1, "north", "The stable door is in the way.")
+    assert "; tried: open chest (It is stuck.), open door (It is locked.)" in local_view(graph, 1, 1), "which one?"
 
 
 def test_a_distance_over_a_way_back_that_was_never_tried_is_marked() -> None:
@@ -233,6 +248,12 @@ def test_a_way_back_that_the_text_does_not_name_is_a_guess_in_the_rooms_line_and
     assert "a guess, not" not in local_view(graph, 2, 1), "something else names it"
     graph.record_refusal(2, "south", "A wall.")
     assert "L1 Location #1 (no way known)" in local_view(graph, 3, 1, {1})
+
+
+def test_a_way_back_is_no_guess_any_more_once_another_exit_has_led_back() -> None:
+    graph = graph_of((1, "north", 2), (2, "east", 1))
+    graph.name_exits(2, ["west", "east"])
+    assert local_view(graph, 2, 1) == "L2 Location #2 (here): east -> L1 Location #1"
 
 
 def test_a_distance_through_a_way_that_was_blocked_at_first_says_so_until_it_is_walked_in_this_game() -> None:
@@ -290,13 +311,11 @@ def test_a_room_that_is_named_above_is_no_other_room() -> None:
     for words, told in (("A wall.", " (A wall.)"), ("You pause at the curtain. " * 20, "")):
         graph.exit_refusals.clear()
         graph.record_refusal(3, "east", words)
-        above, below = local_view(graph, 1, 1, named=[3]).splitlines()[-2:]
-        assert above == "In plan, objectives or notes (moves): L3 Location #3 (2)"
-        assert below == f"Exits that led nowhere (moves): L3 Location #3 (2): led nowhere: east{told}"
-    graph.add_connection(3, "north", 4)
-    assert (
-        local_view(graph, 1, 1, named=[3]).splitlines()[-1].startswith("Exits that led nowhere / Other rooms (moves): ")
-    )
+        _, named = local_view(graph, 1, 1, named=[3]).splitlines()
+        assert named == f"In plan, objectives or notes (moves): L3 Location #3 (2): led nowhere: east{told}"
+    graph.add_exits(2, ["up"])
+    graph.record_failure(2, "up", prune_after=3)
+    assert local_view(graph, 1, 1).splitlines()[-1].startswith("Exits that led nowhere / Other rooms (moves): ")
 
 
 def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
