@@ -320,6 +320,11 @@ def _from_env_file(path: Path, text: str) -> Iterator[Setting]:
     return _from_environment(_env_values(path, text), f"in {path}", path)
 
 
+def variable_of(option: str) -> str:
+    """Return the name of the environment variable that sets an option."""
+    return f"{PREFIX}{option.upper().replace('.', '__')}"
+
+
 def _from_environment(environ: Mapping[str, str | None], source: str, file: Path | None = None) -> Iterator[Setting]:
     for key, name in WELL_KNOWN.items():
         if environ.get(key):

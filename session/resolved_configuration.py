@@ -34,7 +34,6 @@ from session.game_configuration import BudgetOptions, GameConfiguration
 from session.model_files import HUB, is_large
 from session.options import (
     ENV_FILE,
-    PREFIX,
     TOML_FILES,
     Group,
     Option,
@@ -44,6 +43,7 @@ from session.options import (
     options_of,
     resolve,
     settings_from,
+    variable_of,
 )
 from session.processes import program
 from session.values import ROLES
@@ -118,10 +118,9 @@ def require_usual_names(configuration: GameConfiguration, now: GameConfiguration
     for option in _of_kind("file name"):
         name = attrgetter(option)(configuration)
         if not _has_usual_ending(option, name) and name != attrgetter(option)(now):
-            variable = f"{PREFIX}{option.upper().replace('.', '__')}"
             raise ConfigurationError(
                 f"the run of {folder} has {option} = {name}, which is not the name of such a file; "
-                f"if it is your own run, set {variable}={name} in the environment"
+                f"if it is your own run, set {variable_of(option)}={name} in the environment"
             )
 
 

@@ -321,7 +321,7 @@ class Route:
             num
             for num in self.touched
             if words.intersection(
-                [*(things[num].words if num in things else ()), *names.get(num, "").lower().replace("/", " ").split()]
+                [*(things[num].words if num in things else ()), *GameObject(num, names.get(num, "")).words]
             )
         }
         seen = needed.intersection(point.seen or ())

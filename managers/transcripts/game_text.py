@@ -224,9 +224,10 @@ class GameText:
         enough = int(self._characters * FULL)
         if self._fits(cuts, enough):
             return
-        for name in ("placeless", "bare", "left_out"):
-            last = cuts.condensed if name == "placeless" else count - 1
-            choices = [_deepened(cuts, name, number) for number in range(getattr(cuts, name), last + 1)]
+        for at, last in ((2, cuts.condensed), (1, count - 1), (0, count - 1)):  # placeless, bare, left_out
+            choices = [  # the milder cuts, which follow it, are of no fewer turns
+                _Cuts(*cuts[:at], *(max(each, number) for each in cuts[at:])) for number in range(cuts[at], last + 1)
+            ]
             cuts = choices[min(bisect_left(choices, True, key=lambda each: self._fits(each, room)), len(choices) - 1)]
             if self._fits(cuts, enough):
                 return
@@ -265,12 +266,6 @@ def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
         to_id, typed = there.num if there else None, "" if turn.typed == turn.action else one_line(turn.typed)
         change, died = turn.score_change or 0, turn.after.died
         yield PlayedTurn(turn.turn, turn.action, turn.response, change, to_id, typed=typed, died=died)
-
-
-def _deepened(cuts: _Cuts, name: str, number: int) -> _Cuts:
-    """Return the cuts with this one at ``number`` of turns, and the milder ones at no fewer."""
-    milder = _Cuts._fields[_Cuts._fields.index(name) :]
-    return cuts._replace(**{each: max(getattr(cuts, each), number) for each in milder})
 
 
 def _turns(first: int, last: int) -> str:

@@ -141,7 +141,9 @@ def with_settings(options: Mapping[str, object], given: list[str] | None) -> dic
         if not sign or not name:
             raise ConfigurationError(f"--set {name}: expected NAME=VALUE, such as --set critic.mode=llm")
         if name.endswith("api_key"):
-            variable = f"ZORKGPT_{name.upper().replace('.', '__')}"
+            from session.options import variable_of
+
+            variable = variable_of(name)
             raise ConfigurationError(f"--set {name}: other users can read a command line; set the key with {variable}")
         if options.get(name) is not None:
             raise ConfigurationError(f"--set {name}: it is set twice on the command line")
