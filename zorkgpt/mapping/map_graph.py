@@ -130,7 +130,7 @@ class MapGraph(BaseModel):
     connection_verifications: how often the edge was confirmed
     exit_failure_counts: how often an exit led nowhere since it last worked
     exit_refusals: the story's answers when an exit led nowhere since it last worked
-    first_refusals: the story's answers when an exit led nowhere before it worked for the first time
+    first_refusals: the story's answers when an exit led nowhere before it, or the way back, worked for the first time
     exit_deaths: how the player died on taking an exit, which stays untried, or how the story ended with it; removed
         when it works without that; a text in files of earlier versions
     pruned_exits: exits that failed often enough and never worked
@@ -368,20 +368,18 @@ class MapGraph(BaseModel):
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
         self._derived.forget(from_id, to_id, *(() if before is None else (before,)))
-        if self.is_pruned(*edge):
-            self.pruned_exits[from_id].remove(exit)
-            self.pruned_exits = {room: exits for room, exits in self.pruned_exits.items() if exits}
+        self._unblock(edge)
+        self.exit_deaths.pop(edge, None)
         self.add_exits(from_id, (exit,))
         self.add_room(to_id)
         self.connections.setdefault(from_id, {})[exit] = to_id
         if before is not None and before not in self.connections[from_id].values():
             self._sources[before].remove(from_id)
         self._sources.setdefault(to_id, set()).add(from_id)
-        if before is None and edge in self.exit_refusals:
-            self.first_refusals[edge] = self.exit_refusals[edge]
-        for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
-            failures.pop(edge, None)
         if before is None:
+            back = Edge(to_id, OPPOSITES.get(exit, ""))
+            if self.last_refusal(back) != LEADS_BACK and not self.has_led(back):
+                self._unblock(back)  # such as a locked door, which the player now comes from behind
             self.connection_confidence[edge] = min(1.0, max(LEAST_CONFIDENCE, confidence))
             self.connection_verifications[edge] = 1
             return "new"
@@ -392,6 +390,20 @@ class MapGraph(BaseModel):
         self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
         self.connection_verifications[edge] = 1
         return "contradicted"
+
+    def _unblock(self, edge: Edge) -> None:
+        """Forget that an exit led nowhere; if it has led nowhere yet, the answers are kept as the first ones."""
+        if self.is_pruned(*edge):
+            self.pruned_exits[edge.location_id].remove(edge.exit)
+            self.pruned_exits = {room: exits for room, exits in self.pruned_exits.items() if exits}
+        if edge in self.exit_refusals and not self.has_led(edge):
+            self.first_refusals[edge] = self.exit_refusals[edge]
+        for failures in (self.exit_failure_counts, self.exit_refusals):
+            failures.pop(edge, None)
+
+    def has_led(self, edge: Edge) -> bool:
+        """Return whether the exit has led to a room."""
+        return edge.exit in self.connections.get(edge.location_id, {})
 
     def record_carry(self, from_id: int, command: str, carry: Carry) -> None:
         """Record that the story carried the player to another room. Of all commands between two rooms it is the last.
@@ -519,7 +531,7 @@ class MapGraph(BaseModel):
         return tuple(exit_ for exit_ in failed if exit_ not in walked)
 
     def _is_tried(self, edge: Edge) -> bool:
-        return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None
+        return self.has_led(edge) or self.last_refusal(edge) is not None
 
     @_kept
     def refused_exits(self, location_id: int) -> dict[str, str]:

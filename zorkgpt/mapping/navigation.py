@@ -179,7 +179,8 @@ def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
     for exit_, answers in graph.exits_back(room).items():
         yield f"{_with_remark(exit_, '; '.join(answers))} -> L{room} again"
     for exit_, to_id in graph.ways_back(room).items():
-        yield f"{exit_} -> {names[to_id]} (back?)"
+        first = in_order(graph.first_refusals.get(Edge(room, exit_), ()))
+        yield f"{_with_remark(exit_, f'blocked at first: {first}' if first else '')} -> {names[to_id]} (back?)"
     for command, carry in graph.carries_from(room).items():
         stayed = f"after {counted(carry.stayed, 'turn')} here, " if carry.stayed else ""
         how = "" if carry.is_answer else f"carried you, {stayed}"
@@ -399,11 +400,12 @@ def paths_from(
 
 def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
     """Return why a way may not lead there, without presumed ways back; "" for no doubt."""
-    if edge.exit in graph.connections.get(edge.location_id, ()):
-        if graph.is_refused(edge):
-            return "led nowhere last time"
-        unsure = "unsure" if graph.confidence(edge) < SURE else ""
-        return "blocked at first" if graph.is_shut(edge, is_new_game=is_new_game) else unsure
+    if graph.has_led(edge) and graph.is_refused(edge):
+        return "led nowhere last time"
+    if graph.is_shut(edge, is_new_game=is_new_game):
+        return "blocked at first"
+    if graph.has_led(edge):
+        return "unsure" if graph.confidence(edge) < SURE else ""
     if edge in graph.carries:
         return "carried you once"
     return "a guess" if edge.exit in graph.unnamed_ways_back(edge.location_id) else ""

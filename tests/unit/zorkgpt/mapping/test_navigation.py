@@ -40,6 +40,22 @@ def test_a_way_that_was_refused_before_it_worked_says_so_in_later_games_too() ->
         assert "north (blocked at first: The dog blocks your path.) -> L68" in local_view(graph, 51, 1)
 
 
+def test_a_door_that_was_locked_is_presumed_to_lead_back_once_the_player_came_from_behind_it() -> None:
+    """It stayed "led nowhere" on the map."""
+    graph = MapGraph()
+    graph.record_refusal(105, "east", "It is locked.")
+    for _ in range(9):
+        graph.record_failure(105, "east", prune_after=2)
+    graph.add_connection(627, "west", 105)
+    assert "east (blocked at first: It is locked.) -> L627 Location #627 (back?)" in local_view(graph, 105, 1)
+    path = shortest_path(graph, 105, 627)
+    assert path is not None
+    assert (path.commands, path.doubts) == (("east",), ", east blocked at first")
+    graph.record_refusal(105, "east", "It is locked again.")
+    graph.add_connection(627, "west", 105)
+    assert "east (It is locked again.)" in local_view(graph, 105, 1), "a later walk from there shows nothing new"
+
+
 def test_a_way_that_led_back_at_first_was_not_blocked() -> None:
     graph = MapGraph()
     graph.add_room(51, "Desert")
