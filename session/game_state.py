@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from session.commands import perceives, plain_command, typed
 from session.text import RoomDescription, description_in, one_line
-from session.values import GameObject, Location, Observation, Seed, TurnRecord, in_reach
+from session.values import GameObject, Location, Observation, Seed, TurnRecord
 
 
 class Tries:
@@ -172,7 +172,7 @@ class GameState:
     room_descriptions: the last full description of each room that the story has printed in this episode, by its id
     last_room_description_location_id: the room that was described last
     arrival_turn: the turn in which the player came to the present room, 0 for the opening
-    noted: for each attribute the things of which a look set or cleared it, and which of the two
+    noted: what looks changed of things, as in ``TurnRecord.changed_attributes``
     """
 
     episode: int = 1
@@ -192,7 +192,7 @@ class GameState:
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
     last_room_description_location_id: int | None = None
     arrival_turn: int = 0
-    noted: defaultdict[int, set[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(set))
+    noted: set[tuple[int, int, bool]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.episode_id = self.episode_id or str(self.episode)
@@ -279,15 +279,13 @@ class GameState:
         Such a note is an attribute that looks changed of several things. For other commands it only is if looks cleared
         it, too, because it is on the thing that was named last. It may still matter later.
         """
-        changed = {attribute for each in turn.changed_attributes.values() for attribute in each}
         is_look = perceives(plain_command(turn.action))
-        noted = {
-            attribute
-            for attribute in changed & self.noted.keys()
-            if len(things := self.noted[attribute]) >= FEWEST_NOTED
-            and (is_look or not all(is_set for _, is_set in things))
-        }
-        return turn.did_something and (noted != changed or not changed or turn.rearranged or turn.is_decisive)
+        changed = {attribute for attribute, _, _ in turn.changed_attributes}
+        for attribute in changed:
+            noted = [is_set for each, _, is_set in self.noted if each == attribute]
+            if len(noted) < FEWEST_NOTED or (all(noted) and not is_look):
+                return True
+        return turn.did_something and (not changed or turn.rearranged or turn.is_decisive)
 
     def record(self, turn: TurnRecord) -> None:
         """Add a turn to the history, and update the state with its outcome."""
@@ -297,9 +295,7 @@ class GameState:
         self.recorded_at.append(datetime.now(timezone.utc).isoformat(timespec="seconds"))
         self.tries.add(turn)
         if perceives(plain_command(turn.action)) and not turn.rearranged:
-            for num, attributes in turn.changed_attributes.items():
-                for attribute in attributes:
-                    self.noted[attribute].add((num, attribute in in_reach(turn.after)[num].attributes))
+            self.noted |= turn.changed_attributes
         self.held |= {thing.num: thing for thing in turn.before.inventory or ()}
         if turn.score_change:
             self.scored.append(turn)

@@ -406,14 +406,12 @@ class TurnRecord:
     @property
     def rearranged(self) -> bool:
         """Whether the player or a thing here came, went or changed its place, or a thing got another name."""
+        before, after = self.before, self.after
         one, other = (
-            (
-                each.inside and each.inside.num,
-                {(thing.num, thing.name, thing.parent) for thing in in_reach(each).values()},
-            )
-            for each in (self.before, self.after)
+            {(each.num, each.name, each.parent) for each in in_reach(now).values()} for now in (before, after)
         )
-        return one != other or self.moved or self._moves_things_here
+        has_seat = (before.inside and before.inside.num) != (after.inside and after.inside.num)
+        return one != other or has_seat or self.moved or self._moves_things_here
 
     @property
     def _moves_things_here(self) -> bool:
@@ -422,11 +420,14 @@ class TurnRecord:
         return is_placed and bool(places_changed(before, after) - self.moved_unseen)
 
     @property
-    def changed_attributes(self) -> Mapping[int, frozenset[int]]:
-        """The attributes that changed of things that stayed in reach, by the numbers of the things."""
+    def changed_attributes(self) -> frozenset[tuple[int, int, bool]]:
+        """The attributes that things in reach got (true) or lost, each with the number of the thing."""
         one, other = in_reach(self.before), in_reach(self.after)
-        changed = {num: one[num].attributes ^ other[num].attributes for num in one.keys() & other}
-        return {num: attributes for num, attributes in changed.items() if attributes}
+        return frozenset(
+            (attribute, num, attribute in other[num].attributes)
+            for num in one.keys() & other
+            for attribute in one[num].attributes ^ other[num].attributes
+        )
 
     @property
     def changed_nothing(self) -> bool:
