@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -17,6 +15,7 @@ from session.text import counted
 from zorkgpt.ablation.comparison import Comparison
 from zorkgpt.ablation.measures import DECISIVE, RunMeasures
 from zorkgpt.ablation.results import Results
+from zorkgpt.report.map_picture import Picture, drawing, picture_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,12 +26,11 @@ RESOLUTION = 120  # dots an inch
 
 def write_plot(results: Results, folder: Path) -> None:
     """Write ``plot.png`` and ``plot.svg``, the same bytes for the same results. Raises ``StoreError``."""
-    with mpl.rc_context({"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False}):
+    with drawing():
         figure = draw(results)
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            picture = io.BytesIO()
-            figure.savefig(picture, format=kind, dpi=RESOLUTION, metadata=metadata)
-            write_atomically(folder / f"plot.{kind}", picture.getvalue())
+        kinds: tuple[Picture, ...] = ("png", "svg")
+        for kind in kinds:
+            write_atomically(folder / f"plot.{kind}", picture_of(figure, kind, RESOLUTION))
 
 
 def draw(results: Results) -> Figure:

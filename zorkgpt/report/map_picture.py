@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
+from functools import partial
 from math import sqrt
 from textwrap import fill
 from typing import TYPE_CHECKING, Literal
@@ -29,8 +30,19 @@ _NAMED_LETTERS = 24  # of a way that is named below a room's box, on one line
 _NAMED_LINES = 4  # that fit between two boxes
 
 Picture = Literal["svg", "png"]
+drawing = partial(mpl.rc_context, {"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False})
+"""Makes texts no formulas, and the same figure the same bytes, while it is drawn and written."""
 
 
+def picture_of(figure: Figure, kind: Picture, resolution: float) -> bytes:
+    """Return the figure as a picture; ``resolution``: in dots an inch."""
+    picture = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(picture, format=kind, dpi=resolution, metadata=metadata)
+    return picture.getvalue()
+
+
+@drawing()
 def draw_map(graph: MapGraph, here: int | None, kind: Picture) -> bytes:
     """Return the picture of a map, the same bytes for the same map.
 
@@ -63,13 +75,9 @@ def draw_map(graph: MapGraph, here: int | None, kind: Picture) -> bytes:
         if len(lines) > _NAMED_LINES:
             lines[_NAMED_LINES - 1 :] = [f"and {len(lines) - _NAMED_LINES + 1} more"]
         axes.text(corner[0], y + half_height + 0.03, "\n".join(lines), ha="left", va="top", fontsize=5, color="0.3")
-    picture = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False}):
-        metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        width, height = columns * WIDTH, rows * HEIGHT
-        resolution = min(RESOLUTION, sqrt(MOST_DOTS / (width * height)), LONGEST_SIDE / max(width, height))
-        figure.savefig(picture, format=kind, dpi=resolution, metadata=metadata)
-    return picture.getvalue()
+    width, height = columns * WIDTH, rows * HEIGHT
+    resolution = min(RESOLUTION, sqrt(MOST_DOTS / (width * height)), LONGEST_SIDE / max(width, height))
+    return picture_of(figure, kind, resolution)
 
 
 def _draw_line(axes: Axes, one: Cell, other: Cell, way: Way) -> None:
