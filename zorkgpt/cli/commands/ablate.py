@@ -269,6 +269,7 @@ def print_results(results: Results, out: Path) -> None:
     print_folded(
         *results.conclusions,
         f"Story: {stories}. Model: {models}. Assistance: {results.assistance}.",
+        *(f"Points: {each}." for each in results.points),
         f"{results.unit.capitalize()}.",
         f"Files: {', '.join([f'{out}/{REPORT_FILE}', *OTHER_FILES])}",
         indent=0,

@@ -56,7 +56,9 @@ def list_runs(story: OfStory = None, as_json: AsJson = False, workdir: Workdir =
     if as_json:
         print_json(summaries)
     elif not summaries:
-        print_line(f"No run yet in {folder}.")
+        inner = next((each for depth in ("*/*", "*/*/*") for each in folder.glob(f"{depth}/runs")), None)
+        hint = f"; those of an ablation are in work folders of their own: --workdir {inner.parent}" if inner else ""
+        print_line(f"No run yet in {folder}{hint}.")
     else:
         _print_list(summaries)
 

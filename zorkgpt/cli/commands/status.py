@@ -107,7 +107,9 @@ def _learned(run: Path, memory_file: Path) -> Iterator[str]:
     added.sort(key=lambda change: (change.memory.episode, change.memory.last_turn), reverse=True)
     names = document.names()
     for change in added[:LATEST_MEMORIES]:
-        place = names[change.location_id] or f"location {change.location_id}"
-        yield f"  learned at {one_line(place)}: {change.memory.title}"
+        number, name = change.location_id, names[change.location_id]
+        is_shared = list(names.values()).count(name) > 1
+        place = f"L{number} {one_line(name)}" if name and is_shared else one_line(name) or f"location {number}"
+        yield f"  learned at {place}: {change.memory.title}"
     if len(added) > LATEST_MEMORIES:
         yield f"  and {counted(len(added) - LATEST_MEMORIES, 'more memory', 'more memories')} in this run"

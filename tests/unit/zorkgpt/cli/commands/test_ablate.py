@@ -17,7 +17,7 @@ from session.errors import ConfigurationError
 from session.events import RunEnded
 from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.small_ablation import measured_run
+from tests.fixtures.small_ablation import measured_pairs, measured_run
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
@@ -39,7 +39,6 @@ def results(assistance: str, *, detect: float | None = 5) -> Results:
         versions=(),
         unit=UNIT,
         runs=(),
-        milestones=(),
         scores=(),
         comparisons=tuple(
             compare({"dyeworks": each}, measure="score", first="full", other=other, detect=detect)
@@ -57,6 +56,13 @@ def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_compute
     assert r"assistance: valid\x1b[2J" in title
     assert shown.split()[:5] == ["dyeworks", "shown", "score", "6", "+9.8"]
     assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
+
+
+def test_points_of_milestones_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    points = "2 milestones of milestones.toml, which the player does not see"
+    runs = [replace(run, points=points) for run in measured_pairs("dyeworks", [1])]
+    ablate.print_results(results("none").model_copy(update={"runs": tuple(runs)}), Path("out"))
+    assert f"\nPoints: {points}.\n" in capsys.readouterr().out
 
 
 def test_the_pairs_to_detect_are_a_column_only_if_they_were_requested(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,6 +109,8 @@ def test_list_and_show_as_json_have_what_a_program_needs() -> None:
 
 def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
     assert _run("list", "--workdir", str(tmp_path / "empty")) == f"No run yet in {tmp_path / 'empty'}.\n"
+    (tmp_path / "out" / "full" / "1" / "runs").mkdir(parents=True)
+    assert f": --workdir {tmp_path / 'out' / 'full' / '1'}.\n" in _run("list", "--workdir", str(tmp_path / "out"))
     assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
     assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
 

@@ -120,6 +120,15 @@ def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learned_last(
     ]
 
 
+def test_locations_of_one_name_have_their_numbers(workdir: Path) -> None:
+    played(workdir)
+    (write_run(workdir, [started(3)], RUN) / "start").mkdir()
+    (workdir / "runs" / RUN / "start" / "Memories.md").touch()
+    mazes = [f"## Location {number}: Maze\n**[NOTE] Exit** *(Ep3, T{number})*\nEast.\n" for number in (31, 32)]
+    (workdir / "Memories.md").write_text("".join(mazes))
+    assert run().output.splitlines()[-2:] == ["  learned at L32 Maze: Exit", "  learned at L31 Maze: Exit"]
+
+
 def test_where_nothing_was_played_it_says_so_in_a_line() -> None:
     result = run()
     assert (result.output, result.exit_code) == ("Nothing has been played in game_files yet; zorkgpt run plays.\n", 0)
