@@ -187,7 +187,7 @@ def _reply(output: model.ModelOutput) -> ChatReply:
 def share_of_maximum() -> Scorer:
     """Score a run from its journal, in shares of the maximum score (docs/measuring.md, Figures).
 
-    Episodes whose score is unknown are left out; without any known score, the sample is not scored (its value is NaN).
+    If the score of an episode is unknown, the sample is not scored (its value is NaN).
     """
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
@@ -197,7 +197,7 @@ def share_of_maximum() -> Scorer:
         metadata = {"run": folder, "episodes": rows}
         shares = shares_of_maximum(rows, maximum)
         if not shares:
-            return Score(value=math.nan, explanation=f"the score is unknown: {folder}", metadata=metadata)
+            return Score(value=math.nan, explanation=f"the score of an episode is unknown: {folder}", metadata=metadata)
         words = (
             f"{shares['score'] * maximum:g} of {maximum} points, at best {shares['best_score'] * maximum:g}: {folder}"
         )
@@ -208,10 +208,10 @@ def share_of_maximum() -> Scorer:
 
 
 def shares_of_maximum(episodes: Sequence[api.Row], maximum: int) -> dict[str, float]:
-    """Return mean, last and best score of the episodes with a known score, as shares; empty if there are none."""
+    """Return mean, last and best score of the episodes, as shares; empty if there are none or one is unknown."""
     ends = [float(score) for row in episodes if (score := row["score"]) is not None]
     best = [float(score) for row in episodes if (score := row["best_score"]) is not None]
-    if not ends or not best:
+    if not ends or len(ends) < len(episodes):
         return {}
     points = {"score": sum(ends) / len(ends), "last_score": ends[-1], "best_score": max(best)}
     return {name: each / maximum for name, each in points.items()}

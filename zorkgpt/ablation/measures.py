@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from session.errors import StoreError
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import run_folders
 from session.values import Seed
-from zorkgpt.report.figures import EpisodeFigures, figures_of, mean
+from zorkgpt.report.figures import EpisodeFigures, figures_of, total
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.run_summary import summarise
 
@@ -26,7 +26,7 @@ class RunMeasures:
     seed: of its first episode
     model: who played: the player, or its models, in words
     episodes: the figures of each, in order
-    score: points at the end of an episode, the mean of all episodes
+    score: points at the end of an episode, the mean of all episodes; ``None`` if one of them is unknown
     last_three: the same for the last three episodes; ``None`` for fewer
     last_score: points at the end of the last episode
     best_score: the highest score at any time, in points
@@ -132,8 +132,8 @@ def measure(
         model=run.manifest.player or ", ".join(run.manifest.model),
         assistance=run.manifest.assistance,
         episodes=episodes,
-        score=mean(each.score for each in episodes),
-        last_three=mean(each.score for each in episodes[-LAST:]) if len(episodes) >= LAST else None,
+        score=_mean_score(episodes),
+        last_three=_mean_score(episodes[-LAST:]) if len(episodes) >= LAST else None,
         last_score=episodes[-1].score,
         best_score=best,
         max_score=next((each.max_score for each in reversed(episodes) if each.max_score), max_score),
@@ -149,6 +149,11 @@ def measure(
         journal_sha256=hashlib.sha256((folder / JOURNAL_FILE).read_bytes()).hexdigest(),
         points=run.points,
     )
+
+
+def _mean_score(episodes: Sequence[EpisodeFigures]) -> float | None:
+    points = total(each.score for each in episodes)
+    return None if points is None else points / len(episodes)
 
 
 def share(run: RunMeasures, measure: str) -> float | None:

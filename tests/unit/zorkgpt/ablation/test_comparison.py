@@ -227,6 +227,13 @@ def test_what_is_learned_after_a_turn_takes_time_too(tmp_path: Path) -> None:
     assert run.seconds == 13.5
 
 
+def test_a_run_with_an_episode_without_a_known_score_has_no_mean(tmp_path: Path) -> None:
+    fog = Observation("Fog.")
+    blind: list[Event] = [started(2, fog), played(turn(1, "wait", fog, episode=2)), ended(2)]
+    run = measured(tmp_path, *scoring(5)[:-1], *blind, *blind, RunEnded(2))
+    assert (run.score, run.last_three, run.last_score, run.best_score) == (None, None, None, 5)
+
+
 def test_where_no_location_is_known_the_number_of_rooms_is_not(tmp_path: Path) -> None:
     fog = Observation("Fog.", score=0)
     assert measured(tmp_path, started(1, fog), played(turn(1, "wait", fog)), ended(), RunEnded(1)).rooms is None
