@@ -272,13 +272,7 @@ class MemoriesAhead(BaseManager):
         planned = list(self._planned())
         order = {room: at for at, room in reversed([*enumerate(planned)])}
         passed = [room for room in dict.fromkeys(planned) if room in names and room not in named]
-        found: list[tuple[Memory, str, int]] = []
-        for room in (*named, *passed):
-            shown = None if room in seen else memories.shown_location(room)
-            known = [] if shown is None else memories.memory_cache.get(shown, [])
-            for key, memory in zip(memory_keys(shown or 0, known), known, strict=True):
-                if not memory.is_given_up:
-                    found.append((memory, key, room))
+        found = [each for room in (*named, *passed) if room not in seen for each in self._memories_of(room)]
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through,
         # those that the plan's commands reach later or never, and older ones.
         found.sort(
@@ -291,23 +285,44 @@ class MemoriesAhead(BaseManager):
                 -each[0].episode,
             )
         )
-        lines = [
-            f"L{room} {names[room]}: {known.headline(known.category)}: {one_line(known.text)}"
-            for known, _, room in found
-        ]
+
+        def text_of(kept: Sequence[tuple[Memory, str, int]]) -> str:
+            return "\n".join(
+                f"L{room} {names[room]}: {known.headline(known.category)}: {one_line(known.text)}"
+                for known, _, room in kept
+            )
+
+        def fits(kept: Sequence[tuple[Memory, str, int]]) -> bool:
+            return self.tokens.estimate(text_of(kept)) <= MOST_TOKENS_AHEAD
+
         kept = as_many_as_fit(
-            [each for each, (known, _, room) in enumerate(found) if not (room in passed and known.is_arrival)],
-            lambda kept: self.tokens.estimate("\n".join(lines[each] for each in kept)) <= MOST_TOKENS_AHEAD,
-            skips=True,
+            [each for each in found if not (each[2] in passed and each[0].is_arrival)], fits, skips=True
         )
-        others = memories.memory_cache.keys() - seen - {*named, *passed} if len(kept) < len(found) else ()
-        of_others = [memory for room in others for memory in memories.memory_cache[room] if not memory.is_given_up]
+        is_short = len(kept) < len(found) or any(each[0].is_arrival for each in kept)
+        others = sorted(memories.memory_cache.keys() - seen - {*named, *passed}) if is_short else ()
+        of_others = [each for room in others for each in self._memories_of(room)]
+        # What was found at other places is worth more than arrivals.
+        better = sorted(
+            (each for each in of_others if each[2] in names and not each[0].is_arrival),
+            key=lambda each: ((each[0].score_change or 0) <= 0, each[0].category != "DANGER", -each[0].episode),
+        )
+        for at in reversed([at for at, each in enumerate(kept) if each[0].is_arrival]):
+            if better and fits([*kept[:at], better[0], *kept[at + 1 :]]):
+                kept[at] = better.pop(0)
+                of_others.remove(kept[at])
         rest = self._left_out(
-            [(memory, room) for each, (memory, _, room) in enumerate(found) if each not in kept], names, len(of_others)
+            [(memory, room) for memory, key, room in found if (memory, key, room) not in kept], names, len(of_others)
         )
-        shows = tuple(found[each][1] for each in kept)
-        text = "\n".join([*(lines[each] for each in kept), *rest])
+        shows = tuple(key for _, key, _ in kept)
+        text = "\n".join(filter(None, [text_of(kept), *rest]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, shows, is_of_plan=True)
+
+    def _memories_of(self, room: int) -> list[tuple[Memory, str, int]]:
+        """Return the memories that are shown of a location, each with its key and the location."""
+        shown = self._memories.shown_location(room)
+        known = [] if shown is None else self._memories.memory_cache.get(shown, [])
+        keys = memory_keys(shown or 0, known)
+        return [(each, key, room) for key, each in zip(keys, known, strict=True) if not each.is_given_up]
 
     @staticmethod
     def _left_out(left: Sequence[tuple[Memory, int]], names: Mapping[int, str], of_others: int) -> list[str]:
@@ -317,7 +332,7 @@ class MemoriesAhead(BaseManager):
         arrivals = [f"L{room}" for memory, room in named if memory.is_arrival]
         titles += [f"arrival{'s' * (len(arrivals) > 1)} at {', '.join(arrivals)}"] if arrivals else []
         titles += [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
-        others = f"; also {of_others} of other places, not visited in this game" if of_others else ""
+        others = f"; also {of_others} of places that are not on the plan" if of_others else ""
         number = counted(len(left), "more memory", "more memories")
         return [f"({number} left out: {'; '.join(titles)}{others})"] if left else []
 

@@ -38,7 +38,7 @@ LONGEST_LIST = 800  # characters: of belongings, or of things in sight
 HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
 GAME = "This game so far"
-PREVIOUS, SINCE = "Previous Reasoning and Actions", "Since you came here"
+PREVIOUS, SINCE = "Previous Reasoning and Actions", "Since the arrival here"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
@@ -325,6 +325,8 @@ class ContextManager(BaseManager):
                 here = left_out - self.game_state.arrival_turn
                 of_stay = f", {here} of them here" if 0 < here < left_out else ""
                 note = f"({counted(left_out, 'earlier turn')} left out{of_stay})"
+                if sections[0].title == SINCE and here <= 0:
+                    note = f"({counted(left_out, 'turn')} before that left out)"
                 sections[0] = replace(sections[0], text=f"{note}{separator}{sections[0].text}")
             yield _Past(tuple(sections), tuple(answers))
 

@@ -156,18 +156,21 @@ class CourseManager(BaseManager):
         self._news = ""
         return ""
 
-    def stop(self, reason: str) -> None:
-        """Stop the course before its next command, which is not played for this reason."""
+    def stop(self) -> None:
+        """Stop the course before its next command, which is not played; the prompt has the reason."""
         if self._course is not None:
             at = self._course.done
-            self._news = self._stopped(self._course, at, f"stopped before `{self._course.steps[at].command}`: {reason}")
+            self._news = self._stopped(self._course, at, f"stopped before `{self._course.steps[at].command}`.")
             self._course = None
 
     @staticmethod
     def _stopped(course: Course, number: int, end: str) -> str:
         """Return how a course ended after so many commands, with those that were not played."""
-        first = course.skipped + number + 1
-        left = ", ".join(f"{at}. {each.command}" for at, each in enumerate(course.steps[number:], first))
+        numbered = len(course.steps) - course.further if course.kind in {"route", "plan"} else 0
+        left = ", ".join(
+            f"{course.skipped + at}. {each.command}" if at <= numbered else f"`{each.command}`"
+            for at, each in enumerate(course.steps[number:], number + 1)
+        )
         return f"{course.name_at(number)} {end}{f' Not played: {left}.' if left else ''}"
 
     def _further(self, proposal: Proposal) -> tuple[RouteStep, ...]:
@@ -694,7 +697,7 @@ class CourseManager(BaseManager):
                 number, command = rest.skipped + 1, rest.steps[0].command
                 doubt = self._doubt_of_plan(number)
                 sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
-        return PromptSection("COURSE", "\n".join(filter(None, sentences)))
+        return PromptSection("COURSE", "\n".join(filter(None, sentences)), is_of_plan=True)
 
     @override
     def get_status(self) -> ManagerStatus:

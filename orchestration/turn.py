@@ -147,7 +147,7 @@ class Turn:
             rejections.append(Rejection(proposal.wish, verdict.reason))
             attempts.append(_JudgedProposal(proposal, verdict))
             if proposal is step:
-                self.learning.courses.stop(verdict.reason)
+                self.learning.courses.stop()
             rejections_left -= not is_free
             if rejections_left < 0 and not is_refused_way:
                 return attempts

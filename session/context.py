@@ -40,7 +40,7 @@ class PromptSection:
     priority: if the prompt is too long, the section with the highest number is dropped first; 0 is never dropped
         (docs/records/specification.md, Prompt budgets)
     shows: the keys of the known items that the text shows (``managers/known.py``)
-    is_of_plan: it refers to the plan, objectives or notes, which the critic is not shown
+    is_of_plan: it addresses the player, or refers to the plan, objectives or notes; the critic is not shown it
     """
 
     title: str

@@ -83,7 +83,7 @@ def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path:
     run = play_mill(tmp_path, model, episodes=1)
     assert [turn.action for turn in run.turns] == ["up", "wait", "wait"]
     assert course_in(model.calls[1].prompt.user) == (
-        "Your course was interrupted after `up` by a new place: Loft. Not played: 2. take rope, 3. down."
+        "Your course was interrupted after `up` by a new place: Loft. Not played: `take rope`, `down`."
     )
     assert course_in(model.calls[2].prompt.user) == ""
 
@@ -106,10 +106,10 @@ STOPPED = {
 def test_a_new_place_that_stops_them_is_named_as_one(tmp_path: Path) -> None:
     attic = replace(LOFT, text="Attic\nDust.", location=Location(99, "Attic"))
     _, prompts = second_episode(tmp_path, {"action": "up", "then": ["wait"]}, script={**MILL, "up": attic})
-    assert "was interrupted after `up` by a new place: Attic. Not played: 2. wait." in course_in(prompts[1])
+    assert "was interrupted after `up` by a new place: Attic. Not played: `wait`." in course_in(prompts[1])
     same = replace(LOFT, text="Loft\nDust.", location=Location(99, "Loft"))
     _, prompts = second_episode(tmp_path / "same", {"action": "up", "then": ["wait"]}, script={**MILL, "up": same})
-    assert "by a new place: L99 Loft. Not played: 2. wait." in course_in(prompts[1])
+    assert "by a new place: L99 Loft. Not played: `wait`." in course_in(prompts[1])
 
 
 @pytest.mark.parametrize("case", STOPPED)
@@ -120,7 +120,7 @@ def test_what_was_not_expected_stops_them(tmp_path: Path, case: str) -> None:
     run, prompts = second_episode(tmp_path, {"action": "up", "then": ["take rope", "down"]}, script=script)
     assert [action for action, _ in sources(run)] == ["up", "take rope", "wait"]
     assert reason in course_in(prompts[1])
-    assert course_in(prompts[1]).endswith("Not played: 3. down.")
+    assert course_in(prompts[1]).endswith("Not played: `down`.")
 
 
 TRUNK, KNIFE = GameObject(33, "oak trunk"), GameObject(34, "knife")
@@ -199,14 +199,14 @@ def test_the_dark_stops_them(tmp_path: Path) -> None:
 def test_a_command_that_the_interpreter_refuses_is_not_played(tmp_path: Path) -> None:
     run, prompts = second_episode(tmp_path, {"action": "up", "then": ["save", "down"]})
     assert [action for action, _ in sources(run)] == ["up", "wait", "wait"]
-    assert course_in(prompts[1]).startswith("Your course stopped before `save`: ")
-    assert course_in(prompts[1]).endswith("Not played: 2. save, 3. down.")
+    assert course_in(prompts[1]).startswith("Your course stopped before `save`. ")
+    assert course_in(prompts[1]).endswith("Not played: `save`, `down`.")
 
 
 def test_an_exit_that_leads_nowhere_stops_them(tmp_path: Path) -> None:
     wall = replace(LOFT, text="Taken.", moves=3)
     run, prompts = second_episode(tmp_path, {"action": "up", "then": ["down", "wait"]}, script={**MILL, "down": wall})
-    assert "stopped at `down` (2 commands played): you are still at Loft. Not played: 3. wait." in course_in(prompts[1])
+    assert "stopped at `down` (2 commands played): you are still at Loft. Not played: `wait`." in course_in(prompts[1])
     assert len(sources(run)) == 3
 
 
@@ -249,7 +249,16 @@ def test_the_critic_judges_the_first_by_model_and_the_rest_by_the_storys_tables(
     assert (second[1].proposals[0].action, refused.accepted, refused.source) == ("drop rope", False, "object_tree")
     prompt = next(call.prompt.user for call in model.calls if "`drop rope`" in call.prompt.user)
     assert f"- `drop rope`: {refused.reason}" in prompt
-    assert f"Your course stopped before `drop rope`: {refused.reason} Not played: 2. drop rope, 3. down." in prompt
+    assert "Your course stopped before `drop rope`. Not played: `drop rope`, `down`." in prompt
+
+
+def test_the_critic_is_not_shown_what_addresses_the_player(tmp_path: Path) -> None:
+    model = answering({"action": "up", "then": ["take rope"]})
+    play_mill(tmp_path, model, episodes=1, critic={"mode": "llm"})
+    asked = {
+        role: "".join(call.prompt.user for call in model.calls if call.role == role) for role in ("agent", "critic")
+    }
+    assert ("## COURSE" in asked["agent"], "## COURSE" in asked["critic"]) == (True, False)
 
 
 def test_a_route_or_a_walk_goes_on_with_them(tmp_path: Path) -> None:
@@ -268,7 +277,7 @@ def test_a_walk_stops_at_a_question(tmp_path: Path) -> None:
     model = answering(*typed(*WAY), {"action": "wait", "go_to": 13})
     run = play_mill(tmp_path, model, MILL, asking)
     assert [action for action, _ in sources(run)] == ["up", "wait", "wait"]
-    told = "stopped at `up` (1 command played): the story waits for a key. Not played: 2. down."
+    told = "stopped at `up` (1 command played): the story waits for a key. Not played: `down`."
     assert f"The way to Cellar {told}" in course_in(model.calls[4].prompt.user)
 
 
@@ -286,7 +295,7 @@ def test_a_route_that_is_followed_to_its_end_counts_even_if_what_follows_it_stop
     assert sources(run)[:4] == [*((command, "route") for command in WAY), ("wait", "then")]
     assert best_route(tmp_path)["worked"] == 1
     told = course_in(model.calls[-1].prompt.user)
-    assert re.match(r'Your course after route \d+ was interrupted .*: "The wheel creaks." Not played: 5. down.', told)
+    assert re.match(r'Your course after route \d+ was interrupted .*: "The wheel creaks." Not played: `down`.', told)
 
 
 def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them_each(tmp_path: Path) -> None:
@@ -296,7 +305,7 @@ def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them
         folder = tmp_path / str(turns)
         run = play_mill(folder, model, script, episodes=1, max_turns_per_episode=20)
         assert len([turn for turn in run.turns if turn.verdicts[-1].source == "then"]) == turns - 1
-        told = "ended after `wait`: at most 12 further commands are played. Not played: 14. wait, 15. wait, 16. wait."
+        told = "ended after `wait`: at most 12 further commands are played. Not played: `wait`, `wait`, `wait`."
         assert course_in(model.calls[2].prompt.user) == (f"Your course {told}" if len(then) > 12 else "")
     model = answering({"action": "wait"}, {"action": "wait. wait. wait", "then": ["wait"]})
     run = play_mill(tmp_path / "line", model, script, episodes=1, max_turns_per_episode=5)
@@ -369,7 +378,7 @@ def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: st
     run = play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
     assert [action for action, _ in sources(run, 1)][:3] == ["examine hook", "take rope", "up"]
     assert reason in course_in(model.calls[1].prompt.user)
-    assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
+    assert course_in(model.calls[1].prompt.user).endswith("Not played: `down`.")
 
 
 @pytest.mark.parametrize("case", AFTER_TAKING)
@@ -479,7 +488,7 @@ def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(
     run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=9)
     assert [source for _, source in sources(run, 1)].count("then") == 7
     assert (
-        "the last 3 commands took no turn of the story, but 3 of the 9 turns of the episode. Not played: 9. ask miller"
+        "the last 3 commands took no turn of the story, but 3 of the 9 turns of the episode. Not played: `ask miller`"
         in (course_in(model.calls[1].prompt.user))
     )
 
@@ -527,7 +536,7 @@ def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing
     play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
     assert "by a new answer, and" in course_in(model.calls[1].prompt.user)
     told = course_in(model.calls[2].prompt.user)
-    assert "it got the same answer as `pull rope` in turn 3. Not played: 2. wait." in told
+    assert "it got the same answer as `pull rope` in turn 3. Not played: `wait`." in told
 
 
 def test_what_changes_its_place_where_the_player_is_shows_that_a_new_answer_is_no_refusal(tmp_path: Path) -> None:
@@ -567,7 +576,7 @@ def test_a_course_that_stops_at_places_still_stops_at(tmp_path: Path, case: str)
     model = answering({**routine("take rope", "up", "down"), "stop_at": "place"})
     play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
     assert reason in course_in(model.calls[1].prompt.user)
-    assert course_in(model.calls[1].prompt.user).endswith("Not played: 4. down.")
+    assert course_in(model.calls[1].prompt.user).endswith("Not played: `down`.")
 
 
 def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
@@ -633,7 +642,7 @@ def test_what_has_gone_out_of_sight_stops_a_course_before_the_command_that_names
         script = {**ROUTINE, "look": there, "examine hook": there, "ask miller": gone, last: gone}
         run = play_mill(tmp_path / name, model, script, episodes=1, max_turns_per_episode=4)
         assert [action for action, _ in sources(run, 1)] == ["look", "examine hook", "ask miller", "wait"]
-        told = f"`ask miller` by the next command, `{last}`: rope is no longer in sight. Not played: 4. {last}."
+        told = f"`ask miller` by the next command, `{last}`: rope is no longer in sight. Not played: `{last}`."
         assert told in course_in(model.calls[1].prompt.user)
 
 
@@ -659,7 +668,7 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     script = {**ROUTINE, "wait": falls}
     model = answering(*typed("take rope", "wait", "wait", "wait"), routine("take rope", "wait", "read rope"))
     play_mill(tmp_path, model, script, max_turns_per_episode=4)
-    assert "stopped at `wait` (3 commands played): now in sight: brass key. Not played: 4. read rope." in course_in(
+    assert "stopped at `wait` (3 commands played): now in sight: brass key. Not played: `read rope`." in course_in(
         model.calls[-1].prompt.user
     )
 
@@ -669,7 +678,7 @@ def test_what_a_waiting_player_is_given_is_named_once(tmp_path: Path) -> None:
     given = replace(TAKEN, text="She gives you a brass key.", inventory=(ROPE, KEY), moves=4, state_hash="d")
     model = answering(routine("take rope", "wait", "read rope"))
     play_mill(tmp_path, model, {**ROUTINE, "wait": given}, episodes=1, max_turns_per_episode=4)
-    assert "stopped at `wait` (3 commands played): now you carry: brass key. Not played: 4. read rope." in course_in(
+    assert "stopped at `wait` (3 commands played): now you carry: brass key. Not played: `read rope`." in course_in(
         model.calls[1].prompt.user
     )
 
@@ -682,9 +691,9 @@ def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_com
     model = answering(routine("take rope", "up", "up"), {"action": "up", "then": ["up", "look"]})
     run = play_mill(tmp_path, model, {**ROUTINE, "up": sailing}, episodes=1, max_turns_per_episode=6)
     reports = [course_in(call.prompt.user) for call in model.calls[1:]]
-    assert "stopped at `up` (3 commands played): you are still at Yard. Not played: 4. up." in reports[0]
+    assert "stopped at `up` (3 commands played): you are still at Yard. Not played: `up`." in reports[0]
     assert [source for _, source in sources(run, 1)[3:5]] == ["none", "then"]
-    assert "stopped at `up` (2 commands played): you are still at Yard. Not played: 3. look." in reports[1]
+    assert "stopped at `up` (2 commands played): you are still at Yard. Not played: `look`." in reports[1]
 
 
 @pytest.mark.parametrize(
@@ -1071,7 +1080,7 @@ def test_keys_of_a_menu_are_a_course_if_it_stops_at_failures_only(tmp_path: Path
         run = play_run(MENUS, model, folder, episodes=1, max_turns_per_episode=5, **AGENT_ALONE)
         assert [turn.action for turn in run.turns][:3] == ["help", "n", "n"]
         assert len(model.calls) == calls
-    assert "the story waits for a key. Not played: 2. n, 3. escape" in course_in(model.calls[2].prompt.user)
+    assert "the story waits for a key. Not played: `n`, `escape`" in course_in(model.calls[2].prompt.user)
 
 
 def test_a_text_about_darkness_behind_a_door_is_no_darkness_here(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import structlog
 
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
+from managers.known import memory_key
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.context import PromptSection
@@ -428,6 +429,21 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     assert ["Dip banner" in first, "Dry" in second, "left out: arrivals at L31, L31" in last] == [True] * 3
 
 
+def test_what_was_found_at_other_places_is_shown_in_the_place_of_arrivals(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    for place in (VATS, LOFT):
+        games.map.game_map.add_room(place.num, place.name)
+    games.knowledge.planned = ("L31",)
+    arrivals = [replace(stands(f"Arrival at Blue Vats {each}", "Steam."), persistence="core") for each in (1, 2)]
+    hint = stands("The key is on the beam", "It is in reach from the ladder.")
+    shown = memories_ahead(games, Memories({VATS.num: [*arrivals, stands("Dry")], LOFT.num: [hint]}))
+    *lines, last = shown.text.splitlines()
+    assert [re.sub(r": .*", "", line) for line in lines] == ["L31 Blue Vats", "L31 Blue Vats", "L44 Drying Loft"]
+    assert "Arrival at Blue Vats 1" in lines[1]
+    assert last == "(1 more memory left out: arrival at L31)"
+    assert memory_key(LOFT.num, hint.title) in shown.shows
+
+
 def memories_ahead(games: Games, memories: Memories) -> PromptSection:
     manager = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
     section = manager.section(games.now)
@@ -452,9 +468,7 @@ def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: P
         shown = memories_ahead(games, Memories(memories))
         return shown.text.splitlines()[-1]
 
-    assert (
-        last_line() == "(1 more memory left out: L31 Blue Vats: Stir; also 1 of other places, not visited in this game)"
-    )
+    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir; also 1 of places that are not on the plan)"
     games.knowledge.planned = ("L31, then L44",)
     assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir)"
 

@@ -103,7 +103,7 @@ def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
         "Previous Reasoning and Actions",
         "Location Memory",
         "Map",
-        "Since you came here",
+        "Since the arrival here",
         "Present",
         "Going round in circles",
         "Not played this turn",
@@ -153,7 +153,7 @@ def test_while_the_player_stays_a_prompt_begins_with_the_one_before_map_and_memo
     assert all(
         later.startswith(past) and "## Location Memory\nE\n\n## Map\nM" in past for past, later in pairwise(pasts)
     )
-    assert pasts[-1].partition("## Since you came here\n")[2].startswith("Turn 6:")
+    assert pasts[-1].partition("## Since the arrival here\n")[2].startswith("Turn 6:")
 
 
 def change_response(context: ContextManager, turn: int, text: str) -> None:
@@ -415,7 +415,7 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
     names = ("known", "Objectives", "Map", "Memory")
     assert [name for name in names if any(name in title for title in titles)] == kept
     assert len(titles) == len(kept) + 2
-    assert {"Since you came here", "Present"} <= {*titles}
+    assert {"Since the arrival here", "Present"} <= {*titles}
 
 
 def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
@@ -525,20 +525,17 @@ def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
 @pytest.mark.parametrize("shows_reasoning", [True, False])
 def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_window(*, shows_reasoning: bool) -> None:
     stay = manager(9, agent={"history_window": 2, "show_reasoning": shows_reasoning})
-    for arrival, section, of_stay in (
-        (0, "Since you came here", ""),
-        (4, "Since you came here", ", 2 of them here"),
-        (6, "Since you came here", ""),
-        (9, "Previous Reasoning and Actions", ""),
+    for arrival, section, note in (
+        (0, "Since the arrival here", "6 earlier turns left out"),
+        (4, "Since the arrival here", "6 earlier turns left out, 2 of them here"),
+        (6, "Since the arrival here", "6 turns before that left out"),
+        (9, "Previous Reasoning and Actions", "6 earlier turns left out"),
     ):
         stay.game_state.arrival_turn = arrival
-        for prompt, left_out in (
-            (stay.get_agent_context(MILL).render(), 6),
-            (stay.get_critic_context(MILL, "wait").render(), 6),
-        ):
-            assert f"## {section}\n({left_out} earlier turns left out{of_stay})\n" in prompt
-            assert f"act {left_out + 1}" in prompt
-            assert f"act {left_out}\n" not in prompt
+        for prompt in (stay.get_agent_context(MILL).render(), stay.get_critic_context(MILL, "wait").render()):
+            assert f"## {section}\n({note})\n" in prompt
+            assert "act 7" in prompt
+            assert "act 6\n" not in prompt
     assert "left out" not in manager(3).get_critic_context(MILL, "wait").render()
 
 
@@ -603,10 +600,10 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
     context = manager(40, prompt_budgets=WHOLE)
     context.game_state.begin(replace(MILL, text="The aim is to grind.\n\nWater Mill\nA mill by a brook."))
     shown = {section.title: section.text for section in context.get_agent_context(MILL).sections}
-    assert list(shown) == ["This game so far", "Since you came here", "Your latest reason", "Present"]
+    assert list(shown) == ["This game so far", "Since the arrival here", "Your latest reason", "Present"]
     assert shown["This game so far"] == "Start:\nThe aim is to grind.\n\nWater Mill\nA mill by a brook."
-    assert shown["Since you came here"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
-    assert shown["Since you came here"].endswith("Turn 40: act 40\nresponse 40")
+    assert shown["Since the arrival here"].startswith("Turn 1: act 1\nresponse 1\n\nTurn 2: act 2\nresponse 2\n\n")
+    assert shown["Since the arrival here"].endswith("Turn 40: act 40\nresponse 40")
     assert shown["Your latest reason"] == "Turn 40: thought 40"
 
 
