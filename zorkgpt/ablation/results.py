@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,6 +26,7 @@ from zorkgpt.ablation.comparison import (
 )
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, SCORES, RunMeasures, finished_run
 from zorkgpt.ablation.plan import WrittenPlan, arm_folder
+from zorkgpt.report.exports import csv_of
 from zorkgpt.report.figures import EpisodeFigures
 from zorkgpt.report.run_page import Note
 
@@ -184,11 +183,7 @@ def _episode_line(run: RunMeasures, number: int, results: Results) -> Mapping[st
 
 def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
     table = list(lines)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(table[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    return csv_of(table[0], (line.values() for line in table)).encode("utf-8", "backslashreplace")
 
 
 def write_report(results: Results, folder: Path) -> None:

@@ -139,14 +139,16 @@ def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
 
 
 def as_csv(run: PlayedRun) -> str:
-    """Return a heading and a line for each turn; an unknown value is empty.
+    """Return a heading and a line for each turn; an unknown value is empty."""
+    return csv_of([field.name for field in fields(TurnRow)], (asdict(row).values() for row in turn_rows(run)))
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
-    """
+
+def csv_of(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(field.name for field in fields(TurnRow))
-    writer.writerows(map(_harmless, asdict(row).values()) for row in turn_rows(run))
+    writer.writerow(heading)
+    writer.writerows(map(_harmless, row) for row in rows)
     return out.getvalue()
 
 

@@ -116,3 +116,12 @@ def test_results_whose_runs_are_not_those_of_the_plan_are_an_error_in_one_line(m
     shown = typed("report", "out")
     assert (shown.status, shown.err.count(b"\n")) == (1, 1)
     assert b"its runs do not match its plan" in shown.err
+
+
+def test_no_text_of_a_table_is_a_formula(tmp_path: Path) -> None:
+    plan = WrittenPlan(arms={"full": {}, "no-memory": {}}, player="x:y", pairs=1, episodes=2, stories=STORIES)
+    episodes = figures_of(read_run(write_run(tmp_path, [EpisodeStarted(1, 1, Observation(""))]))).episodes
+    measured = [replace(each, model="=1+2", episodes=episodes) for each in measured_pairs("dyeworks", [1])]
+    write_results(results_of(plan, measured, command="zorkgpt ablate", assistance="none"), tmp_path)
+    rows = csv.DictReader((tmp_path / "results.csv").read_text(encoding="utf-8").splitlines())
+    assert [row["model"] for row in rows] == ["'=1+2"] * 2
