@@ -256,9 +256,9 @@ class CourseManager(BaseManager):
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
         """Return the way to a location, or why there is none.
 
-        It stops before a way back that was never walked and that the room's text does not name, or a way that led
-        nowhere when it was last tried in this game, and says so. It begins with one, which the map marks, so it goes on
-        if the player asks for it again.
+        It stops before a way back that was never walked and that the room's text does not name, a way that led nowhere
+        when it was last tried in this game, or one that was only walked in a vehicle, without it, and says so. It
+        begins with one, which the map marks, so it goes on if the player asks for it again.
         """
         here = observation.location
         if here is None or to_id is None:
@@ -277,6 +277,8 @@ class CourseManager(BaseManager):
             elif graph.is_refused(edge):
                 words = graph.last_refusal(edge)
                 doubt = f"led nowhere when it was last tried{f': {quotation(words)}' if words else ''}"
+            elif edge in graph.rides and (observation.inside is None or observation.inside.label != graph.rides[edge]):
+                doubt = f"was only walked in or on: {graph.rides[edge]}"
             if steps and doubt:
                 left = (
                     f"`{command}` from L{before} to L{room} {doubt}. Not played: "

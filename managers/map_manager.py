@@ -230,7 +230,9 @@ class MapManager(BaseManager):
         if attempt.to_id is not None:
             graph.tried_now[Edge(from_id, exit_)] = True
             was_pruned = graph.is_pruned(from_id, exit_)
-            walk = graph.add_connection(from_id, exit_, attempt.to_id, attempt.confidence)
+            before, after = turn.before.inside, turn.after.inside
+            ride = after.label if before and after and before.num == after.num else ""
+            walk = graph.add_connection(from_id, exit_, attempt.to_id, attempt.confidence, ride=ride)
             return was_pruned or walk in {"new", "contradicted"}
         if not self.movements.is_direction(exit_) and exit_ not in graph.connections.get(from_id, {}):
             return False

@@ -138,6 +138,7 @@ class MapGraph(BaseModel):
     named_exits: points of the compass that the text of a room names, also according to a model's reading
     read_exits: exits that a text seemed to name, and that no model has read there
     carries: commands that are no exits, such as waiting, with the room to which the story carried the player meanwhile
+    rides: exits that were only walked while the player was in or on a thing, such as a boat, with its name
     """
 
     model_config = ConfigDict(extra="allow")
@@ -155,6 +156,7 @@ class MapGraph(BaseModel):
     read_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     named_exits: Annotated[ByRoom, Field(exclude_if=not_)] = {}
     carries: Annotated[dict[EdgeKey, Carry], Field(exclude_if=not_)] = {}
+    rides: Annotated[dict[EdgeKey, str], Field(exclude_if=not_)] = {}
     metadata: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -359,10 +361,13 @@ class MapGraph(BaseModel):
         exit: str,  # noqa: A002  the user's specification calls it so
         to_id: int,
         confidence: float = INITIAL_CONFIDENCE,
+        *,
+        ride: str = "",
     ) -> WalkOutcome:
         """Record that an exit led to ``to_id``. The newest observation is right, and the exit is no longer pruned.
 
         confidence: of a new edge, limited to 0.01 to 1; that of a known edge rises or falls with the observation
+        ride: the name of the thing that the player was in or on all the time
         """
         require_location_id(from_id, to_id)
         edge = Edge(from_id, exit)
@@ -376,6 +381,10 @@ class MapGraph(BaseModel):
         if before is not None and before not in self.connections[from_id].values():
             self._sources[before].remove(from_id)
         self._sources.setdefault(to_id, set()).add(from_id)
+        if not ride:
+            self.rides.pop(edge, None)
+        elif before is None or edge in self.rides:
+            self.rides[edge] = ride
         if before is None:
             back = Edge(to_id, OPPOSITES.get(exit, ""))
             if self.last_refusal(back) != LEADS_BACK and not self.has_led(back):
@@ -492,7 +501,7 @@ class MapGraph(BaseModel):
             for exit_, to_id in exits.items():
                 if exit_ not in self.connections[from_id]:
                     edge = Edge(from_id, exit_)
-                    self.add_connection(from_id, exit_, to_id, other.confidence(edge))
+                    self.add_connection(from_id, exit_, to_id, other.confidence(edge), ride=other.rides.get(edge, ""))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
         mine: dict[Edge, tuple[Any, ...]]
         for mine, theirs in ((self.exit_refusals, other.exit_refusals), (self.exit_deaths, other.exit_deaths)):

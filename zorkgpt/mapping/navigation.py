@@ -173,6 +173,7 @@ def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
             is_back = graph.first_refusals.get(edge, ())[:1] == (LEADS_BACK,)
             doubts += [f"{'' if is_back else 'blocked '}at first: {first}"] if first else []
             doubts = doubts if refusal is None else [f"last time: {refusal or 'refused'}"]
+            doubts += [f"in or on: {graph.rides[edge]}"] if edge in graph.rides else []
             doubts += filter(None, [_ends_text(graph, edge)])
             commands_there.append(_with_remark(edge.exit, "; ".join(doubts)))
         yield f"{' / '.join(commands_there)} -> {names[to_id]}"
@@ -402,6 +403,8 @@ def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
     """Return why a way may not lead there, without presumed ways back; "" for no doubt."""
     if graph.has_led(edge) and graph.is_refused(edge):
         return "led nowhere last time"
+    if edge in graph.rides:
+        return f"in or on {graph.rides[edge]}"
     if graph.is_shut(edge, is_new_game=is_new_game):
         return "blocked at first"
     if graph.has_led(edge):

@@ -25,6 +25,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import local_view, paths_from
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
@@ -622,6 +623,28 @@ def test_a_walk_goes_around_an_exit_that_was_refused_in_this_game_or_stops_befor
     assert paths_from(graph.game_map, 22)[23].commands == ("west", "up")
     graph.reset(GameState(episode=2))
     assert paths_from(graph.game_map, 22)[23].commands == ("up",), "a new game"
+
+
+def test_a_walk_on_foot_stops_before_a_way_that_was_only_walked_in_a_boat(tmp_path: Path) -> None:
+    boat = GameObject(9, "boat", 22)
+    yard, quay, isle = (
+        Observation("", Location(number, name), (), ()) for number, name in ((21, "Yard"), (22, "Quay"), (23, "Isle"))
+    )
+    walker = with_map(tmp_path, GameState(), (21, "north", 22))
+    courses, graph, wish = courses_of(walker), walker._map, Proposal("wait", go_to=23)
+    rowing, landed = replace(quay, inside=boat), replace(isle, inside=replace(boat, parent=23))
+    play(walker, rowing, landed, "east")
+    graph.learn(walker.game_state.turns[-1])
+    assert "east (in or on: boat) -> L23" in local_view(graph.game_map, 22, 2)
+    assert "L23 Isle (2, east in or on boat)" in local_view(graph.game_map, 21, 1, named=(23,))
+    assert courses.set_out(wish, rowing) == ""
+    assert courses.set_out(wish, yard) == ""
+    lead(courses, yard, quay)
+    assert "`east` from L22 to L23 was only walked in or on: boat. Not played: east." in told(courses, quay)
+    assert MapGraph.from_dict(graph.game_map.to_dict()).rides == {(22, "east"): "boat"}
+    play(walker, quay, isle, "east")
+    graph.learn(walker.game_state.turns[-1])
+    assert graph.game_map.rides == {}, "it can be walked"
 
 
 def test_a_walk_begins_with_a_presumed_way_since_the_map_marks_it(tmp_path: Path) -> None:
