@@ -355,18 +355,15 @@ def _elsewhere(visit: VisitNews, state: GameState) -> Part:
         things.update(names(record.action, in_hand))
         known = {word for name in (*things, *in_hand) for word in name.casefold().split()}
         things.update({*plain_command(record.action).split()[1:]} - known - {*_SMALL_WORDS.split()})
-    moments = [moment for turn in state.turns for moment in (turn.before, turn.after)]
-    met = [(moment.location_id, thing) for moment in moments for thing in moment.visible or ()]
     apart: dict[str, set[str]] = {}  # the words before the last one in names of other things
-    for name in {thing.name for _, thing in met} - things:
+    for name in {name for met in state.met.values() for _, name in met} - things:
         *words, last = name.casefold().split() or [""]
         apart.setdefault(last, set()).update(words)
     named_rooms = names(_INDEFINITE.sub("", answers), visit.rooms.values())
 
     def shared_with(room: int) -> set[str]:
-        there = [thing for at, thing in met if at == room]
-        own = {thing.name for thing in there if thing.num in seen_here}
-        return things - ({thing.name for thing in there} - own)
+        met = state.met.get(room, set())
+        return things - ({name for _, name in met} - {name for number, name in met if number in seen_here})
 
     shown = [
         (room, memory)
