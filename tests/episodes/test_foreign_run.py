@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from session.errors import ConfigurationError
-from session.files.journal import JOURNAL_FILE
+from session.events import RunStarted
+from session.files.journal import JOURNAL_FILE, MANIFEST, Journal, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
@@ -195,3 +199,22 @@ def test_a_run_that_was_unpacked_into_a_home_folder_writes_no_file_of_another_ki
         shown = typed(*command, "--workdir", "home", "--max-tokens", "1000000", "--quiet")
         assert "simple_memory.memory_file = .bashrc" in shown.err.decode(), shown
     assert (home / ".bashrc").read_text() == "mine"
+
+
+def test_what_a_manifest_contains_is_printed_without_control_characters(work: Path) -> None:
+    run = find_run(work)
+    manifest, events = json.loads((run / MANIFEST).read_bytes()), [line.event for line in read_journal(run)]
+    manifest["story"], manifest["versions"] = "mill\x1b[31m", {"zorkgpt": "0\x1b[2J", "zorkgpt source": "another"}
+    (run / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    (run / JOURNAL_FILE).unlink()
+    journal, digest = Journal(run), sha256((run / MANIFEST).read_bytes()).hexdigest()
+    for event in events:
+        assert event is not None
+        if isinstance(event, RunStarted):
+            event = replace(event, files={**event.files, MANIFEST: digest})  # noqa: PLW2901
+        journal.append(event)
+    journal.close()
+    shown = typed("replay", "--from-actions", "--workdir", str(work))
+    assert "of mill\\x1b[31m is repeated exactly" in shown.out.decode(), shown
+    assert "recorded by zorkgpt 0\\x1b[2J" in shown.err.decode()
+    assert b"\x1b" not in shown.out + shown.err

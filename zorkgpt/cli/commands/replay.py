@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import counted, cut_at
+from session.text import counted, cut_at, printable
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import print_line, print_table
 
@@ -135,13 +135,13 @@ def _verify(folder: Path, now: GameConfiguration, expect_score: int | None, *, f
     else:
         replayed = repeat(folder, now, show=see)
     if versions := other_versions(manifest):
-        typer.echo(f"Note: {versions}", err=True)
+        typer.echo(printable(f"Note: {versions}"), err=True)
     turns, name = counted(replayed.turns, "turn"), f"Run {folder.name} of {manifest.story}"
     if replayed.difference is not None:
         _print_difference(replayed.difference)
-        typer.echo(f"{name} differs after {turns}: line {replayed.difference.line} of its journal")
+        print_line(f"{name} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
-    typer.echo(f"{name} is repeated exactly: {turns}{'' if replayed.is_whole else ', as far as it was played'}")
+    print_line(f"{name} is repeated exactly: {turns}{'' if replayed.is_whole else ', as far as it was played'}")
     _require_score(expect_score, scores[-1] if scores else None)
 
 

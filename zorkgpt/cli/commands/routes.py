@@ -83,7 +83,7 @@ def export(number: Number, to: ToFile = None, story: OfStory = None, workdir: Wo
     head = f"# Route {route.number}: {route_aim(route)} in {counted(len(route.steps), 'command')}"
     script = "".join(f"{line}\n" for line in (printable(head), *route.commands))
     if to is None:
-        typer.echo(script, nl=False)
+        typer.echo(printable(script), nl=False)
     else:
         write_atomically(to, script.encode())
         print_line(f"Route {number} is written to {to}.")
