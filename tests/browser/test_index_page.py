@@ -112,6 +112,14 @@ def test_each_model_of_a_run_has_its_short_name(open_report: OpenReport) -> None
     expect(open_report(index).get_by_role("row").nth(1)).to_contain_text("indigo-7b, mordant, alum")
 
 
+def test_points_of_milestones_are_marked(open_report: OpenReport) -> None:
+    index = index_of(2)
+    index["index"][0]["of_milestones"] = True
+    rows = open_report(index).get_by_role("row")
+    expect(rows.nth(1)).to_contain_text(" of milestones")
+    expect(rows.nth(2)).not_to_contain_text(" of milestones")
+
+
 def test_a_person_or_a_random_player_is_named_in_place_of_the_model(open_report: OpenReport) -> None:
     index = index_of(1)
     index["index"][0]["run"] |= {"player": "the random player", "model": []}

@@ -23,7 +23,7 @@ const columnsOf = (index: IndexedRun[]): Column<IndexedRun>[] => [
       </>
     ),
   },
-  { name: "Best score", of: ({ run }) => run.best_score, cell: ({ run }) => ofMaximum(run.best_score, run.max_score), filter: "least" },
+  { name: "Best score", of: ({ run }) => run.best_score, cell: ({ run, of_milestones }) => ofMaximum(run.best_score, run.max_score) + (of_milestones ? " of milestones" : ""), filter: "least" },
   {
     name: "By episode",
     of: ({ scores }) => scores.at(-1) ?? null,

@@ -44,7 +44,9 @@ def draw(results: Results) -> Figure:
         _draw_differences(differences, [each for each in results.comparisons if each.story == story])
         scores.set_title(story)
     figure.suptitle(f"{counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}")
-    figure.supxlabel(f"Model: {', '.join(results.models)}. Assistance: {results.assistance}.", fontsize="small")
+    points = " Points: milestones." if any(run.points and run.score is not None for run in results.runs) else ""
+    caption = f"Model: {', '.join(results.models)}. Assistance: {results.assistance}.{points}"
+    figure.supxlabel(caption, fontsize="small")
     return figure
 
 

@@ -199,6 +199,7 @@ def _write_row(
         scores=tuple(episode.score for episode in figures.episodes),
         dollars=figures.dollars,
         unpriced=figures.unpriced,
+        of_milestones=bool(figures.points) and figures.run.best_score is not None,
         link=quote(bytes(name.with_name(page.name))),
     )
 

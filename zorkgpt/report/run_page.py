@@ -136,6 +136,7 @@ class IndexedRun:
     dollars: of the calls with a known price; ``None`` if there are none
     link: the URL of its page, relative to the index; ``None`` if it cannot be shown
     unpriced: how many calls have no known price
+    of_milestones: whether its points are those of milestones
     """
 
     run: RunSummary
@@ -143,6 +144,7 @@ class IndexedRun:
     dollars: float | None = None
     link: str | None = None
     unpriced: int = 0
+    of_milestones: bool = False
 
 
 @dataclass(frozen=True, slots=True)

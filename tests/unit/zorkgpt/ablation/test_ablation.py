@@ -169,6 +169,10 @@ def test_equal_scores_are_drawn_on_axes_of_whole_points(played: Ablation, plan: 
         replace(run, episodes=tuple(replace(episode, score=5) for episode in run.episodes)) for run in played.runs()
     ]
     results = results_of(claim(played.folder, plan), runs, command="", assistance="none", detect=10)
+    assert draw(results).get_supxlabel().endswith("Assistance: none.")
+    marked = replace(results.runs[0], points="1 milestone of m.toml", score=1)
+    of_milestones = draw(results.model_copy(update={"runs": (marked, *results.runs[1:])}))
+    assert of_milestones.get_supxlabel().endswith(". Points: milestones.")
     scores, differences = draw(results).axes
     assert scores.get_ylim() == pytest.approx((4, 6))
     low, high = differences.get_xlim()

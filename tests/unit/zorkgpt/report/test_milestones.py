@@ -21,6 +21,7 @@ from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.exports import as_atif, as_markdown
 from zorkgpt.report.figures import figures_of, gains_line
+from zorkgpt.report.pages import update_site
 from zorkgpt.report.played_run import PlayedRun, read_run
 from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run
@@ -88,6 +89,13 @@ def test_output_names_them_and_the_player_does_not_see_them(tmp_path: Path, in_o
     assert "milestone" not in as_markdown(for_player)
     assert figures_of(for_player).episodes[0].score is None
     assert in_own_folder.exists()
+
+
+def test_the_index_of_a_site_names_them(tmp_path: Path) -> None:
+    run, configuration = run_in(tmp_path).summary.folder, GameConfiguration(zork_game_workdir=tmp_path)
+    update_site(tmp_path, [run], tmp_path / "site", configuration)
+    (row,) = json.loads((tmp_path / "site" / "report.json").read_bytes())["index"]
+    assert (row["run"]["best_score"], row["of_milestones"]) == (5, True)
 
 
 def test_the_last_line_of_a_run_says_that_its_points_are_of_milestones(tmp_path: Path) -> None:
