@@ -124,7 +124,8 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
     if any(story is not None and story.name.casefold() == run.casefold() for story in folders.values()):
         raise StoreError(f"there is no run {run} in {workdir}; it is a story: name one of its runs (--game {run})")
     if (Path(run) / RUNS).is_dir():
-        raise StoreError(f"{run} is a work folder, not a run: name it with --workdir {shlex.quote(run)}")
+        hint = f"name it with --workdir {shlex.quote(run)}, or a folder in {Path(run) / RUNS}"
+        raise StoreError(f"{run} is a work folder, not a run: {hint}")
     if _RUN_ID.fullmatch(run) and any(each.name == run for each in run_folders(folders)):
         raise StoreError(f"run {run} cannot be read: it has no {MANIFEST}")
     ids = [each.name for each in latest_runs(folders)]
