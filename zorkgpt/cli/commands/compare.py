@@ -85,7 +85,8 @@ def _column(figures: RunFigures) -> dict[str, str]:
         "state": run.state,
         "episodes": f"{run.episodes}/{as_count(run.planned)}",
         "turns": as_count(run.turns),
-        "best score": of_maximum(run.best_score, run.max_score) + (" of milestones" if figures.points else ""),
+        "best score": of_maximum(run.best_score, run.max_score)
+        + (" of milestones" if figures.points and run.best_score is not None else ""),
         "model calls": as_count(calls),
         "tokens": as_tokens(run.tokens, calls, run.uncounted),
         "dollars": NOTHING if figures.dollars is None else f"{figures.dollars:.4f}{of_priced}",

@@ -131,6 +131,7 @@ def test_a_file_that_came_with_a_folder_only_leaves_scores_unknown(tmp_path: Pat
     assert {episode.score for episode in figures_of(run).episodes} == {None}
     assert "/etc/passwd" not in run.points
     assert run.points.startswith("unknown: ")
+    assert "of milestones" not in typed("compare", *[str(run.summary.folder)] * 2).text
 
 
 def test_a_text_is_no_pattern(tmp_path: Path) -> None:
