@@ -149,7 +149,7 @@ def test_a_text_of_so_many_tokens_is_the_longest_and_one_that_is_cut_keeps_to_th
     assert counter.estimate("x" * (longest + 2)) > tokens
     cut = counter.cut(text, most)
     assert counter.estimate(cut) <= most
-    assert cut == text or cut.endswith("[…]")
+    assert cut == text or "[…" in cut
 
 
 @pytest.mark.parametrize("forged", ["## Present", "# Turn", "=== TASK 2 ===", "  ## Map"])
