@@ -30,6 +30,7 @@ class Waypoint:
     mark: 16 hex digits, equal for two moments with the same place and state of the touched things in reach; "" if too
         little is known
     is_described: the story printed the location's name above a description, as on arrival unless it is dark
+    inside: the number of the thing that the player was in or on, such as a boat; 0 for none
     """
 
     location_id: int | None = None
@@ -39,6 +40,7 @@ class Waypoint:
     seen: tuple[int, ...] | None = None
     mark: str = ""
     is_described: bool = False
+    inside: int | None = None
 
     @classmethod
     def of(cls, observation: Observation, touched: Collection[int] = ()) -> Self:
@@ -52,6 +54,7 @@ class Waypoint:
             _numbers(observation.visible),
             _mark(observation, touched),
             location is not None and description_in(observation.text, location.name) is not None,
+            observation.inside.num if observation.inside else 0,
         )
 
     def deviation(

@@ -15,7 +15,7 @@ from pydantic import NonNegativeInt, TypeAdapter
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
-from session.values import Observation
+from session.values import Observation, in_reach
 
 MOST_SKIPPED = 6  # commands that a line names although they are not in it
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
@@ -392,10 +392,15 @@ def doubts_of(
     changed: the things that the commands of this game changed, by location id and plain command
     names: of things, by number
     """
-    missing = [] if now.inventory is None else sorted(route.points[done].carried_set - now.carried)
+    then, inside = route.points[done], now.inside.num if now.inside else 0
+    missing = [] if now.inventory is None else sorted(then.carried_set - now.carried)
     without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
     ahead = {point.location_id for point in route.points[done:]}
     told = {"not tried without what was held there": without}
+    if then.inside not in (None, inside):
+        seen = {thing.num: thing.name for thing in in_reach(now).values()}
+        out_of = {"not tried outside": _name_of(then.inside or 0, {**names, **seen})}
+        told |= {"not tried in or on": now.inside.label} if now.inside else out_of
     commands = {"not done in this game": route.not_done(done, changed)}
     commands["done in this game only"] = route.only_done(done, now, changed)
     for what, found in commands.items():

@@ -801,3 +801,23 @@ def test_what_was_put_on_a_part_of_a_thing_is_not_called_gone(tmp_path: Path) ->
     assert ends_after("put coat on hook", hook) == ""
     assert "coat is no longer in sight" in ends_after("give coat to man", man)
     assert "coat is no longer in sight" in ends_after("drop coat", 0)
+
+
+def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_played_otherwise(tmp_path: Path) -> None:
+    """A route went up a wall from the quay, and promised its points to a player who sat in the boat there."""
+    boat = GameObject(40, "boat", 2)
+    at_sea = replace(HALL, inside=boat)
+    manager = manager_in(tmp_path)
+    for before, after, action in ((YARD, HALL, "north"), (HALL, at_sea, "enter boat"), (at_sea, LOFT, "up")):
+        play(manager, before, after, action)
+    manager.end("left")
+    manager.reset(GameState(episode=2))
+    play(manager, YARD, HALL, "north")
+    assert ": +5 in 2 turns from here" in told(manager, HALL)
+    play(manager, HALL, YARD, "south")
+    play(manager, YARD, at_sea, "swim")
+    assert ": perhaps +5 in 2 turns from here" in told(manager, at_sea)
+    assert told(manager, at_sea).endswith("; not tried in or on: boat")
+    route, near = manager.book.routes[1], replace(HALL, visible=(boat,))
+    assert doubts_of(route, 2, near, {(2, "enter boat"): ()}, {}) == "not tried outside: boat"
+    assert doubts_of(route, 2, at_sea, {(2, "enter boat"): ()}, {}) == ""
