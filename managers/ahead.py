@@ -239,8 +239,8 @@ class Ahead(BaseManager):
 class MemoriesAhead(BaseManager):
     """Shows memories of locations that plan, open objectives or notes name, or the plan leads to.
 
-    They are shown until the player comes there. If not all have room, all other memories of
-    locations that were not visited yet are counted.
+    They are shown until the player comes there, and those that were made after it was there. If not all have room, all
+    other memories of locations that were not visited yet are counted.
 
     aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead
@@ -272,7 +272,12 @@ class MemoriesAhead(BaseManager):
         planned = list(self._planned())
         order = {room: at for at, room in reversed([*enumerate(planned)])}
         passed = [room for room in dict.fromkeys(planned) if room in names and room not in named]
-        found = [each for room in (*named, *passed) if room not in seen for each in self._memories_of(room)]
+        found = [
+            each
+            for room in (*named, *passed)
+            for each in self._memories_of(room)
+            if room not in seen or self._is_later(each[0], room)
+        ]
         # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through,
         # those that the plan's commands reach later or never, and older ones.
         found.sort(
@@ -316,6 +321,14 @@ class MemoriesAhead(BaseManager):
         shows = tuple(key for _, key, _ in kept)
         text = "\n".join(filter(None, [text_of(kept), *rest]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, shows, is_of_plan=True)
+
+    def _is_later(self, memory: Memory, room: int) -> bool:
+        """Return whether a memory of a location was made in this game after the player was there."""
+        state = self.game_state
+        turns = (
+            turn.turn for turn in reversed(state.turns) if room in (turn.before.location_id, turn.after.location_id)
+        )
+        return memory.episode == state.episode and memory.last_turn > next(turns, 0)
 
     def _memories_of(self, room: int) -> list[tuple[Memory, str, int]]:
         """Return the memories that are shown of a location, each with its key and the location."""

@@ -354,7 +354,10 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     games.map.game_map.add_room(LOFT.num, LOFT.name)
     told = "Take the mordant along. " * 12
     memories = Memories(
-        {VATS.num: [stands("Boil", told), stands("Old").superseded("Boil", 3)], LOFT.num: [stands("Dry")]}
+        {
+            VATS.num: [replace(stands("Boil", told), episode=0), stands("Old").superseded("Boil", 3)],
+            LOFT.num: [stands("Dry")],
+        }
     )
     shown = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
 
@@ -370,6 +373,8 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     assert text() == ""
     games.turn("west", location=GATE)
     assert text() == ""
+    memories.memory_cache[VATS.num].append(stands("A noise came from the west wall"))
+    assert text().startswith("L31 Blue Vats: [NOTE] A noise came from the west wall: "), "made after the visit"
 
 
 def test_places_on_the_plans_way_come_after_those_that_it_names_but_for_points(tmp_path: Path) -> None:

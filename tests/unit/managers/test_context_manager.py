@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import STANDS_BELOW, ContextManager, history_turns
-from session.commands import Vocabulary
+from session.commands import ParserFamily, Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -229,6 +229,31 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
     told = "\nHere: oak chest (with dull key), man (with hat), coin\n"
     assert told in context.get_agent_context(hall).render()
+
+
+def test_what_a_person_has_stays_with_its_name_in_another_room() -> None:
+    state = GameState(opening="A man has a bag.", latest=MILL)
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
+    things = (GameObject(33, "man", 12), GameObject(34, "bag", 33))
+    assert "\nHere: man (with bag)\n" in context.get_agent_context(replace(MILL, visible=things)).render()
+    yard = replace(MILL, text="Yard\nThe man is here.", location=Location(14, "Yard"), visible=things)
+    state.record(replace(a_turn(1, "east", yard.text, "", MILL), after=yard))
+    assert "\nHere: man (with bag)\n" in context.get_agent_context(yard).render()
+    alone = replace(yard, visible=(replace(things[0], parent=14), replace(things[1], parent=14)))
+    assert "\nHere: man\n" in context.get_agent_context(alone).render(), "nothing has named it here"
+
+
+@pytest.mark.parametrize(
+    ("family", "shown"), [("inform", "bedroom door, dog to go"), ("unknown", "Ann's bedroom door")]
+)
+def test_a_name_begins_with_a_word_by_which_the_parser_knows_the_thing(family: ParserFamily, shown: str) -> None:
+    state = GameState(opening="Ann's bedroom door and a small dog to go are here.", latest=MILL)
+    vocabulary = Vocabulary(
+        9, frozenset(), objects={"bedroom": (35,), "door": (35,), "dog": (36,), "go": (36,)}, family=family
+    )
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, vocabulary=vocabulary)
+    things = (GameObject(35, "Ann's bedroom door", 12), GameObject(36, "small dog to go", 12))
+    assert f"\nHere: {shown}" in context.get_agent_context(replace(MILL, visible=things)).render()
 
 
 def test_things_of_one_name_are_counted_here_in_a_holder_and_carried() -> None:
