@@ -134,8 +134,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
 
     def visits_at(self, location_id: int) -> VisitCount | None:
         """Return the visits of a location in the file."""
-        sections = (each for each in self.sections if each.heading is not None and each.heading.num == location_id)
-        return next((each for section in sections for each in section.contents if isinstance(each, VisitCount)), None)
+        return self.visits.get(location_id)
 
     @property
     def visits(self) -> dict[int, VisitCount]:
