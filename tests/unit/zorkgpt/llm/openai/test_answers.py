@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from managers.questions import Question, ask_together
-from session.errors import LanguageModelUnavailable, ResponseInvalid
+from session.errors import ResponseInvalid
 from session.text import TokenCounter
 from tests.fixtures.misbehaving_server import Says, Streams
 from tests.fixtures.scripted_llm import ScriptedLLM
@@ -214,12 +214,6 @@ def test_the_words_of_an_error_event_need_not_be_json() -> None:
         read(f"data: {chunk('Hel')}\n\nevent: error\ndata: {OOM}\n\n")
 
 
-def test_an_error_within_an_answer_that_cannot_pass_is_said_at_once() -> None:
-    for code in (400, "400"):
-        failed = failure(Says(200, {"error": {"message": "no", "code": code}}), kind=LanguageModelUnavailable)
-        assert len(failed.bodies) == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -365,6 +359,7 @@ def test_one_pass_finds_what_trying_at_every_brace_finds(pieces: list[str]) -> N
     [
         *('{"a":', "{", "{}", '{"', '{"a": "', '[{"a":[', ',{"a{":":"', '"{":', '{"\\u0'),
         *("<think>", "</think>", '<think>{"a":'),
+        *("{#", "{'a':", '{\\"', "{a:", '{"a":" ', "{'a',}", "{/*", "{'a': '"),  # read loosely
     ],
 )
 def test_the_longest_text_of_anything_is_read_in_seconds(again: str) -> None:
@@ -503,11 +498,3 @@ def test_a_common_answer_needs_a_field_of_each_question() -> None:
     with pytest.raises(ResponseInvalid):
         read_answer(split_reasoning('{"numbers": [1]}'), schema)
     assert read_answer(split_reasoning('{"numbers": [1], "finds": []}'), schema)
-
-
-@pytest.mark.parametrize("again", ["{#", "{'a':", '{\\"', "{a:", '{"a":" ', "{'a',}", "{/*", "{'a': '"])
-def test_the_longest_text_of_anything_loose_is_read_in_seconds(again: str) -> None:
-    start = time.process_time()
-    with pytest.raises(ResponseInvalid):
-        made(again * (LONG // len(again)))
-    assert time.process_time() - start < LONG_SECONDS

@@ -144,6 +144,7 @@ def test_a_refused_connection_is_tried_again_and_then_said() -> None:
         (Says(400, {"detail": [{"loc": ["body", "n"], "msg": "too small"}]}), "400: body.n: too small"),
         (Says(400), "400: no reason given"),
         (Says(200, "<html>", {"Content-Type": "text/html"}), "the response is a web page"),
+        *((Says(200, {"error": {"message": "no", "code": code}}), "within the answer: no") for code in (400, "400")),
         (Streams((), more_events=('data: {"error": {"message": "no", "code": 400}}\n\n',)), "no"),
     ],
 )
@@ -386,21 +387,6 @@ def test_an_error_or_a_list_of_models_without_end_is_left() -> None:
 def test_an_error_within_errors_is_read_as_deep_as_any_is() -> None:
     nested = '{"error": ' * 900 + '"deep"' + "}" * 900
     assert "400: no reason given" in failure(Says(400, nested), kind=LanguageModelUnavailable).line
-
-
-class Garbage:
-    """Sends invalid bytes as a stream of events."""
-
-    def play(self, handler: Handler) -> None:
-        handler.start(200, {"Content-Type": "text/event-stream"})
-        handler.wfile.write(bytes(range(256)) * 20)
-
-
-@pytest.mark.parametrize("step", [Garbage(), Says(200, "I light the lamp.", {"Content-Type": "text/plain"})])
-def test_what_is_no_stream_is_not_called_an_empty_answer(step: Step) -> None:
-    failed = failure(step, kind=ResponseInvalid)
-    assert "the server's response is not an event stream; gave up" in failed.line
-    assert len(failed.bodies) == BRIEF.max_attempts
 
 
 class TestRedirect:

@@ -98,13 +98,6 @@ def test_usage_is_read_where_a_server_writes_it(extra: Mapping[str, object], usa
     assert (completion.usage, completion.model) == (usage, "named")
 
 
-def test_comments_and_carriage_returns_in_a_stream_are_no_answer() -> None:
-    event = f'data:{{"choices": [{{"delta": {{"content": {MOVE!r}}}}}]}}'.replace("'", '"')
-    event = event.replace(f'"{MOVE}"', '"' + MOVE.replace('"', '\\"') + '"')
-    events = (": keep-alive\r\n\r\n", "event: message\r\n", f"{event}\r\n\r\n", "data: [DONE]\r\n\r\ndata: rubbish\n\n")
-    assert outcome(Streams((), more_events=events)).completions[0].text == MOVE
-
-
 class TestServerWithoutSchemas:
     """A server that cannot hold a model to a JSON schema."""
 
