@@ -95,6 +95,7 @@ def played(game: JerichoInterface, commands: Sequence[str]) -> End:
         deaths += seen.died
         assert bool(seen.ending) is (number == len(commands)), f"{seen.ending} at command {number}, {command}"
     assert seen.ending
+    assert ("story crashed here" in seen.text) == (seen.ending == "crashed")
     return End(seen.ending, seen.score, seen.max_score, deaths)
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from game_interface.core.game import SavedState
-from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Observation, Proposal, TurnRecord, Verdict
+from tests.contract.test_small_stories import STORIES
+from tests.contract.test_small_stories import play as play_story
 
-MENUS = Path(__file__).parents[1] / "stories" / "menus.z5"
+MENUS = STORIES / "menus.z5"
 
 
-def play(*commands: str, story: Path = MENUS) -> list[Observation]:
-    """The observations after each of the commands, alike in this process and in a child."""
-    with JerichoInterface(story) as game, IsolatedGame(story) as isolated:
-        observations = [game.step(command) for command in commands]
-        assert [isolated.step(command) for command in commands] == observations
-    return observations
+play = partial(play_story, MENUS.name)
 
 
 def marked(observation: Observation) -> list[str]:

@@ -91,27 +91,6 @@ def test_the_present_is_shown_as_far_as_it_is_known(
     assert context.get_agent_context(seen, turn_limit=limit).render() == shown
 
 
-def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
-    played = manager(3)
-    played.game_state.arrival_turn = 2
-    context = played.get_agent_context(
-        MILL, SAID, valid_actions=("north",), rejections=[Rejection("save", "no saving")]
-    )
-    assert [section.title for section in context.sections] == [
-        "What is known of this game",
-        "Objectives",
-        "Previous Reasoning and Actions",
-        "Location Memory",
-        "Map",
-        "Since the arrival here",
-        "Present",
-        "Going round in circles",
-        "Not played this turn",
-        "Commands that would do something now",
-    ]
-    assert "- `save`: no saving" in context.render()
-
-
 def test_the_recent_turns_are_told_with_reasoning_action_and_response() -> None:
     assert manager(5).get_recent_reasoning_formatted(2) == (
         "Turn 4:\nReasoning: thought 4\nAction: act 4\nResponse: response 4\n\n"

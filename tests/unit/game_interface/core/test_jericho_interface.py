@@ -260,13 +260,6 @@ def test_the_hash_of_the_state_covers_what_no_object_shows(game: JerichoInterfac
         assert now.state_hash != start.state_hash
 
 
-def test_in_the_dark_the_room_is_known_and_nothing_is_seen(game: JerichoInterface) -> None:
-    for command in ("north", "north", "north", "down"):
-        observation = game.step(command)
-    assert observation.location is not None
-    assert observation.visible == ()
-
-
 def test_several_games_in_one_process_do_not_share_their_state(own_story: Path) -> None:
     with JerichoInterface(own_story) as one, JerichoInterface(own_story) as other:
         one.step("north")

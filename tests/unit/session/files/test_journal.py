@@ -139,14 +139,6 @@ def test_a_line_cut_off_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
     assert events_in(path.parent) == EVENTS[:2]
 
 
-def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
-    path = journaled(tmp_path)
-    first, _, third = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + third)
-    with pytest.raises(StoreError, match=r"journal\.jsonl:2:"):
-        list(read_journal(path.parent))
-
-
 def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tmp_path: Path) -> None:
     path = journaled(tmp_path)
     rewrite(path.parent, lambda line: {**line, "event": {"kind": "turn_dreamt"}} if line["seq"] == 2 else line)

@@ -47,16 +47,19 @@ OPENING = replace(SEEN, score=None, max_score=None)
 DYED = replace(OPENING, text="So it goes. It is dyed.", inventory=(GameObject(9, "banner"),))
 
 
-def run_in(folder: Path, text: str | bytes | None = FILE) -> PlayedRun:
+def run_of(folder: Path, *events: Event, text: str | bytes = FILE) -> PlayedRun:
+    """A run with these events of a story that has this file of milestones beside it."""
+    (folder / "milestones.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_run(write_run(folder, events, story_path=str(folder / "dyeworks.z5")))
+
+
+def run_in(folder: Path, text: str | bytes = FILE) -> PlayedRun:
     """A run without a score: to the loft, back, again to the loft, and a banner dyed; then the loft in episode 2."""
-    if text is not None:
-        (folder / "milestones.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     climb, back = turn(1, "up", OPENING, location=LOFT), turn(2, "down", OPENING, text="It is dyed, they say.")
     dye = replace(turn(3, "dye banner", OPENING), after=DYED)
     again = turn(1, "up", OPENING, episode=2, location=LOFT)
     events: list[Event] = [started(1, OPENING), *map(played, (climb, back, dye)), ended()]
-    events += [started(2, OPENING), played(again)]
-    return read_run(write_run(folder, events, story_path=str(folder / "dyeworks.z5")))
+    return run_of(folder, *events, started(2, OPENING), played(again), text=text)
 
 
 def test_milestones_are_points_in_all_figures_each_once_in_an_episode(tmp_path: Path) -> None:
@@ -105,9 +108,7 @@ def test_the_last_line_of_a_run_says_that_its_points_are_of_milestones(tmp_path:
 
 
 def test_a_story_with_a_score_has_no_milestones(tmp_path: Path) -> None:
-    (tmp_path / "milestones.toml").write_text(FILE)
-    events: list[Event] = [started(), played(turn(1, "up", location=LOFT))]
-    run = read_run(write_run(tmp_path, events, story_path=str(tmp_path / "dyeworks.z5")))
+    run = run_of(tmp_path, started(), played(turn(1, "up", location=LOFT)))
     assert (figures_of(run).episodes[0].score, run.points) == (0, "")
 
 
@@ -145,9 +146,7 @@ def test_a_location_or_thing_by_number_may_be_written_as_text(tmp_path: Path) ->
 
 
 def test_a_story_whose_score_is_unknown_now_and_then_has_no_milestones(tmp_path: Path) -> None:
-    (tmp_path / "milestones.toml").write_text(FILE)
-    events: list[Event] = [started(1, OPENING), played(turn(1, "up", location=LOFT, score=5))]
-    run = read_run(write_run(tmp_path, events, story_path=str(tmp_path / "dyeworks.z5")))
+    run = run_of(tmp_path, started(1, OPENING), played(turn(1, "up", location=LOFT, score=5)))
     assert (figures_of(run).episodes[0].score, run.points) == (5, "")
 
 
@@ -155,17 +154,16 @@ def test_a_byte_order_mark_does_not_count(tmp_path: Path) -> None:
     assert run_in(tmp_path, FILE.encode("utf-8-sig")).points.startswith("2 milestones of ")
 
 
-def test_a_run_that_has_not_begun_has_no_points_of_milestones(tmp_path: Path) -> None:
-    (tmp_path / "milestones.toml").write_text(FILE)
-    run = read_run(write_run(tmp_path, [], story_path=str(tmp_path / "dyeworks.z5")))
-    assert run.summary.best_score is None
+def test_a_run_that_has_not_begun_has_no_points_of_milestones_and_it_is_unknown_whether_they_count(
+    tmp_path: Path,
+) -> None:
+    run = run_of(tmp_path)
+    assert (run.points, run.summary.best_score, run.summary.max_score) == ("", None, None)
 
 
 def test_what_no_observation_shows_is_not_counted_as_missed(tmp_path: Path) -> None:
-    (tmp_path / "milestones.toml").write_text(FILE)
     opening = replace(OPENING, inventory=None)
-    up = turn(1, "up", opening, location=LOFT)
-    run = read_run(write_run(tmp_path, [started(1, opening), played(up)], story_path=str(tmp_path / "dyeworks.z5")))
+    run = run_of(tmp_path, started(1, opening), played(turn(1, "up", opening, location=LOFT)))
     assert (run.summary.best_score, run.summary.max_score) == (2, 2)
     assert "1 milestone of " in run.points
     assert "no inventory: Wet banner" in run.points
@@ -174,12 +172,6 @@ def test_what_no_observation_shows_is_not_counted_as_missed(tmp_path: Path) -> N
     run = read_run(write_run(tmp_path / "nowhere", events, story_path=str(tmp_path / "dyeworks.z5")))
     assert (run.summary.best_score, run.summary.max_score) == (0, 3)
     assert "no location or no inventory: In the loft" in run.points
-
-
-def test_of_a_run_without_an_observation_it_is_unknown_whether_milestones_count(tmp_path: Path) -> None:
-    (tmp_path / "milestones.toml").write_text(FILE)
-    run = read_run(write_run(tmp_path, [], story_path=str(tmp_path / "dyeworks.z5")))
-    assert (run.points, run.summary.max_score) == ("", None)
 
 
 def test_points_of_milestones_are_not_compared_with_scores_of_the_story(
@@ -213,9 +205,7 @@ def test_points_of_milestones_count_for_the_stories_of_an_ablation_that_keep_no_
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("hunter2")
-    (tmp_path / "milestones.toml").symlink_to(secret)
-    run = run_in(tmp_path, None)
+    (tmp_path / "milestones.toml").symlink_to(tmp_path / "secret")
+    run = run_in(tmp_path, "hunter2")
     assert "unknown: " in run.points
     assert "hunter2" not in run.points

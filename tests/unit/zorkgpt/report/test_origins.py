@@ -54,9 +54,20 @@ def played(two_runs: Path, in_own_folder: Path) -> list[str]:
     return [run.name for run in reversed(run_folders([WORK]))]
 
 
+def _memories_text() -> str:
+    return (WORK / "Memories.md").read_text(encoding="utf-8")
+
+
+def _write_memories(text: str) -> None:
+    (WORK / "Memories.md").write_text(text, encoding="utf-8")
+
+
+def _log() -> list[str]:
+    return typed("memories", "log").text.splitlines()
+
+
 def _believed() -> dict[str, Memory]:
-    text = (WORK / "Memories.md").read_text(encoding="utf-8")
-    found = [each for memories in parse_memories(text).memories().values() for each in memories]
+    found = [each for memories in parse_memories(_memories_text()).memories().values() for each in memories]
     return {each.title: each for each in found if each.status != MemoryStatus.SUPERSEDED}
 
 
@@ -88,9 +99,8 @@ def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: l
 
 @pytest.mark.usefixtures("played")
 def test_why_of_a_memory_whose_turns_a_person_counted_without_end_prints_those_that_were_played() -> None:
-    memories = WORK / "Memories.md"
     endless = f"{LATER}\n**[NOTE] Endless** *(Ep1, T2-999999999)*\nIt goes on.\n"
-    memories.write_text(memories.read_text(encoding="utf-8").replace(LATER, endless), encoding="utf-8")
+    _write_memories(_memories_text().replace(LATER, endless))
     assert "Episode 1, turn 2, Forecourt, score +5" in typed("memories", "why", "endless").text
 
 
@@ -131,7 +141,7 @@ def test_why_of_knowledge_and_of_a_route_print_their_turns_and_records(played: l
 
 
 def test_the_log_has_every_change_with_its_run_and_turn_or_by_hand(played: list[str]) -> None:
-    lines = typed("memories", "log").text.splitlines()
+    lines = _log()
     by_hand = [line for line in lines if "by hand" in line]
     assert [line.partition(",")[0] for line in by_hand] == [
         "added at location 35: By hand",
@@ -221,18 +231,6 @@ def play_once_more(before: Callable[[], object] = lambda: None, *, at: int = 9, 
         return player.reply(role, prompt, schema)
 
     play_run(Path("tidehouse.z5"), ScriptedLLM(reply), WORK, max_turns_per_episode=TURNS, **options)
-
-
-def _memories_text() -> str:
-    return (WORK / "Memories.md").read_text(encoding="utf-8")
-
-
-def _write_memories(text: str) -> None:
-    (WORK / "Memories.md").write_text(text, encoding="utf-8")
-
-
-def _log() -> list[str]:
-    return typed("memories", "log").text.splitlines()
 
 
 @pytest.mark.slow
@@ -388,10 +386,10 @@ def _own_title(run: str) -> str:
 
 @pytest.mark.slow
 def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played: list[str]) -> None:
-    title, memories = _own_title(played[0]), WORK / "Memories.md"
+    title = _own_title(played[0])
     before = typed("memories", "why", title).text
     (change,) = re.findall(rf"{played[0]}/\d+(?= added)", before)
-    memories.write_text(memories.read_text("utf-8").replace(f"] {title}**", "] Another name**"), "utf-8")
+    _write_memories(_memories_text().replace(f"] {title}**", "] Another name**"))
     log = _log()
     assert any(f"renamed from {title} at location" in line and ": Another name, by hand" in line for line in log)
     assert not any("removed" in line for line in log)
@@ -418,10 +416,9 @@ def test_of_two_memories_with_one_text_it_is_not_stated_which_was_renamed(played
 
 
 def test_which_memory_a_person_changed_is_unknown_if_several_have_its_title(played: list[str]) -> None:
-    title, memories = _own_title(played[0]), WORK / "Memories.md"
-    text = memories.read_text("utf-8")
+    title, text = _own_title(played[0]), _memories_text()
     (headline,) = (line for line in text.splitlines() if f"] {title}**" in line)
-    memories.write_text(text.replace(headline, f"**[NOTE] {title}**\nMy own words.\n\n{headline}"), "utf-8")
+    _write_memories(text.replace(headline, f"**[NOTE] {title}**\nMy own words.\n\n{headline}"))
     by_hand = [line for line in _log() if title in line and "by hand" in line]
     assert len(by_hand) == 2
     assert all("which memory of this title is unknown" in line for line in by_hand)
@@ -487,7 +484,7 @@ def test_the_writer_of_a_memory_is_the_answer_with_its_title_and_not_one_that_on
 def test_what_a_power_cut_may_have_taken_from_the_file_was_not_removed_by_hand(
     played: list[str], content: bytes | None, words: str
 ) -> None:
-    memories, before = WORK / "Memories.md", _log()[:-1]
+    memories, before = WORK / "Memories.md", _log()[:-1] if words else []
     memories.unlink()
     if content is not None:
         memories.write_bytes(content)

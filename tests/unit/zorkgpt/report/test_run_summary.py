@@ -61,29 +61,19 @@ def test_a_journal_that_ends_before_a_checkpoint_was_truncated(tmp_path: Path, s
     assert summarise(run).state == ("killed" if seq == 2 else "damaged")
 
 
-def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, EPISODE)
-    journal = folder / JOURNAL_FILE
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join([*lines[:2], b"{}\n", *lines[3:]]))
-    run = summarise(folder)
-    assert (run.state, run.turns) == ("damaged", 1)
-    assert f"{JOURNAL_FILE}:3:" in run.reason
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("turns", "change"),
     [
-        lambda lines: [*lines[:2], lines[2].replace(b"wait", b"dive"), *lines[3:]],
-        lambda lines: [*lines[:2], lines[2][:-3] + (b'1"}' if lines[2].endswith(b'0"}') else b'0"}'), *lines[3:]],
-        lambda lines: [*lines[:2], *lines[3:]],
-        lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
-        lambda lines: [*lines[:4], lines[4].replace(b"run_ended", b"run_Ended")],
+        (1, lambda lines: [*lines[:2], lines[2].replace(b"wait", b"dive"), *lines[3:]]),
+        (1, lambda lines: [*lines[:2], lines[2][:-3] + (b'1"}' if lines[2].endswith(b'0"}') else b'0"}'), *lines[3:]]),
+        (1, lambda lines: [*lines[:2], *lines[3:]]),
+        (0, lambda lines: [lines[0], lines[2], lines[1], *lines[3:]]),
+        (2, lambda lines: [*lines[:4], lines[4].replace(b"run_ended", b"run_Ended")]),
     ],
     ids=["edited", "another sum", "left out", "swapped", "the last one edited"],
 )
-def test_a_line_that_was_changed_makes_a_run_damaged_even_if_its_end_can_be_read(
-    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]]
+def test_a_line_that_was_changed_makes_a_run_damaged_and_the_turns_before_it_count(
+    tmp_path: Path, turns: int, change: Callable[[list[bytes]], list[bytes]]
 ) -> None:
     folder = write_run(tmp_path, [*EPISODE, RunEnded(1)])
     journal = folder / JOURNAL_FILE
@@ -92,7 +82,7 @@ def test_a_line_that_was_changed_makes_a_run_damaged_even_if_its_end_can_be_read
     with pytest.raises(StoreError) as refusal:
         list(read_journal(folder))
     run = summarise(folder)
-    assert (run.state, run.reason) == ("damaged", str(refusal.value))
+    assert (run.state, run.reason, run.turns) == ("damaged", str(refusal.value), turns)
 
 
 @pytest.mark.parametrize(
