@@ -531,8 +531,8 @@ class CourseManager(BaseManager):
         leads_back = goes and record.leads_back
         if goes and place is not None and not (record.moved or leads_back) and before.inside == after.inside:
             problem = "; ".join(filter(None, [f"you are still at {self._name_of(place)}", self._changes(record, "")]))
-        elif self._wins_no_more(record):
-            problem = "it won no point, though it did here in an earlier game"
+        elif missed := self._points_missed(record):
+            problem = missed
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
         elif not (self.game_state.has_effect(record) or leads_back) and (
@@ -640,14 +640,17 @@ class CourseManager(BaseManager):
         carried = record.after.carried
         return [thing for thing in seen if thing.num not in carried and not told.isdisjoint(thing.words)]
 
-    def _wins_no_more(self, record: TurnRecord) -> bool:
-        """Return whether a command that won points here in an earlier game won none, and has won none in this game."""
+    def _points_missed(self, record: TurnRecord) -> str:
+        """Return that points were lost, or that none were won in this game as here in an earlier one; "" otherwise."""
         here, command = record.before.location_id, plain_command(record.action)
+        if record.score_change is not None and record.score_change < 0:
+            return f"your score fell by {-record.score_change}"
         if record.score_change is None or record.score_change > 0 or record.moved:
-            return False
+            return ""
         has_won = any(at == here and turn.change > 0 for at, _, turn, _ in self._before.get(command, ()))
         again = (turn for turn in self.game_state.scored if turn.before.location_id == here)
-        return has_won and command not in (plain_command(turn.action) for turn in again)
+        is_missed = has_won and command not in (plain_command(turn.action) for turn in again)
+        return "it won no point, though it did here in an earlier game" if is_missed else ""
 
     def _named(self, action: str, record: TurnRecord, now: Observation) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name.

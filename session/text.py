@@ -234,11 +234,14 @@ class RoomDescription:
 
 
 def description_in(text: str, name: str) -> str | None:
-    """Return the part of a text from the line with the room's name on; ``None`` if there is no such line."""
+    """Return the part of a text from the line with the room's name on; ``None`` if there is no such line.
+
+    The name may stand in brackets.
+    """
     place = 0
     for line in text.splitlines(keepends=True):
         stripped = line.strip()
-        if name and (stripped == name or stripped.startswith((f"{name}, ", f"{name} ("))):
+        if name and (stripped.strip("()[]") == name or stripped.startswith((f"{name}, ", f"{name} ("))):
             return text[place:].strip()
         place += len(line)
     return None

@@ -160,7 +160,6 @@ REVEALED = {
     "something else": ("You open the basket, revealing a brass key.", (HAMPER, KEY), 0, False),
     "how the points changed": (f"You open the basket.\n\n{POINTS}", (HAMPER,), 5, True),
     "no points": (f"You open the basket.\n\n{POINTS}", (HAMPER,), 0, False),
-    "points lost": (f"You open the basket.\n\n{POINTS}", (HAMPER,), -5, False),
 }
 
 
@@ -342,6 +341,10 @@ AFTER_TAKING = {
     ),
     "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you are still at Yard"),
     "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
+    "a loss of points": (
+        replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4, score=-5),
+        "your score fell by 5",
+    ),
     "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the text ends with a question"),
     "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story waits for a key"),
     "a thing that the command does not name": (

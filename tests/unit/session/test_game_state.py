@@ -195,6 +195,7 @@ class Play:
 def test_the_description_begins_with_the_rooms_name() -> None:
     assert description_in(f"You climb the stairs.\n\n{FULL}", "Study") == FULL
     assert description_in("You study it.\n  Study (on the chair)\nDust.", "Study") == "Study (on the chair)\nDust."
+    assert description_in("(Study)\nDust.", "Study") == "(Study)\nDust."
     assert description_in("Studying it tells you nothing.", "Study") is None
     assert description_in("Dust.", "") is None
     assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")
