@@ -16,7 +16,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import printed, typed
 
 FIRST, SECOND = "first-model", "second-model"
 ENOUGH = ("--max-tokens", "1000000")
@@ -58,9 +58,7 @@ def changes_in(work: Path) -> list[OptionsChanged]:
 
 
 def out(*arguments: str) -> str:
-    shown = typed(*arguments, "--workdir", "work")
-    assert shown.status == 0, shown
-    return shown.out.decode()
+    return printed(*arguments, "--workdir", "work")
 
 
 def test_what_changes_is_asked_for_written_down_once_told_and_repeated_exactly(

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from typing import get_args
 
 import pytest
-from typer.testing import CliRunner
 
 from managers.memory.document import Revision, open_memories, parse_memories
-from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.events import FileEdited, FileWritten
 from session.files.journal import Journal
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
+from tests.fixtures.typed_command import printed, refused, typed
 from tests.unit.zorkgpt.report.dye_runs import manifest
-from zorkgpt.cli.commands import memories
+from zorkgpt.cli.commands.memories import Persistent
 from zorkgpt.mapping.map_graph import MapGraph
+
+_run = partial(printed, "memories")
 
 FILE = """\
 # Location Memories
@@ -117,15 +119,15 @@ def test_check_prints_each_problem_with_its_line_and_exits_1(workdir: Path) -> N
         f"## Location 31: Blue Vats\n\n{header}It creaks.\n\n{header.replace('Mind', 'mind')}It broke.\n\n"
         f"**[NOTE - PERMANENT] Empty** *(Ep1, T5, +0)*\n\n## Location 32: Loft\n\n{header}Another one.\n\n**[NOTE\n"
     )
-    result = CliRunner().invoke(memories.app, ["check"])
-    assert result.exit_code == 1
-    same_title, empty, no_header = result.output.splitlines()
+    result = typed("memories", "check")
+    assert result.status == 1
+    same_title, empty, no_header = result.text.splitlines()
     assert same_title.startswith("game_files/Memories.md:6: ")
     assert empty.startswith("game_files/Memories.md:9: ")
     assert no_header.startswith("game_files/Memories.md:16: A memory begins with a line like")
-    as_json = CliRunner().invoke(memories.app, ["check", "--json"])
-    assert as_json.exit_code == 1
-    checked = json.loads(as_json.output)
+    as_json = typed("memories", "check", "--json")
+    assert as_json.status == 1
+    checked = json.loads(as_json.out)
     assert (checked["file"], checked["memories"]) == ("game_files/Memories.md", 4)
     assert [problem["line"] for problem in checked["problems"]] == [6, 9, 16]
 
@@ -133,7 +135,7 @@ def test_check_prints_each_problem_with_its_line_and_exits_1(workdir: Path) -> N
 def test_check_counts_what_is_understood_and_names_a_byte_that_is_not_utf8(workdir: Path) -> None:
     assert _run("check") == "game_files/Memories.md: 3 memories at 2 locations, all understood\n"
     (workdir / "Memories.md").write_bytes(b"# \xff\n")
-    assert "0xff" in _error(StoreError, "check")
+    assert "0xff" in refused(1, "memories", "check")
 
 
 # add, invalidate
@@ -173,13 +175,13 @@ def test_a_room_that_only_the_map_knows_is_found_and_named_as_there(
 
 
 def test_rooms_of_one_name_on_the_map_are_told_by_number_and_without_any_name_that_is_said(mapped: Path) -> None:
-    assert "50 or 51" in _error(ConfigurationError, "add", "Maze", "T", "x")
-    unknown = _error(ConfigurationError, "add", "Attic", "T", "x")
+    assert "50 or 51" in refused(2, "memories", "add", "Maze", "T", "x")
+    unknown = refused(2, "memories", "add", "Attic", "T", "x")
     assert unknown == "no location of game_files is called Attic; its names: Blue Vats, Causeway, Drying Loft, Maze"
-    assert "is called ;" in _error(ConfigurationError, "add", "", "T", "x")
+    assert "is called ;" in refused(2, "memories", "add", "", "T", "x")
     (mapped / "Memories.md").unlink()
     (mapped / "map_state.json").write_text("{")
-    assert _error(ConfigurationError, "add", "Maze", "T", "x") == (
+    assert refused(2, "memories", "add", "Maze", "T", "x") == (
         "no location is called Maze: neither game_files/Memories.md nor game_files/map_state.json has a name yet; "
         "give its number"
     )
@@ -193,7 +195,7 @@ def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
     _run("add", "999", "T", "x")
     assert capfd.readouterr().err == "zorkgpt: location 999 is not on the map; its memory is added all the same\n"
     assert 999 in parse_memories((mapped / "Memories.md").read_text()).memories()
-    assert "needs a title" in _error(ConfigurationError, "add", "998", " ", "x")
+    assert "needs a title" in refused(2, "memories", "add", "998", " ", "x")
     assert capfd.readouterr().err == ""
 
 
@@ -214,15 +216,15 @@ def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
 def test_what_cannot_be_done_is_an_error_with_the_closest_name_and_the_file_is_as_it_was(
     workdir: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    error = _error(ConfigurationError, *arguments)
+    error = refused(2, "memories", *arguments)
     assert words in error
     assert ("there is" in error) == ("there is" in words)
     assert (workdir / "Memories.md").read_text() == FILE
 
 
 def test_an_ephemeral_memory_cannot_be_added_since_the_file_never_has_one() -> None:
-    assert CliRunner().invoke(memories.app, ["add", "44", "T", "x", "--persistence", "ephemeral"]).exit_code == 2
-    assert set(get_args(memories.Persistent)) == set(PERSISTENCES) - {"ephemeral"}
+    assert typed("memories", "add", "44", "T", "x", "--persistence", "ephemeral").status == 2
+    assert set(get_args(Persistent)) == set(PERSISTENCES) - {"ephemeral"}
 
 
 # diff
@@ -258,8 +260,8 @@ def test_diff_ends_where_the_run_ended_and_needs_the_runs_memories(run_folder: P
     _run("add", "31", "Learned by a later run", "x")
     assert _run("diff", str(run_folder)).endswith("No memory has changed.\n")
     (run_folder / MEMORIES_AT_START).unlink()
-    assert MEMORIES_AT_START in _error(StoreError, "diff", run_folder.name)
-    assert run_folder.name in _error(StoreError, "diff", "20260131-184500-1a2c")
+    assert MEMORIES_AT_START in refused(1, "memories", "diff", run_folder.name)
+    assert run_folder.name in refused(1, "memories", "diff", "20260131-184500-1a2c")
 
 
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["seen by the run", "since the run's last write"])
@@ -284,15 +286,3 @@ def test_diff_does_not_count_what_others_changed_as_what_the_run_taught(run_fold
     assert "Rung" not in own
     assert "added [NOTE - PERMANENT] By hand" in others
     assert "invalidated [NOTE - PERMANENT - SUPERSEDED] Rung is rotten" in others
-
-
-def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(memories.app, arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def _error(kind: type[ZorkGPTError], *arguments: str) -> str:
-    result = CliRunner().invoke(memories.app, arguments)
-    assert isinstance(result.exception, kind), result.output
-    return str(result.exception)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from session.errors import StoreError
 from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.run_events import answered
+from tests.fixtures.typed_command import printed, refused, typed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.cli.main import app
 
 GUIDE = Path(__file__).parents[5] / "docs" / "runs.md"
 IN_LOFT = after(SEEN, location=LOFT)
 MEMORIES = "## Location 31: Blue Vats\n**[NOTE] Mordant first**\nThen dye.\n"
 OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"
+_run, _failure = partial(printed, "runs"), partial(refused, 1, "runs")
 
 
 def dye_events() -> list[Event]:
@@ -112,7 +112,7 @@ def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
     (tmp_path / "out" / "full" / "1" / "runs").mkdir(parents=True)
     assert f": --workdir {tmp_path / 'out' / 'full' / '1'}.\n" in _run("list", "--workdir", str(tmp_path / "out"))
     assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
-    assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
+    assert "no run yet" in _failure("show", "--workdir", str(tmp_path / "empty"))
 
 
 # show
@@ -137,8 +137,8 @@ def test_a_run_that_is_not_there_is_refused_with_the_closest_and_the_number_of_o
     for run in more:
         write_run(workdir, [], run)
     listed = ", ".join([NEW, OLD, more[1]])
-    assert str(_failure("show", "x")) == f"there is no run x in game_files; there is {listed} and 1 other"
-    assert f"there is {OLD}" in str(_failure("show", "20260131-184500-1a2c"))
+    assert _failure("show", "x") == f"there is no run x in game_files; there is {listed} and 1 other"
+    assert f"there is {OLD}" in _failure("show", "20260131-184500-1a2c")
 
 
 # export
@@ -150,7 +150,7 @@ def test_a_file_holds_what_would_be_printed_and_needs_a_folder(tmp_path: Path, f
     assert _run("export", OLD, "--format", form, "--to", str(file)) == f"Run {OLD} is written to {file}.\n"
     assert file.read_text(encoding="utf-8") == _run("export", OLD, "--format", form)
     nowhere = tmp_path / "nowhere" / "run.md"
-    assert str(_failure("export", OLD, "--to", str(nowhere))) == f"cannot write {nowhere}: No such file or directory"
+    assert _failure("export", OLD, "--to", str(nowhere)) == f"cannot write {nowhere}: No such file or directory"
 
 
 # what stories and models print
@@ -176,27 +176,15 @@ def test_control_characters_are_shown_not_obeyed(workdir: Path, arguments: tuple
     assert re.search(r"\\x1b|\\u001b", shown)
 
 
-def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["runs", *arguments])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.output
-
-
-def _failure(*arguments: str) -> StoreError:
-    result = CliRunner().invoke(app, ["runs", *arguments])
-    assert isinstance(result.exception, StoreError), result.output
-    return result.exception
-
-
 # delete
 
 
 def test_a_run_is_deleted_after_a_yes_and_what_it_taught_stays(workdir: Path) -> None:
     (workdir / "Memories.md").write_text(MEMORIES)
-    asked = CliRunner().invoke(app, ["runs", "delete"], input="n\n")
-    assert (asked.exit_code, asked.output.startswith(f"Delete game_files/runs/{NEW}? [y/N]")) == (1, True)
+    asked = typed("runs", "delete", lines="n\n")
+    assert (asked.status, asked.text.startswith(f"Delete game_files/runs/{NEW}? [y/N]")) == (1, True)
     assert (workdir / "runs" / NEW).is_dir()
-    assert CliRunner().invoke(app, ["runs", "delete"], input="y\n").exit_code == 0
+    assert typed("runs", "delete", lines="y\n").status == 0
     assert not (workdir / "runs" / NEW).exists()
     assert _run("delete", OLD, "--yes") == f"Deleted game_files/runs/{OLD}.\n"
     assert not (workdir / "runs" / OLD).exists()
@@ -217,8 +205,8 @@ def test_neither_a_folder_that_is_no_run_nor_a_run_that_is_being_played_is_delet
     other = workdir / "extension"
     other.mkdir()
     (other / "manifest.json").write_text('{"manifest_version": 3}')
-    assert "is not a run folder" in str(_failure("delete", str(other), "--yes"))
+    assert "is not a run folder" in _failure("delete", str(other), "--yes")
     assert (other / "manifest.json").exists()
     with claimed(workdir / "runs" / OLD):
-        assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)
+        assert "is being played" in _failure("delete", OLD, "--yes")
     assert (workdir / "runs" / OLD).is_dir()

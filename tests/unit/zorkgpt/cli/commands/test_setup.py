@@ -8,17 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
 
-from session.errors import LanguageModelUnavailable
 from session.game_configuration import GameConfiguration
 from session.model_files import MODEL_DIR_VARIABLE
 from session.resolved_configuration import load_configuration
 from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
-from zorkgpt.cli.commands.setup import doctor, model_app
-from zorkgpt.cli.main import app
+from tests.fixtures.typed_command import printed, refused, typed
 from zorkgpt.llm.embedded.model_store import SMOLLM2
 
 KEY = "sk-nobody-may-see-this"
@@ -33,7 +29,7 @@ def options_in_a_folder(in_own_folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("options_in_a_folder")
 def test_a_pipe_gets_one_aligned_line_an_option() -> None:
-    lines = _config("show").splitlines()
+    lines = printed("config", "show").splitlines()
     assert len(lines) == len(list(load_configuration({}, {}, Path.cwd()).shown()))
     model = next(line for line in lines if line.startswith("agent_model "))
     assert re.fullmatch(r"agent_model +big\[red\] +agent_model in .*zorkgpt\.toml", model)
@@ -43,9 +39,9 @@ def test_a_pipe_gets_one_aligned_line_an_option() -> None:
 
 @pytest.mark.usefixtures("options_in_a_folder")
 def test_json_has_value_and_origin_of_every_option_but_no_key() -> None:
-    assert KEY not in _config("show")
-    assert KEY not in _config("show", "--json")
-    shown = json.loads(_config("show", "--json"))
+    assert KEY not in printed("config", "show")
+    assert KEY not in printed("config", "show", "--json")
+    shown = json.loads(printed("config", "show", "--json"))
     assert shown["llm.api_key"] == {"value": "set", "from": "OPENAI_API_KEY in the environment"}
     assert shown["game.seed"] == {"value": 1, "from": "default"}
 
@@ -65,12 +61,6 @@ def test_the_pages_example_is_a_valid_file(tmp_path: Path) -> None:
     assert GameConfiguration.from_toml(file).memory_sampling.temperature == 0.3
 
 
-def _config(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["config", *arguments])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 @pytest.fixture
 def server() -> Iterator[MisbehavingServer]:
     with MisbehavingServer(says_error(500), models=("big",)) as running:
@@ -79,11 +69,9 @@ def server() -> Iterator[MisbehavingServer]:
 
 @pytest.mark.usefixtures("in_own_folder")
 def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_story: Path) -> None:
-    result = _doctor("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
-    lines = result.output.splitlines()
+    lines = printed("doctor", "--base-url", server.base_url, "--model", "big", "--game", str(own_story)).splitlines()
     subjects = ("Python", "Jericho", "Work folder", "Story", "Run", "Key", "Server", "Model")
     assert [line[:13].rstrip() for line in lines] == [f"✓ {subject}" for subject in subjects]
-    assert result.exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -106,17 +94,11 @@ def test_a_need_that_is_not_met_is_status_1_with_its_mend(
     Path("notes.txt").write_text("no story, but text that is long enough for the header of one, and longer still")
     if subject == "Run":
         clean_environment.setenv("ZORKGPT_KNOWLEDGE_FILE", "routes.json")
-    result = _doctor("--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
-    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
+    shown = typed("doctor", "--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
+    (failed,) = [line for line in shown.text.splitlines() if line.startswith("✗")]
     assert failed.startswith(f"✗ {subject} ")
     assert words in failed
-    assert result.exit_code == 1
-
-
-def _doctor(*arguments: str) -> Result:
-    app = typer.Typer()
-    app.command()(doctor)
-    return CliRunner().invoke(app, arguments)
+    assert shown.status == 1
 
 
 @pytest.fixture
@@ -136,20 +118,18 @@ def pulled(folder: Path) -> Path:
 
 @pytest.mark.usefixtures("folder")
 def test_without_the_model_list_says_so_and_path_names_the_command_that_fetches_it() -> None:
-    assert "not there yet" in CliRunner().invoke(model_app, ["list"]).output
-    result = CliRunner().invoke(model_app, ["path"])
-    assert isinstance(result.exception, LanguageModelUnavailable)
-    assert "zorkgpt model pull" in str(result.exception)
+    assert "not there yet" in printed("model", "list")
+    assert "zorkgpt model pull" in refused(1, "model", "path")
 
 
 def test_a_model_that_is_there_is_listed_with_its_license_and_pulled_without_a_word_if_quiet(
     pulled: Path, folder: Path
 ) -> None:
     for command in ("path", "pull"):
-        assert CliRunner().invoke(model_app, [command]).stdout == f"{pulled}\n"
-    assert CliRunner().invoke(model_app, ["pull", "--quiet"]).output == ""
+        assert printed("model", command) == f"{pulled}\n"
+    assert printed("model", "pull", "--quiet") == ""
     (folder / "mine.gguf").write_bytes(b"")
-    first, second = CliRunner().invoke(model_app, ["list"]).output.splitlines()
+    first, second = printed("model", "list").splitlines()
     assert first.startswith(SMOLLM2.name)
     assert all(part in first for part in ("98 MB", "Apache-2.0", str(pulled)))
     assert second.endswith("mine.gguf")
