@@ -221,11 +221,12 @@ class CourseManager(BaseManager):
 
     def _doubt_of_plan(self, number: int) -> str:
         """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
-        steps, progress = self._plan
+        (steps, progress), now = self._plan, self.game_state.latest
         step = steps[number - 1]
         doubts = [] if step.is_played else ["never played here"]
-        if not step.places or self.game_state.latest.location is None:
+        if not step.places or now.location is None:
             doubts = ["place unknown"]
+        doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         doubts += [f"{numbered_commands(left)} not played"] if left else []
         return f" ({'; '.join(doubts)})" if doubts else ""

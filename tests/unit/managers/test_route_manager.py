@@ -821,3 +821,13 @@ def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_pla
     route, near = manager.book.routes[1], replace(HALL, visible=(boat,))
     assert doubts_of(route, 2, near, {(2, "enter boat"): ()}, {}) == "not tried outside: boat"
     assert doubts_of(route, 2, at_sea, {(2, "enter boat"): ()}, {}) == ""
+
+
+def test_the_plan_is_offered_with_a_doubt_while_the_story_waits_for_an_answer(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    courses = courses_of(manager)
+    courses._planned = lambda: ("north", "up")
+    play(manager, YARD, HALL, "north")
+    assert told(courses, HALL) == "`follow` 0 goes on with the plan: its command 2, `up`."
+    play(manager, HALL, asked := replace(HALL, awaits_answer=True), "ask bell")
+    assert told(courses, asked).endswith("its command 2, `up` (the story waits for an answer).")
