@@ -63,6 +63,7 @@ def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
         "going_in_circles": "Is it noticed that play goes in circles?",
         "map_truth": "Is the map true?",
         "route_truth": "Do routes bring the points that they promise?",
+        "joined_routes": "Do they, if they are joined in the middle of another game?",
         "valid_actions": "Can points be won by valid actions alone?",
         "general_way": "Are unknown stories read rightly?",
         "memories_file": "How fast is Memories.md read, edited and written?",
