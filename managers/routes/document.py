@@ -396,7 +396,7 @@ def doubts_of(
     missing = [] if now.inventory is None else sorted(then.carried_set - now.carried)
     without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
     ahead = {point.location_id for point in route.points[done:]}
-    told = {"not tried without what was held there": without}
+    told = {"not held now": without}
     if then.inside not in (None, inside):
         seen = {thing.num: thing.name for thing in in_reach(now).values()}
         out_of = {"not tried outside": _name_of(then.inside or 0, {**names, **seen})}

@@ -263,10 +263,10 @@ def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_pat
         play(manager, before, after, action)
     manager.end("left")
     manager.reset(GameState(episode=2))
-    assert "not tried without" not in told(manager, YARD)
+    assert "not held now" not in told(manager, YARD)
     play(manager, YARD, HALL, "north")
     assert "from here" in told(manager, HALL)
-    assert told(manager, HALL).endswith("; not tried without what was held there: gutting knife")
+    assert told(manager, HALL).endswith("; not held now: gutting knife")
 
 
 def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path: Path) -> None:
@@ -291,9 +291,7 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     play(manager, YARD, at_door, "north")
     shown = told(manager, at_door)
     assert ": 1. up (+5); " in shown
-    assert shown.endswith(
-        "; not tried without what was held there: key; not done in this game: unlock door with key (L2)"
-    )
+    assert shown.endswith("; not held now: key; not done in this game: unlock door with key (L2)")
     manager.reset(GameState(episode=3))
     for before, after, action in played[:-1]:
         play(manager, before, after, action)
