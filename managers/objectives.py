@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from managers.done import numbers_named
+from managers.memory.outcome import names
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -49,7 +50,6 @@ ObjectiveStatus = Literal["active", "completed", "dropped"]
 EvidenceKind = Literal["score_up", "score_down", "new_room", "item_gained", "item_lost", "death", "ending"]
 
 PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gained"})
-LOSSES: frozenset[EvidenceKind] = frozenset({"score_down", "item_lost", "death"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +220,12 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     the story's order.
     """
     facts: defaultdict[int, list[str]] = defaultdict(list)
-    losses: list[int] = []
     last = len(state.turns)
     first = max(0, last - turns)
     for each in evidence:
         facts[each.turn].append(one_line(each.text))
-        losses += [each.turn] if each.kind in LOSSES and each.turn <= first else []
-    shown = [*sorted({*losses})[-MOST_LOSSES:], *range(first + 1, last + 1)]
+    losses = [each.turn for each in state.turns[:first] if _lost_something(each)]
+    shown = [*losses[-MOST_LOSSES:], *range(first + 1, last + 1)]
     responses = {turn: without_padding(state.turns[turn - 1].response).splitlines() for turn in shown}
     rooms = {
         line: room.turn
@@ -267,6 +266,13 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
             head = "  "
         items.append(lines)
     return Part("play", items, others=last - len(shown), empty="")
+
+
+def _lost_something(turn: TurnRecord) -> bool:
+    """Return whether the player died, lost points, or lost a thing that the command does not name, in a turn."""
+    things = [thing.label for thing in turn.no_longer_held]
+    is_own = names(turn.action, things) or "all" in turn.action.lower().split()
+    return turn.after.died or (turn.score_change or 0) < 0 or bool(things and not is_own)
 
 
 def present_texts(

@@ -479,6 +479,8 @@ def test_a_turn_in_which_something_was_lost_is_shown_beyond_the_recent_ones(tmp_
     play = ObjectivePlay(tmp_path, [{}, {}])
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("wait", "The fuller takes the banner and runs west.", inventory=())
+    play.turn("take mordant", "Taken.", inventory=(MORDANT,))
+    play.turn("drop mordant", "Dropped.", inventory=())
     play.wait_until(40)
     user = last_prompt(play).user
     assert "(19 earlier left out)\nTurn 2 at Dye Works Gate (11) [no longer carried: grey banner]: wait\n" in user
