@@ -57,7 +57,7 @@ def quoted(text: str, structure: str = "") -> str:
 
     structure: a pattern of other lines that get a bar, at their beginning
     """
-    if not structure and "#" not in text and "===" not in text:  # as in nearly every text
+    if not structure and not any(sign in text for sign in ("# ", "#\t", "===")):  # as in nearly every text
         return text
     heading = re.compile(rf"[ \t]*(?:{_HEADING}|{structure})" if structure else rf"[ \t]*(?:{_HEADING})")
     return "".join(f"| {line}" if heading.match(line) else line for line in text.splitlines(keepends=True))

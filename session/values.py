@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
@@ -92,7 +93,7 @@ class GameObject:
         return self.name.lower().replace("/", " ").split()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observation:
     """Everything that is known after one step of the game.
 
@@ -150,7 +151,7 @@ class Observation:
         """The numbers of the objects that the player is known to carry."""
         return frozenset(thing.num for thing in self.inventory or ())
 
-    @property
+    @cached_property
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 
@@ -271,7 +272,7 @@ class Rejection(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TurnRecord:
     """One complete turn: the observations before and after it, the proposals and the verdicts.
 
@@ -391,7 +392,7 @@ class TurnRecord:
         """What was lost, without what has a gained thing of the same name in its place."""
         return _without_names(self.lost, self.gained)
 
-    @property
+    @cached_property
     def did_something(self) -> bool:
         """Whether the command changed something: what the player notices, the attributes of any object, or places here.
 
