@@ -133,8 +133,9 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         return self._marked(message)
 
     def visits_at(self, location_id: int) -> VisitCount | None:
-        """Return the visits of a location in the file."""
-        return self.visits.get(location_id)
+        """Return the visits of a location in the file, of which no other section is read."""
+        sections = (each for each in self.sections if each.heading is not None and each.heading.num == location_id)
+        return next((each for section in sections for each in section.contents if isinstance(each, VisitCount)), None)
 
     @property
     def visits(self) -> dict[int, VisitCount]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.turn_cost import Calls
 from managers.memory.document import MemoriesDocument, Revision, VisitCount
 from managers.memory.document import parse_memories as parse
 from session.files.markdown import MarkdownProblem
@@ -90,6 +91,17 @@ def test_a_file_in_the_usual_form_is_read_whole() -> None:
     }
     assert document.visits == {5: VisitCount(3, (1, 2, 3)), 8: VisitCount(5, (1, 2))}
     assert document.names() == {5: "Tide Pool", 8: "Net Loft"}
+
+
+def test_the_visits_of_a_location_are_read_in_its_own_section_only() -> None:
+    """They are read at each move of the player, and a file may have thousands of memories."""
+    document = parse(EXAMPLE)
+    for number in range(20):
+        document = document.add_memory(9, "Cove", memory(title=f"Knot {number} holds"))
+    assert document.visits_at(8) == VisitCount(5, (1, 2))
+    with Calls() as calls:
+        document.visits_at(8)
+    assert calls.all < 20
 
 
 @pytest.mark.parametrize(
