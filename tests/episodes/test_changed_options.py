@@ -16,7 +16,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
-from tests.fixtures.typed_command import printed, typed
+from tests.fixtures.typed_command import printed, refused, typed
 
 FIRST, SECOND = "first-model", "second-model"
 ENOUGH = ("--max-tokens", "1000000")
@@ -122,10 +122,8 @@ def test_a_fork_goes_on_as_its_run_did_last(work: Path, server: MisbehavingServe
 )
 def test_what_would_make_it_another_run_is_refused_in_one_line(work: Path, setting: str, words: str) -> None:
     before = contents_of(work)
-    shown = resume("--set", setting)
-    (line,) = shown.lines
-    assert shown.status == 2
-    assert line.removeprefix("zorkgpt: ").removeprefix("--set ").startswith(f"{setting.partition('=')[0]}: {words}")
+    line = refused(2, "resume", "--workdir", "work", "--quiet", "--set", setting)
+    assert line.removeprefix("--set ").startswith(f"{setting.partition('=')[0]}: {words}")
     assert contents_of(work) == before
 
 

@@ -13,7 +13,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import refused, typed
 
 OWN = (files("zorkgpt.prompts") / "agent.md").read_text(encoding="utf-8")
 VISIT = (files("zorkgpt.prompts") / "memory_visit.md").read_text(encoding="utf-8")
@@ -56,10 +56,7 @@ def test_a_prompt_that_cannot_be_filled_is_an_error_before_anything_is_played(
 ) -> None:
     if text is not None:
         (in_own_folder / "own.md").write_text(text, encoding="utf-8")
-    shown = typed("run", "--base-url", "http://127.0.0.1:9/v1", "--set", f"prompts.{name}=own.md")
-    assert shown.status == 2
-    (line,) = shown.lines
-    assert problem in line
+    assert problem in refused(2, "run", "--base-url", "http://127.0.0.1:9/v1", "--set", f"prompts.{name}=own.md")
     assert not (in_own_folder / "game_files").exists()
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from session.files.run_folders import find_run
 from tests.fixtures.report_data import calls_of, data_in, event_of, text_of
 from tests.fixtures.scripted_llm import ScriptedLLM
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import printed
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
 
@@ -43,8 +43,7 @@ def test_all_of_it_is_data_and_its_prompts_are_those_of_the_recorded_checksums(o
         "extractor": {"mode": "none"},
     }
     play_run(own_story, ScriptedLLM(reply), Path("work"), max_turns_per_episode=6, **options)
-    shown = typed("report", str(find_run(Path("work"))), "--game", str(own_story))
-    assert shown.status == 0, shown
+    printed("report", str(find_run(Path("work"))), "--game", str(own_story))
     page = Path("report.html").read_text(encoding="utf-8")
     assert re.findall(r"<script[^>]*>", page.partition("</head>")[2])[0].startswith('<script type="application/json"')
     assert "owned" not in page

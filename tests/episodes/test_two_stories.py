@@ -11,7 +11,7 @@ import pytest
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import refused, typed
 
 FIRST, SECOND = "dry", "wet"
 RELEASE = slice(2, 4)
@@ -94,12 +94,10 @@ def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder
 
 
 def test_a_story_where_a_run_is_asked_for_and_a_story_that_was_not_played_are_errors_that_name_what_there_is() -> None:
-    shown = typed("runs", "show", SECOND.upper())
-    assert shown.status == 1
-    assert f"it is a story: name one of its runs (--game {SECOND.upper()})" in shown.err.decode()
-    shown = typed("status", "--game", "moor")
-    assert shown.status == 2
-    assert f"game_files has no run of this story; it has {FIRST}, {SECOND}" in shown.err.decode()
+    as_run = refused(1, "runs", "show", SECOND.upper())
+    assert f"it is a story: name one of its runs (--game {SECOND.upper()})" in as_run
+    not_played = refused(2, "status", "--game", "moor")
+    assert f"game_files has no run of this story; it has {FIRST}, {SECOND}" in not_played
 
 
 def test_resume_goes_on_with_the_latest_run_that_can_and_says_which_it_left_out(

@@ -14,7 +14,7 @@ from session.events import EpisodeStarted, RunEnded
 from session.values import Observation
 from tests.fixtures.report_data import data_in
 from tests.fixtures.small_ablation import measured_pairs
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import printed, refused, typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
@@ -41,8 +41,7 @@ def written(measured: list[RunMeasures], *, pairs: int, stories: dict[str, str] 
 
 
 def reported(*options: str) -> dict[str, Any]:
-    shown = typed("report", "out", *options)
-    assert shown.status == 0, shown
+    printed("report", "out", *options)
     data = data_in(Path("report.html").read_text(encoding="utf-8"))
     assert (data["kind"], data["follow"]) == ("ablation", False)
     return data
@@ -113,9 +112,7 @@ def test_results_whose_runs_are_not_those_of_the_plan_are_an_error_in_one_line(m
     written(measured_pairs("dyeworks", [1]), pairs=1)
     results = Results.model_validate_json(Path("out", RESULTS_FILE).read_bytes())
     Path("out", RESULTS_FILE).write_text(results.model_copy(update={"runs": tuple(measured)}).model_dump_json())
-    shown = typed("report", "out")
-    assert (shown.status, shown.err.count(b"\n")) == (1, 1)
-    assert b"its runs do not match its plan" in shown.err
+    assert "its runs do not match its plan" in refused(1, "report", "out")
 
 
 def test_no_text_of_a_table_is_a_formula(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.fixtures.command_line import COMMAND, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import measured_pairs, measured_run
 from tests.fixtures.troubled_server import Answers
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import printed, refused, typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.ablation import make_plan
 from zorkgpt.ablation.comparison import compare
@@ -132,8 +132,8 @@ def _claimed(protocol: str, player: Literal["model", "random"], more_pairs: int)
 @pytest.mark.parametrize("player", ["model", "random"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_protocol_plans_what_the_documents_state(protocol: str, player: Literal["model", "random"]) -> None:
-    shown = typed(*_claimed(protocol, player, more_pairs=1))
-    assert f"out holds {PROTOCOLS[protocol].pairs + 1} pairs already" in shown.err.decode()
+    command = _claimed(protocol, player, more_pairs=1)
+    assert f"out holds {PROTOCOLS[protocol].pairs + 1} pairs already" in refused(2, *command)
 
 
 @pytest.mark.usefixtures("in_own_folder")
@@ -141,9 +141,7 @@ def test_the_figures_of_a_protocol_are_printed_of_the_runs_so_far() -> None:
     command = _claimed("tales", "random", more_pairs=0)
     for pair in (1, 2):
         write_run(Path("out") / "full" / str(pair), [started(), ended(), RunEnded(1)])
-    shown = typed(*command)
-    assert shown.status == 0, shown
-    *_, row, otherwise = shown.text.partition("Protocol tales, means of the runs")[2].splitlines()
+    *_, row, otherwise = printed(*command).partition("Protocol tales, means of the runs")[2].splitlines()
     assert row.split()[:3] == ["tidehouse", "full", "2"]
     assert otherwise.startswith("Not as in the protocol: help ")
     assert otherwise.endswith("; 2 of 5 runs.")
@@ -153,9 +151,9 @@ def test_the_figures_of_a_protocol_are_printed_of_the_runs_so_far() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "turns"), [("tales", 500), ("jericho-ttl-50", 7500)])
 def test_a_protocol_sets_pairs_episodes_turns_and_help(in_own_folder: Path, protocol: str, turns: int) -> None:
-    shown = typed("ablate", "--protocol", protocol, "--dry-run", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
-    assert shown.status == 0, shown
-    (row,) = (line.split() for line in shown.text.splitlines() if line.startswith("tidehouse"))
+    server = ("--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    shown = printed("ablate", "--protocol", protocol, "--dry-run", *server)
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("tidehouse"))
     assert row[:3] == ["tidehouse", "full", f"{turns:,}"]
     assert not (in_own_folder / "ablation").exists()
 
