@@ -459,8 +459,11 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
     before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
     if before:
-        steps = "; ".join(_short(record.action) for record in before)
-        turns.append([Line(f"From turn {before[0].turn}, without texts: ", steps, weight=len(before))])
+        steps = "; ".join(
+            f"{_short(record.action)}{f' (to {record.after.location_id})' if record.moved else ''}" for record in before
+        )
+        head = f"From turn {before[0].turn} at {place(before[0].before.location)}, without texts: "
+        turns.append([Line(head, steps, weight=len(before))])
     texts: dict[int, str] = {}
     for record in played:
         turn, text = record.turn, without_padding(record.response)

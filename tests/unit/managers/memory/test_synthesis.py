@@ -291,7 +291,8 @@ class TestPrompt:
             play.turn(command, "Nothing happens.")
         play.turn("dip banner", "Blue!", score=5)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert told.startswith("From turn 1, without texts: north\n\nTurn 2 at Blue Vats (31): wait\nResponse: ")
+        before = "From turn 1 at Dye Works Gate (11), without texts: north (to 31)"
+        assert told.startswith(f"{before}\n\nTurn 2 at Blue Vats (31): wait\nResponse: ")
 
     @pytest.mark.parametrize(("score", "left"), [(0, 20), (5, 8)])
     def test_the_number_of_turns_that_are_not_listed_is_shown(self, tmp_path: Path, score: int, left: int) -> None:
@@ -300,7 +301,7 @@ class TestPrompt:
             play.turn("wait")
         play.turn("dip banner", "Blue!", score=score, world_hash="1")
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        first = f"From turn {left + 1}, without" if score else "Turn 21 "
+        first = f"From turn {left + 1} at Blue Vats (31), without" if score else "Turn 21 "
         assert told.startswith(f"({left} earlier left out)\n\n{first}")
 
     def test_the_commands_without_texts_count_one_by_one_if_they_have_no_room(self, tmp_path: Path) -> None:
