@@ -529,9 +529,9 @@ def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[
     record = outcome.record
     went_to = outcome.destination.label if outcome.destination else ""
     if record.after.died:
-        yield f"the player DIED{f' and was at {went_to} then' if went_to else ''}"
+        yield f"DIED{f' and was at {went_to} then' if went_to else ''}"
     else:
-        yield f"the player went to {place(outcome.destination)}" if went_to else "the player stayed"
+        yield f"went to {place(outcome.destination)}" if went_to else "stayed"
     if record.score_change:
         yield f"score {record.score_change:+d}"
     if record.after.ending is not None:

@@ -253,4 +253,4 @@ def test_a_second_episode_is_asked_about_what_was_discovered_in_it_alone(zork1: 
         episodes.manager.end()
     (asked,) = [call.prompt.user for call in llm.calls]
     assert asked.startswith("LOCATION: Gallery ")
-    assert "take painting (the player stayed, score +4, took painting)" in asked
+    assert "take painting (stayed, score +4, now carries painting)" in asked

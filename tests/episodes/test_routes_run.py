@@ -446,7 +446,7 @@ def test_the_step_that_stopped_a_route_is_considered_like_any_other_command(tmp_
     options: dict[str, Any] = {"max_turns_per_episode": 4, "simple_memory": {}}
     play_mill(tmp_path, model, MILL, {**MILL, "take rope": stuck}, **options)
     asked = [call.prompt.user for call in model.calls if call.role == "memory"]
-    assert "Turn 2: take rope (the player stayed, it took no turn of the story)" in asked[-1]
+    assert "Turn 2: take rope (stayed, it took no turn of the story)" in asked[-1]
 
 
 def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(tmp_path: Path) -> None:

@@ -106,14 +106,14 @@ class TestFirstVisits:
         play.turn("wait")
         play.turn("up", "Loft", location=LOFT)
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
-            "Turn 3: climb beam (the player stayed)",
-            "Turn 4: take beam (the player stayed)",
-            "Turn 5: north (the player stayed)",
+            "Turn 3: climb beam (stayed)",
+            "Turn 4: take beam (stayed)",
+            "Turn 5: north (stayed)",
         ]
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("climb beam", "It is slippery.")
         play.turn("kick beam", "You can't.")
-        assert asked(play, "WHAT IS NEW HERE:") == "Turn 11: kick beam (the player stayed)"
+        assert asked(play, "WHAT IS NEW HERE:") == "Turn 11: kick beam (stayed)"
 
     def test_a_room_that_was_reached_in_the_last_turn_keeps_its_arrival(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
@@ -145,7 +145,7 @@ class TestFirstVisits:
     def test_a_player_who_died_did_not_go_to_the_place_of_the_resurrection(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         play.turn("jump", "You drown.\n\nLoft", location=LOFT, died=True)
-        assert f"jump (the player DIED and was at {LOFT.name} then" in asked(play, "WHAT IS NEW HERE:")
+        assert f"jump (DIED and was at {LOFT.name} then" in asked(play, "WHAT IS NEW HERE:")
 
 
 class TestOtherLocations:
@@ -379,7 +379,7 @@ class TestPrompt:
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
-        assert "Turn 2: west (the player stayed)\nResponse: The paint is wet.\nTurn 5: dip banner (" in prompt
+        assert "Turn 2: west (stayed)\nResponse: The paint is wet.\nTurn 5: dip banner (" in prompt
         assert "status: RETURN VISIT, the first one begun in turn 1 (no CORE)" in prompt
         assert "On arrival" not in prompt
         play.turn("pull rope", "It tears.", score=6)
@@ -508,10 +508,10 @@ class TestPrompt:
         play.turn("open lid", "A tin is in it.", visible=(lid, named, tin), parents=(0, 0, 31, 0, 31, 31))
         play.turn("push tin", "Click.", attributes_hash="7")
         assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
-            "the player stayed, young man came to light)",
-            "the player stayed, young man is gone, Charles is in its place)",
-            "the player stayed, tin came to light)",
-            "the player stayed, something changed, perhaps unseen)",
+            "stayed, young man came to light)",
+            "stayed, young man is gone, Charles is in its place)",
+            "stayed, tin came to light)",
+            "stayed, something changed, perhaps unseen)",
         ]
 
     @pytest.mark.parametrize(("moves", "state", "failed"), [(5, "a", True), (5, "b", False)])
@@ -556,13 +556,13 @@ class TestPrompt:
         play.turn("show jar to dyer", 'He frowns. "I lost that one a year ago."')
         play.turn("about", "A menu.", awaits_key=True)
         assert asked(play, "WHAT IS NEW HERE:").splitlines() == [
-            "Turn 3: open lid (the player stayed, something in sight changed)",
-            "Turn 4: take jar (the player stayed, now carries jar of mordant)",
-            "Turn 5: take beam (the player stayed)",
-            "Turn 6: kick beam (the player stayed)",
-            "Turn 7: ask dyer about mordant (the player stayed)",
-            "Turn 8: show jar to dyer (the player stayed)",
-            "Turn 9: about (the player stayed, the story waits for a key)",
+            "Turn 3: open lid (stayed, something in sight changed)",
+            "Turn 4: take jar (stayed, now carries jar of mordant)",
+            "Turn 5: take beam (stayed)",
+            "Turn 6: kick beam (stayed)",
+            "Turn 7: ask dyer about mordant (stayed)",
+            "Turn 8: show jar to dyer (stayed)",
+            "Turn 9: about (stayed, the story waits for a key)",
         ]
         assert asked(play, "CONTEXT SIGNALS:").splitlines() == [
             "• Turn 4: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
@@ -580,11 +580,11 @@ class TestPrompt:
         play.turn("polish tin", "It shines.", visible=(replace(tin, attributes=frozenset({4})),))
         play.turn("help", "1) About\n2) Hints", awaits_key=True)
         assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()][1:] == [
-            "the player stayed, tin now open)",
-            "the player stayed, lamp now on, now lit)",
-            "the player stayed, tin no longer open)",
-            "the player stayed, something changed, perhaps unseen)",
-            "the player stayed, the story waits for a key)",
+            "stayed, tin now open)",
+            "stayed, lamp now on, now lit)",
+            "stayed, tin no longer open)",
+            "stayed, something changed, perhaps unseen)",
+            "stayed, the story waits for a key)",
         ]
 
     def test_what_looks_note_of_several_things_is_no_change_in_sight(self, tmp_path: Path) -> None:
@@ -601,10 +601,10 @@ class TestPrompt:
         play.turn("pull beam", "The vat is gone.", visible=(beam, rail))
         told = asked(play)
         assert re.findall(r"^Turn \d+: .* \((.*)", told, re.MULTILINE) == [
-            *["the player stayed)"] * 3,
-            "the player stayed, something changed, perhaps unseen)",
-            "the player stayed)",
-            "the player stayed, something in sight changed)",
+            *["stayed)"] * 3,
+            "stayed, something changed, perhaps unseen)",
+            "stayed)",
+            "stayed, something in sight changed)",
         ]
         assert "• Turn 8: Nothing visible changed (likely PERMANENT)" in told
 
@@ -619,7 +619,7 @@ class TestPrompt:
         text = "A tasseled fan appears as the trees and flowers move."
         play.turn("set compass", text, visible=(others, flowers, fan), parents=(*[0] * 73, 31, 31, 31))
         (told,) = asked(play, "WHAT IS NEW HERE:").splitlines()
-        assert told.endswith("(the player stayed, flowers came to light, tasseled fan came to light)")
+        assert told.endswith("(stayed, flowers came to light, tasseled fan came to light)")
 
     @pytest.mark.parametrize(("before", "name"), [("A man sleeps.", "man"), ("Dust.", "something")])
     def test_a_thing_that_is_gone_has_the_name_that_the_story_printed(
@@ -630,15 +630,15 @@ class TestPrompt:
         play.turn("wait", before, visible=(man,), parents=(*[0] * 72, 31, 0))
         play.turn("wake", "The boy looks at you.", visible=(awake,), parents=(*[0] * 73, 31))
         told = asked(play, "WHAT IS NEW HERE:").splitlines()[-1]
-        assert told.endswith(f"wake (the player stayed, {name} is gone, boy is in its place)")
+        assert told.endswith(f"wake (stayed, {name} is gone, boy is in its place)")
 
     def test_getting_into_a_thing_and_out_of_it_is_named(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         play.turn("enter vat", "You get in.", inside=GameObject(72, "vat", 31))
         play.turn("out", "You get out.", inside=None)
         assert [each.split(" (")[1] for each in asked(play, "WHAT IS NEW HERE:").splitlines()] == [
-            "the player stayed, now in or on vat)",
-            "the player stayed, no longer in or on anything)",
+            "stayed, now in or on vat)",
+            "stayed, no longer in or on anything)",
         ]
 
     def test_a_command_without_a_question_has_no_reasoning_of_the_agent(self, tmp_path: Path) -> None:
