@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import zorkgpt.api
 from session.errors import ConfigurationError
@@ -20,8 +19,8 @@ from session.events import ModelAnswered, Proposed
 from session.values import derived_seed
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
 from tests.fixtures.troubled_server import Answers, answer_to
+from tests.fixtures.typed_command import printed, refused
 from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
-from zorkgpt.cli.main import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -117,8 +116,8 @@ def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of
         assert (row["story"], row["turns"], row["player"], row["max_score"]) == ("tidehouse", 5, "random", 100)
         assert row["score"] == run.episodes[int(row["episode"] or 0) - 1].observations[-1].score
     assert sum(int(row["calls"] or 0) for row in rows[2:]) == 0
-    typed = "ablate --arms full,no-routes --player random --pairs 2 --episodes 2 --max-turns 5 --out out"
-    assert "4 runs of 2 episodes, 2 done" in CliRunner().invoke(app, typed.split()).output
+    command = "ablate --arms full,no-routes --player random --pairs 2 --episodes 2 --max-turns 5 --out out"
+    assert "4 runs of 2 episodes, 2 done" in printed(*command.split())
     more = zorkgpt.api.ablate("full,no-routes", pairs=2, **given)
     first = derived_seed(1, 2, "pair")
     seeds = [first, derived_seed(first, 2, "episode")]
@@ -271,7 +270,7 @@ def test_what_a_session_remembers_follows_the_rules_for_models_and_is_resumed_re
     assert replay().difference is None
     with MisbehavingServer(Answers()) as server:
         fork = ["replay", "--fork-at", "1", "--model", "some-model", "--base-url", server.base_url]
-        assert CliRunner().invoke(app, fork).exit_code == 0
+        printed(*fork)
     (forked,) = Path("game_files/forks").glob("*/runs/*")
     assert replay(forked).difference is None
     assert "Smuggler" in (forked.parents[1] / "Memories.md").read_text(encoding="utf-8")
@@ -317,15 +316,13 @@ def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() 
         play(agent=given_up_after(1), max_turns=2)
     with pytest.raises(ConfigurationError, match=r"played by agent\(\), a function of a Python program"):
         resume()
-    typed = CliRunner().invoke(app, ["resume"])
-    assert "continue with zorkgpt.api.resume and a function, or with --model M and a model" in str(typed.exception)
-    typed = CliRunner().invoke(app, ["replay", "--fork-at", "1"])
-    assert "played by agent(), a function of a Python program" in str(typed.exception)
+    assert "continue with zorkgpt.api.resume and a function, or with --model M and a model" in refused(2, "resume")
+    assert "played by agent(), a function of a Python program" in refused(2, "replay", "--fork-at", "1")
     with MisbehavingServer(Answers()) as server:
-        typed = CliRunner().invoke(app, ["resume", "--model", "some-model", "--base-url", server.base_url])
-        assert (typed.exit_code, read_run().summary.state) == (0, "done")
+        printed("resume", "--model", "some-model", "--base-url", server.base_url)
+        assert read_run().summary.state == "done"
         fork = ["replay", "--fork-at", "1", "--model", "some-model", "--base-url", server.base_url]
-        assert CliRunner().invoke(app, fork).exit_code == 0
+        printed(*fork)
 
 
 def test_a_wrong_option_is_named_and_a_resumed_run_takes_budgets_and_nothing_that_would_make_it_another() -> None:
