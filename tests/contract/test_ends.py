@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from benchmarks.stories import OWN_STORY, walkthrough_of
+from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Ending
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -87,7 +88,7 @@ OWN_ENDS = [
 ]
 
 
-def played(game: JerichoInterface, commands: Sequence[str]) -> End:
+def played(game: JerichoInterface | IsolatedGame, commands: Sequence[str]) -> End:
     """The end after all of the commands, none of which but the last may end the story."""
     deaths = 0
     for number, command in enumerate(commands, start=1):
@@ -135,8 +136,11 @@ def test_another_end_is_as_the_table_says(
 @pytest.mark.parametrize(
     ("story", "commands", "end"), OWN_ENDS, ids=[f"{story.stem} {commands[-1]}" for story, commands, _ in OWN_ENDS]
 )
-def test_an_end_of_our_own_stories_is_as_the_table_says(story: Path, commands: Sequence[str], end: End) -> None:
-    with JerichoInterface(story) as game:
+@pytest.mark.parametrize("kind", [JerichoInterface, IsolatedGame])
+def test_an_end_of_our_own_stories_is_as_the_table_says(
+    kind: type[JerichoInterface | IsolatedGame], story: Path, commands: Sequence[str], end: End
+) -> None:
+    with kind(story) as game:
         assert played(game, commands) == end
 
 
