@@ -108,8 +108,8 @@ class _Derived:
             self.at.pop(location_id, None)
 
 
-def _kept(find: Callable[Concatenate[MapGraph, int, P], T]) -> Callable[Concatenate[MapGraph, int, P], T]:
-    """Return the method, which keeps what it finds for a location until something changes there."""
+def kept(find: Callable[Concatenate[MapGraph, int, P], T]) -> Callable[Concatenate[MapGraph, int, P], T]:
+    """Return the function, which keeps what it finds for a location until something changes there."""
 
     @wraps(find)
     def find_once(graph: MapGraph, location_id: int, /, *args: P.args, **options: P.kwargs) -> T:
@@ -229,7 +229,7 @@ class MapGraph(BaseModel):
         """
         return self._opposites_of(location_id).unnamed
 
-    @_kept
+    @kept
     def _opposites_of(self, location_id: int) -> WaysBack:
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:
@@ -258,7 +258,7 @@ class MapGraph(BaseModel):
         led_to = self.connections.get(location_id, {}).get(exit_)
         return led_to not in from_ids if led_to is not None else self.last_refusal(Edge(location_id, exit_)) is not None
 
-    @_kept
+    @kept
     def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
         """Return the surest command to each room that edges, and ways back if these are used, lead to."""
         ways = ((Edge(location_id, command), to_id) for command, to_id in self.connections.get(location_id, {}).items())
@@ -428,7 +428,7 @@ class MapGraph(BaseModel):
         self.carries[Edge(from_id, command)] = carry
         self._derived.forget(from_id)
 
-    @_kept
+    @kept
     def carries_from(self, location_id: int) -> dict[str, Carry]:
         """Return the carries from that room by command, without those to rooms to which an exit leads."""
         walked = self.connections.get(location_id, {}).values()
@@ -515,7 +515,7 @@ class MapGraph(BaseModel):
         """Return whether the exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())
 
-    @_kept
+    @kept
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there and that were never tried.
 
@@ -528,7 +528,7 @@ class MapGraph(BaseModel):
         back = self.ways_back(location_id) if untried else {}
         return tuple(exit_ for exit_ in untried if exit_ not in back)
 
-    @_kept
+    @kept
     def barred_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there, never worked, and failed less often than it takes to prune them.
 
@@ -542,7 +542,7 @@ class MapGraph(BaseModel):
     def _is_tried(self, edge: Edge) -> bool:
         return self.has_led(edge) or self.last_refusal(edge) is not None
 
-    @_kept
+    @kept
     def refused_exits(self, location_id: int) -> dict[str, str]:
         """Return the exits there that led nowhere when last tried, with the story's answers, "" if they are unknown.
 
@@ -564,7 +564,7 @@ class MapGraph(BaseModel):
                 found.setdefault(edge.location_id, {})[edge.exit] = in_order(self.exit_refusals.get(edge, ()))
         return found
 
-    @_kept
+    @kept
     def exits_back(self, location_id: int) -> dict[str, tuple[str, ...]]:
         """Return the exits there that led to the room itself and to no other, with all else that is known of them."""
         walked, room = self.connections.get(location_id, {}), self.rooms.get(location_id)

@@ -11,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from session.text import asks, counted, out_of
-from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_graph import MapGraph, kept
 from zorkgpt.mapping.map_values import LEADS_BACK, SURE, Choice, Edge, FatalExit, by_destination, in_order, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
@@ -370,33 +370,45 @@ def paths_from(
         return known
     order = count()
     fewest = {from_id: 0.0}
-    waiting: list[tuple[float, int, int, Path | None, str]] = [(0.0, next(order), from_id, None, "")]
+    waiting = [(0.0, next(order), Path(from_id))]
     paths: dict[int, Path] = {}
     while waiting:
-        tries, _, here, before, command = heappop(waiting)
-        if here in paths:
+        tries, _, path = heappop(waiting)
+        if path.to_id in paths:
             continue
-        path = Path(here)
-        if before is not None:
-            reason = _doubt(graph, edge := Edge(before.to_id, command), is_new_game=is_new_game)
-            unsure = f"{plain_line(command)} {reason}" if reason else before.unsure
-            is_back = not reason and command not in graph.connections.get(edge.location_id, ())
-            moves = before.moves + 1 + (graph.carries[edge].stayed if edge in graph.carries else 0)
-            path = Path(here, before, command, moves, before.backs + is_back, unsure)
-        paths[here] = path
-        ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
-        if uses_guesses:
-            carried = {to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}
-            guessed = {to_id: Choice(_GUESSED, each) for each, to_id in graph.unnamed_ways_back(here).items()}
-            ways = {**carried, **guessed, **ways}
-        for to_id, (confidence, command) in ways.items():
+        paths[path.to_id] = path
+        for confidence, step in _steps_from(
+            graph, path.to_id, uses_ways_back=uses_ways_back, uses_guesses=uses_guesses, is_new_game=is_new_game
+        ):
+            to_id, _, command, moves, backs, unsure = step
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
-                heappush(waiting, (further, next(order), to_id, path, command))
+                longer = Path(to_id, path, command, path.moves + moves, path.backs + backs, unsure or path.unsure)
+                heappush(waiting, (further, next(order), longer))
     found = dict(sorted(paths.items(), key=lambda each: (fewest[each[0]], each[0])))
     graph.kept_paths[arguments] = found
     return found
+
+
+@kept
+def _steps_from(
+    graph: MapGraph, here: int, *, uses_ways_back: bool, uses_guesses: bool, is_new_game: bool
+) -> Sequence[tuple[float, Path]]:
+    """Return the paths of a single move from a room, and the confidence in each."""
+    ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
+    if uses_guesses:
+        carried = {to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}
+        guessed = {to_id: Choice(_GUESSED, each) for each, to_id in graph.unnamed_ways_back(here).items()}
+        ways = {**carried, **guessed, **ways}
+    steps = []
+    for to_id, (confidence, command) in ways.items():
+        reason = _doubt(graph, edge := Edge(here, command), is_new_game=is_new_game)
+        is_back = not reason and command not in graph.connections.get(here, ())
+        moves = 1 + (graph.carries[edge].stayed if edge in graph.carries else 0)
+        unsure = f"{plain_line(command)} {reason}" if reason else ""
+        steps.append((confidence, Path(to_id, None, command, moves, int(is_back), unsure)))
+    return steps
 
 
 def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:

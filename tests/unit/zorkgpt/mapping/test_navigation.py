@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.turn_cost import Calls
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_values import LEADS_BACK, Carry, Edge, FatalExit
@@ -432,3 +433,14 @@ def test_a_ride_is_told_from_an_answer_by_what_happened_and_not_by_its_words(is_
     graph.record_carry(1, "say now, then wait", Carry(2, 1, 4, is_answer=is_answer))
     graph.add_room(2, "Boat")
     assert f"say now, then wait ({how}episode 1, turn 4) -> L2 Boat" in local_view(graph, 1, 1)
+
+
+def test_after_a_move_a_path_takes_few_steps_for_each_room_at_which_nothing_changed() -> None:
+    graph = MapGraph()
+    for room in range(1, 101):
+        graph.add_connection(room, "east", room + 1)
+    paths_from(graph, 1)
+    graph.record_refusal(1, "west", "A wall.")
+    with Calls() as calls:
+        assert len(paths_from(graph, 1)) == 101
+    assert calls.all < 101 * 16
