@@ -20,7 +20,7 @@ from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, 
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.rewritten_journal import asked_differently
 from tests.fixtures.troubled_server import answer_to
-from tests.fixtures.typed_command import typed
+from tests.fixtures.typed_command import printed, refused, typed
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
 
@@ -46,8 +46,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     with MisbehavingServer(Lives()) as server, pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
-        shown = typed("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url, "--workdir", "work")
-    assert shown.status == 0, shown
+        printed("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url, "--workdir", "work")
     return folder / "work"
 
 
@@ -64,9 +63,7 @@ def _turn_of_one_call(played: Path) -> str:
 def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_one(played: Path) -> None:
     answered = [line.event for line in read_journal(find_run(played)) if isinstance(line.event, ModelAnswered)]
     assert len(answered) > TURNS
-    shown = typed("prompt", "--json", "--workdir", str(played))
-    calls = [json.loads(line) for line in shown.out.splitlines()]
-    assert shown.status == 0
+    calls = [json.loads(line) for line in printed("prompt", "--json", "--workdir", str(played)).splitlines()]
     assert all(call["is_as_recorded"] for call in calls)
     assert [(call["role"], call["recorded"]["prompt_sha256"]) for call in calls] == [
         (event.role, event.prompt_sha256) for event in answered
@@ -77,9 +74,7 @@ def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_
 
 
 def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
-    shown = typed("prompt", "7", "--role", "agent", "--workdir", str(played))
-    assert shown.status == 0
-    text = shown.text
+    text = printed("prompt", "7", "--role", "agent", "--workdir", str(played))
     assert text.startswith("=== Episode 1, turn 7: agent, ")
     assert text.count("=== Episode 1, turn 7: agent") == text.count("=== Episode") == text.count("--- system") >= 1
     assert '"action": ' in text.partition("--- answer")[2]
@@ -188,14 +183,13 @@ def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_
     with MisbehavingServer(Decides()) as server:
         options = ("--base-url", server.base_url, "--model", "cheap", "--workdir", str(played))
         price = ("--set", PRICE)
-        shown = typed("prompt", turn, "--role", "agent", "--ask", "--times", "2", *price, *options)
+        shown = printed("prompt", turn, "--role", "agent", "--ask", "--times", "2", *price, *options)
         sent = server.asked
-    assert shown.status == 0, shown
-    lines = {line.split()[0]: line for line in shown.text.splitlines()}
+    lines = {line.split()[0]: line for line in shown.splitlines()}
     assert lines["action"].split()[-2:] == ["jump", "jump"]
     assert recorded["recorded"]["answer"]["action"].split()[0] in lines["action"]
-    assert "the prompt is as recorded" in shown.text
-    assert "2 answers of served, 14 + 6 tokens, $0.0140. Nothing was written to the run." in shown.text
+    assert "the prompt is as recorded" in shown
+    assert "2 answers of served, 14 + 6 tokens, $0.0140. Nothing was written to the run." in shown
     assert _asked(server) == [recorded["system"] + recorded["user"]] * 2
     assert len({each.body["seed"] for each in sent}) == len(sent)
     assert {each.body["model"] for each in sent} == {"cheap"}
@@ -254,9 +248,7 @@ def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: P
     ],
 )
 def test_what_cannot_be_asked_again_is_one_line(played: Path, arguments: tuple[str, ...], words: str) -> None:
-    shown = typed("prompt", *arguments, "--workdir", str(played))
-    assert shown.status == 2
-    assert words in shown.err.decode()
+    assert words in refused(2, "prompt", *arguments, "--workdir", str(played))
 
 
 def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
@@ -312,9 +304,8 @@ def test_tokens_that_the_server_does_not_count_are_unknown(played: Path) -> None
     answer = Streams((json.dumps({"reasoning": "", "action": "jump", "then": []}),), usage=None)
     with MisbehavingServer(answer, says_error(400, "too long")) as server:
         options = ("--base-url", server.base_url, "--workdir", str(played))
-        shown = typed("prompt", _turn_of_one_call(played), "--role", "agent", "--ask", "--times", "2", *options)
-    assert shown.status == 0
-    lines = shown.text.splitlines()
+        shown = printed("prompt", _turn_of_one_call(played), "--role", "agent", "--ask", "--times", "2", *options)
+    lines = shown.splitlines()
     assert next(line for line in lines if line.startswith("tokens")).count("unknown") == 2
     assert lines[-1].startswith("1 answer of served, 1 without an answer, tokens unknown, ")
 
@@ -326,7 +317,6 @@ def test_a_run_of_a_version_that_asked_differently_is_asked_this_versions_prompt
     asked_differently(find_run(work), call=3)
     with MisbehavingServer(Decides()) as server:
         options = ("--base-url", server.base_url, "--workdir", str(work), "--game", str(own_story))
-        shown = typed("prompt", "--turns", "1..6", "--role", "agent", "--ask", *options)
-    assert shown.status == 0, shown
-    kinds = {"rebuilt" if "rebuilt, with another text" in line else "same" for line in shown.text.splitlines()[1:-1]}
+        shown = printed("prompt", "--turns", "1..6", "--role", "agent", "--ask", *options)
+    kinds = {"rebuilt" if "rebuilt, with another text" in line else "same" for line in shown.splitlines()[1:-1]}
     assert kinds == {"rebuilt", "same"}
