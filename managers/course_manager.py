@@ -703,6 +703,8 @@ class CourseManager(BaseManager):
                 number, command = rest.skipped + 1, rest.steps[0].command
                 doubt = self._doubt_of_plan(number)
                 sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
+            steps, progress = self._plan
+            sentences += ["All commands of the plan are played."] if steps and len(progress.done) == len(steps) else []
         return PromptSection("COURSE", "\n".join(filter(None, sentences)), is_of_plan=True)
 
     @override

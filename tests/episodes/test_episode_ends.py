@@ -206,7 +206,7 @@ def test_every_question_at_the_end_says_how_the_story_ended_and_by_which_command
     memory, analysis = prompts.split("LOCATION: Loft")[1].split("=== FOR TASK 1 ===")[:2]
     reflection, knowledge, episode = re.split(r"=== FOR TASK [23] ===", analysis)[:3]
     words = TOLD[ending]
-    assert re.search(rf"Turn 2: pull rope \([^)]*{words}\)", memory)
+    assert re.search(rf"Turn 2: pull rope \(.*{words}\)", memory)
     assert f"Turn 2: With this command {words} (likely PERMANENT)" in memory
     assert f"And so it is. [{words}]" in reflection
     assert re.search(rf"Turn 2 at Loft \(12\) \[[^]]*{words}[^]]*\]: pull rope", knowledge)

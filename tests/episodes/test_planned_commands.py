@@ -116,6 +116,12 @@ def test_what_the_commands_leave_out_of_the_best_route_is_named_in_the_prompt(ow
     assert "Not in the commands, but in the route to the most points: unlock door with key (L" in prompts[TURNS]
 
 
+def test_that_all_of_it_was_played_is_stated_and_not_before(own_story: Path, tmp_path: Path) -> None:
+    _, prompts = play(own_story, tmp_path, Planner(WALKTHROUGH[:9]))
+    told = ["All commands of the plan are played." in prompt for prompt in prompts]
+    assert (told[:TURNS], told[TURNS], told[TURNS + 1]) == ([False] * TURNS, False, True)
+
+
 def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(own_story: Path, tmp_path: Path) -> None:
     chest = Memory("NOTE", "Chest", 1, "6", 0, "The tin is in the chest.", "permanent")
     file = parse_memories("").add_memory(74, "Keeper's Bedroom", chest)
