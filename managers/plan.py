@@ -31,7 +31,7 @@ class Walked:
     """What has been played, in all games that are known.
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
-    pairs: commands that were played one directly after the other, or after others that changed nothing visible
+    pairs: commands that were played one directly after the other, or after looks that changed nothing visible
     unchanged: commands at which nothing visible changed, whenever they were played on a known route or in this game
     games: the commands of whole games with what each won, those of the present one first
     is_whole: all that was played is known, so that what is missing was never played
@@ -96,15 +96,16 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         total += gain
         won.update([played] if played else [])
         is_in_vain = step.is_played and walked.unchanged >= {*step.played}
+        is_look = is_in_vain and perceives(step.command)
         if is_in_vain:
             in_vain.append(number)
-        elif doubt := _doubt_about(step, before, walked):
+        if not is_look and (doubt := _doubt_about(step, before, walked)):
             doubts[doubt].append(number)
         is_expected = any(doubts.values())
         expected += gain if is_expected else 0
         mark = " expected" if is_expected else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
-        before = before if is_in_vain else step.played
+        before = before if is_look else step.played
     noted = [*doubts.items(), ("changed nothing visible there", in_vain)]
     remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in noted if numbers]
     marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""

@@ -29,7 +29,7 @@ from managers.routes.document import (
 )
 from managers.routes.trail import Trail
 from managers.transcripts.document import Game
-from session.commands import plain_command
+from session.commands import perceives, plain_command
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
@@ -265,7 +265,8 @@ class RouteManager(BaseManager):
         unchanged = self._walked.unchanged - self._changed.keys()
         for gains in games:
             commands = [played for played, _ in gains]
-            pairs.update(pairwise(commands), pairwise(each for each in commands if each not in unchanged))
+            in_order = (each for each in commands if each not in unchanged or not perceives(each[1]))
+            pairs.update(pairwise(commands), pairwise(in_order))
         return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
 
     def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
@@ -461,8 +462,10 @@ def _walked_in(book: RouteBook) -> Walked:
         for steps in filter(None, (route.steps, route.spare)):
             places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
             played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
-            in_effect = (each for each, step in zip(played, steps, strict=True) if not step.only_text)
-            pairs.update(pairwise(played), pairwise(in_effect))
+            in_order = (
+                each for each, step in zip(played, steps, strict=True) if not (step.only_text and perceives(each[1]))
+            )
+            pairs.update(pairwise(played), pairwise(in_order))
             for step, each in zip(steps, played, strict=True):
                 (unchanged if step.only_text else changed).add(each)
             for each, to in zip(played, places[1:], strict=True):

@@ -183,14 +183,10 @@ class _PlayedStep(NamedTuple):
 
 
 def _was_not_carried_out(record: TurnRecord) -> bool:
-    """Return whether the command took no turn of the story, changed no object, and printed a sentence but no question.
-
-    Stories of menus do much without a turn, and say more then.
-    """
+    """Return whether the story refused the command, or counted no turn for it and its whole state is as before."""
     before, after = record.before, record.after
     is_question = before.awaits_answer or after.awaits_answer or record.is_key or asks(after.text)
-    is_same = before.world_hash == after.world_hash and len(sentences_of(after.text)) == 1
-    return after.refusal is not None or (record.took_no_turn and is_same and not is_question)
+    return after.refusal is not None or (record.took_no_turn and record.changed_nothing and not is_question)
 
 
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:

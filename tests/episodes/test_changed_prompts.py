@@ -28,7 +28,7 @@ def test_a_run_is_played_resumed_and_replayed_with_the_text_that_its_prompt_had_
     digest = sha256(file.read_bytes()).hexdigest()
     with MisbehavingServer(Answers()) as server:
         there = ("--base-url", server.base_url, "--workdir", "work", "--quiet")
-        paused = ran(tmp_path, "run", *there, "--max-turns", "3", "--max-tokens", "15", "--set", "prompts=prompts")
+        paused = ran(tmp_path, "run", *there, "--max-turns", "12", "--max-tokens", "15", "--set", "prompts=prompts")
         assert paused.status == 1, paused
         file.write_text("Do as you like.", encoding="utf-8")
         resumed = ran(tmp_path, "resume", "--workdir", "work", "--quiet", "--max-tokens", "1000000")

@@ -254,6 +254,7 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
         "Mordant before dye": prepared.memory,
         **({"12": prepared.asked if asks_for_memory else prepared.called} if words[0] == "prompt" else {}),
         "2:12": prepared.called_in_two,
+        "1:1..1:30": "1:1..2:30",  # the model of memories is not called in each episode
     }
     chosen: list[str] = []
     for before, word in zip(("", *words), words, strict=False):

@@ -77,7 +77,7 @@ PLAYED = [
 @pytest.fixture(scope="module")
 def played(server: MisbehavingServer, folder: Path) -> list[Ran]:
     """A run through a pipe, as JSON, and on a terminal."""
-    command = ("run", "--base-url", server.base_url, "--max-turns", "12", "--game", f"{TITLE}\u202e\n.z5")
+    command = ("run", "--base-url", server.base_url, "--max-turns", "20", "--game", f"{TITLE}\u202e\n.z5")
     env = environment(ZORKGPT_CRITIC__MODE="llm", ZORKGPT_OBJECTIVE_UPDATE_INTERVAL="2")
     return [
         ran(folder, *command, env=env),

@@ -134,7 +134,7 @@ def test_commands_that_were_played_in_vain_at_their_place_are_named() -> None:
     line = commands_line(["ring bell", "north", "ring bell", "north"], 1, walked, {})
     assert line.startswith(
         "Commands: 4 commands, 0 points; command 1 never played there; "
-        "command 2 not played in this order before; command 3 changed nothing visible there: 1. ring bell, "
+        "commands 2 to 4 not played in this order before; command 3 changed nothing visible there: 1. ring bell, "
     )
 
 
