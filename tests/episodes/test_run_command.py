@@ -26,6 +26,7 @@ def proposes(action: str, reasoning: str = "It may help.") -> Streams:
     return Streams((json.dumps({"reasoning": reasoning, "action": action}),))
 
 
+DELAY = 1000  # seconds between turns, of which nothing is waited for after Ctrl-C
 NOTICED = 3.0  # seconds after which a process has taken notice of a signal, on a busy machine too
 
 
@@ -120,12 +121,12 @@ def test_a_delay_between_turns_is_in_no_recorded_time_and_ctrl_c_ends_it_at_once
         assert played(in_own_folder, server, "--max-turns", "2", "--delay", "5", "--max-time", "9").status == 0
         assert time.monotonic() - began > 10
         assert sum(event.seconds for event in events_of(run_folder(in_own_folder)) if isinstance(event, TurnPlayed)) < 5
-        with started(in_own_folder, server, "--max-turns", "2", "--delay", "1000") as process:
+        with started(in_own_folder, server, "--max-turns", "2", "--delay", str(DELAY)) as process:
             assert process.stdout is not None
             while "Episode" not in process.stdout.readline():
                 pass
             process.send_signal(signal.SIGINT)
-            assert "resume" in process.communicate(timeout=NOTICED)[0]
+            assert "resume" in process.communicate(timeout=DELAY / 30)[0]
         assert process.returncode == 130
 
 
