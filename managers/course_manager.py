@@ -201,9 +201,9 @@ class CourseManager(BaseManager):
         end = next((each for each in again if not self._goes(commands[each])), len(commands))
         last = min(end, until or end)
         is_done = last == end < len(commands) and until != end
-        told = f"Its command {end + 1}, `{commands[end]}`, was done before." if is_done else ""
+        reason = f"Its command {end + 1}, `{commands[end]}`, was done before." if is_done else ""
         planned = tuple(RouteStep(command, Waypoint()) for command in commands[start:last])
-        return Course("plan", "The plan", planned, skipped=start, is_part=last < len(commands), left=told)
+        return Course("plan", "The plan", planned, skipped=start, is_part=last < len(commands), left=reason)
 
     def _goes(self, command: str) -> bool:
         """Return whether a command is a move."""
@@ -465,8 +465,8 @@ class CourseManager(BaseManager):
             return ""
         if record.moved and place is not None and place.name == news:
             return f"a new place: {self._name_of(place)}."
-        told = quotation(cut_at(news, LONGEST_NEWS))
-        return f"{what}: {told}" + ("" if re.search(r"[.!?]['\"]+$", told) else ".")
+        quoted = quotation(cut_at(news, LONGEST_NEWS))
+        return f"{what}: {quoted}" + ("" if re.search(r"[.!?]['\"]+$", quoted) else ".")
 
     def _name_of(self, place: Location) -> str:
         """Return the name of a location, with its id if another room has this name."""
@@ -610,8 +610,8 @@ class CourseManager(BaseManager):
             "you no longer carry": self._unnamed(record, record.no_longer_held, lost, record.after),
             "now in sight": unforeseen(self._awaited(record)),
         }
-        told = [f"{change}: {', '.join(each.label for each in things)}" for change, things in changes.items() if things]
-        return "; ".join(filter(None, [came, *told])) if told else ""
+        parts = [f"{name}: {', '.join(each.label for each in things)}" for name, things in changes.items() if things]
+        return "; ".join(filter(None, [came, *parts])) if parts else ""
 
     def _same_answer(self, record: TurnRecord) -> str:
         """Return which other command, which did nothing here, had this answer in this game, too; "" for none."""
@@ -636,10 +636,10 @@ class CourseManager(BaseManager):
     @staticmethod
     def _awaited(record: TurnRecord) -> list[GameObject]:
         """Return the things that came into sight while the player waited, uncarried, and that the story names."""
-        told = set(re.findall(r"[\w'-]+", record.after.text.lower()))
+        words = set(re.findall(r"[\w'-]+", record.after.text.lower()))
         seen = record.came_to_light if is_waiting(plain_command(record.action)) else ()
         carried = record.after.carried
-        return [thing for thing in seen if thing.num not in carried and not told.isdisjoint(thing.words)]
+        return [thing for thing in seen if thing.num not in carried and not words.isdisjoint(thing.words)]
 
     def _points_missed(self, record: TurnRecord) -> str:
         """Return that points were lost, or that none were won in this game as here in an earlier one; "" otherwise."""

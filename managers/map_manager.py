@@ -148,7 +148,7 @@ class MapManager(BaseManager):
         }
 
     def _note_visit(self, record: TurnRecord) -> None:
-        """Count that the player came to a room, and note whether it was dark there or is no more."""
+        """Count that the player came to a room, and record whether it is dark there."""
         graph, there, text = self.game_map, record.after.location, record.after.text
         if record.moved and there is not None:
             graph.add_visit(there.num, record.episode, is_dark=is_dark(text, of_elsewhere=False))

@@ -456,7 +456,7 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
 def laid_out(entries: Sequence[KnowledgeEntry], others: int) -> str:
     """Return a list below the title of each section, the most useful section first; "" if there is no entry.
 
-    others: entries for which there is no room, whose number is shown
+    others: number of entries that are not shown for lack of space
     """
     return "\n\n".join([*_by_section(sorted(entries, key=_rank), {}), *_more_lines(others)]) if entries else ""
 
@@ -465,7 +465,7 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
     """Return the entries below the titles of their sections, those that a model may name with their number.
 
     numbered: the first of these has the number 1; all other entries have a dash
-    others: entries for which there is no room, whose number is shown
+    others: number of entries that are not shown for lack of space
     """
     marks = {entry: f"{number}." for number, entry in enumerate(numbered, start=1)}
     return "\n".join([*_by_section(entries, marks), *_more_lines(others)]) or NONE

@@ -210,9 +210,8 @@ def test_what_a_manifest_contains_is_printed_without_control_characters(work: Pa
     journal, digest = Journal(run), sha256((run / MANIFEST).read_bytes()).hexdigest()
     for event in events:
         assert event is not None
-        if isinstance(event, RunStarted):
-            event = replace(event, files={**event.files, MANIFEST: digest})  # noqa: PLW2901
-        journal.append(event)
+        started = isinstance(event, RunStarted) and replace(event, files={**event.files, MANIFEST: digest})
+        journal.append(started or event)
     journal.close()
     shown = typed("replay", "--from-actions", "--workdir", str(work))
     assert "of mill\\x1b[31m is repeated exactly" in shown.out.decode(), shown
