@@ -21,7 +21,6 @@ from typing import NamedTuple
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
-from game_interface.core.story_text import heading_of
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 """Up to this version the interpreter draws the status line, from the first three globals."""
@@ -286,7 +285,6 @@ class Exploration:
 
     turns: memories of consecutive turns
     score_text: the answer to ``score`` after these turns
-    heading: the first line of the answer to ``look``, if it could name the room; from version 4 on
     places: memories at the start and after every successful motion
     moves: for each successful motion, the objects that moved because of it; waiting would not have moved them
     takers: the objects into which ``take all`` moved something
@@ -294,7 +292,6 @@ class Exploration:
 
     turns: list[bytes]
     score_text: str
-    heading: str
     places: list[bytes]
     moves: list[frozenset[int]] = field(default_factory=list)
     takers: set[int] = field(default_factory=set)
@@ -304,11 +301,10 @@ def explore(table: ObjectTable, interpreter: Interpreter) -> Exploration:
     """Explore from the current state in about a hundred steps, breadth first. Does not restore ``interpreter``."""
     start = interpreter.snapshot()
     turns = [bytes(interpreter.memory)]
-    looked = ""
     for command in _TURNS:
-        looked = interpreter.send(command).strip()
+        interpreter.send(command)
         turns.append(bytes(interpreter.memory))
-    exploration = Exploration(turns, interpreter.send("score"), heading_of(looked, looked) or "", [turns[0]])
+    exploration = Exploration(turns, interpreter.send("score"), [turns[0]])
 
     def parents_after(place: Snapshot, command: str) -> tuple[int, ...]:
         interpreter.restore(place)
@@ -377,11 +373,11 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most
     if story.version <= _LAST_VERSION_WITH_STATUS_LINE:
         # The Standard defines the globals (§8.2); only the player is learned.
         players = [clues.players for clues in evidence.motion_clues() if 0 in clues.rooms]
-        clues = Clues(players[0] if len(players) == 1 else evidence.still_players(evidence.turns[0][0]), rooms=(0,))
+        clues = Clues(players[0] if len(players) == 1 else (), rooms=(0,))
         if not story.shows_time:
             clues = replace(clues, score=1, turns=2 if evidence.counts_turns(2, every=False) else None)
     else:
-        candidates = evidence.library_clues() or evidence.motion_clues() or evidence.still_clues()
+        candidates = evidence.library_clues() or evidence.motion_clues()
         certain = len({clues.players for clues in candidates}) == 1
         clues = evidence.with_score(candidates[0]) if certain else Clues()
     score, maximum = score_in(exploration.score_text)  # takes precedence over a global
@@ -444,8 +440,6 @@ class _GlobalsOverTime:
             rooms = self._rooms(player)
             if turns - 2 in rooms:
                 continue  # a copy for the status line, followed by a fitting value by chance
-            if not self._exploration.moves:
-                rooms = self._still_rooms(player, rooms)
             if rooms:
                 found.append(Clues((player,), body, rooms, score, turns))
         return found
@@ -464,36 +458,6 @@ class _GlobalsOverTime:
             if len(set(right)) >= fewest and len(set(named) - set(right)) <= 1:
                 hits[num] = len(right)
         return tuple(sorted(hits, key=lambda num: -hits[num]))
-
-    def _still_rooms(self, player: int, rooms: tuple[int, ...]) -> tuple[int, ...]:
-        """Return those of ``rooms`` that name the room of a ``player`` who cannot move.
-
-        That is what is shown in the status line, or what the heading names, or the outermost object around the player
-        if two globals name it.
-        """
-        named = {num: self._places[0][num] for num in rooms}
-        outermost = self._table.ancestors(self._exploration.places[0], player)[-1:]
-        room = (
-            {named[num] for num in rooms if num + 2 in self._counters}
-            or {each for each in named.values() if self._table.name(each) == self._exploration.heading}
-            or {each for each in outermost if [*named.values()].count(each) > 1}
-        )
-        return tuple(num for num in rooms if named[num] in room)
-
-    def still_players(self, room: int) -> tuple[int, ...]:
-        """Return the object in ``room`` that took all things, if there is one and the player cannot move."""
-        start, moves = self._exploration.places[0], self._exploration.moves
-        takers = [num for num in self._exploration.takers if room in self._table.ancestors(start, num)]
-        return tuple(takers) if len(takers) == 1 and not moves else ()
-
-    def still_clues(self) -> list[Clues]:
-        """Return clues for a player who cannot move: the heading names the room, and so do globals."""
-        heading = self._exploration.heading
-        headed = [num for num in range(1, self._table.count + 1) if heading and self._table.name(num) == heading]
-        if len(headed) != 1 or self._exploration.moves:
-            return []
-        naming = tuple(num for num in self._numbers if {values[num] for values in self.turns} == {headed[0]})
-        return [Clues(self.still_players(headed[0]), rooms=naming)] if naming else []
 
     def with_score(self, clues: Clues) -> Clues:
         """Return ``clues`` with the globals of score and turns that a second value confirms."""
