@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
 from typing_extensions import override
@@ -12,7 +11,7 @@ from typing_extensions import override
 from game_interface.core.affordances import Affordances
 from game_interface.core.commands import ENDED, KEYS, leaving, normalised, refusal
 from game_interface.core.game import Game, SavedState, require_command, require_saved_state, require_seed
-from game_interface.core.machine.interpreter import Interpreter, Snapshot
+from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import Dictionary
@@ -39,16 +38,11 @@ _CRASHED = "[The story crashed here; the game cannot continue.]"
 _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently during play."""
 _ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
-_KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
 _EVERY_KEY = (*KEYS, *map(chr, range(ord("!"), ord("~") + 1)))
 _ECHO = re.compile(r"\b(?:look|inventory|wait|yes|no|y|n)\b", re.IGNORECASE)
 """Words of the tried answers that a story may echo."""
 _PATIENCE = 12
 """Turns for which a scene may ignore commands before it ends by itself."""
-_MOST_ANSWERS = 12
-"""Distinct texts after which the search stops: a story that prints so many is still running."""
-_LONG = {"line": 120, "key": 0}
-"""Longest answer, in characters, that only rejects input, by kind of prompt; a rejected key has no answer."""
 
 
 class JerichoGame(Game):
@@ -258,48 +252,26 @@ def is_locked_in(
     def goes_on(text: str) -> bool:
         if not is_decided and names_the_outcome(text):
             return True
-        if interpreter.stop or interpreter.prompt == "key":
+        if interpreter.prompt == "key" and not interpreter.stop:
+            interpreter.send("")  # another page
+        if not interpreter.listens:
             return False
         return (interpreter.prompt_place in command_places) is asked or reads_commands(interpreter)
 
-    def answered(start: Snapshot, reply: str) -> bool:
-        interpreter.restore(start)
-        return goes_on(_answer(interpreter, reply))
-
     if interpreter.prompt == "line" and reads_commands(interpreter):
         return False
-    others = _EVERY_KEY if interpreter.prompt == "key" else sorted(word for word in words if not refusal(word))
+    answers = (*_COMMANDS, *_ANSWERS, *sorted(word for word in words if not refusal(word)))
+    if interpreter.prompt == "key":
+        answers = _EVERY_KEY
     with interpreter.trying() as start:
-        if _some_answer_leads_back(interpreter, start, goes_on) or any(answered(start, each) for each in others):
-            return False
+        for reply in answers:
+            interpreter.restore(start)
+            if goes_on(_answer(interpreter, reply)):
+                return False
         interpreter.restore(start)
         for _ in range(_PATIENCE):
             text = _answer(interpreter, "wait")
         return not goes_on(text)
-
-
-def _some_answer_leads_back(interpreter: Interpreter, start: Snapshot, goes_on: Callable[[str], bool]) -> bool:
-    """Return whether a usual answer leads back. If it leads to another question, that is answered too."""
-    seen, states = set[str](), deque([start])
-    while states:
-        state = states.popleft()
-        interpreter.restore(state)
-        for reply in (*_COMMANDS, *_ANSWERS) if interpreter.prompt == "line" else _KEYS:
-            interpreter.restore(state)
-            text = _answer(interpreter, reply)
-            if text in seen:
-                continue
-            if goes_on(text):
-                return True
-            if interpreter.stop:
-                continue
-            if len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text):
-                return True
-            seen.add(text)
-            if len(seen) > _MOST_ANSWERS:
-                return True
-            states.append(interpreter.snapshot())
-    return False
 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:
