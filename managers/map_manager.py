@@ -16,16 +16,14 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import RoomDescription, asks, description_in, first_line, is_dark, one_line
+from session.text import asks, description_in, first_line, is_dark, one_line
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.map_store import MapStore
-from zorkgpt.mapping.map_values import DESCRIBED_DIFFERENTLY, LEADS_BACK, Carry, Edge, FatalExit
+from zorkgpt.mapping.map_values import LEADS_BACK, Carry, Edge, FatalExit
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
 
 SAVE_INTERVAL = 10  # turns
-_FULL = re.compile(r".+\n[ \t]*\S")
-"""The beginning of a description below the name of a location; brief ones have an empty line there, or no text."""
 _SPEECH = re.compile(r'["\u201c](?:(?!\n\s*\n)[^"\u201d])*["\u201d]?')
 """Quoted words up to their end, or that of the paragraph."""
 
@@ -91,7 +89,6 @@ class MapManager(BaseManager):
         ends_here = record.after.ending is not None and not record.moved  # so the exit did not lead nowhere
         if attempt is not None and not ends_here and self._learn_attempt(attempt, record):
             store.is_changed = True
-        self._note_shut(record, exit_)
         self._note_end(record, exit_)
         if store.is_changed and (record.turn % SAVE_INTERVAL == 0 or not store.holds):
             self.save_map_state()
@@ -195,19 +192,6 @@ class MapManager(BaseManager):
         """Return the command, if it answers a question of the story after the command that the story asked about."""
         return f"{self._asked}, then {command}" if self._asked and self.movements.is_answer(turn) else command
 
-    def _note_shut(self, turn: TurnRecord, command: str) -> None:
-        """Record what the story said to a vain attempt to open or unlock a door; what opened it removes that.
-
-        A story may keep the state of a door in a variable, so that no object shows it. Then its words count.
-        """
-        door, here = self.movements.door_opened(command), turn.before.location
-        if not door or here is None or turn.moved or turn.after.died or turn.took_no_turn:
-            return
-        if turn.did_something or (not turn.changed_nothing and self.movements.says_opened(turn.after.text)):
-            self.game_map.forget_refusals(here.num, door)
-        elif "already" not in turn.after.text:
-            self.game_map.record_refusal(here.num, command, first_line(turn.after.text))
-
     def _note_end(self, turn: TurnRecord, exit_: str) -> None:
         """Record that taking an exit killed the player or ended the story. Then the location is the room behind it."""
         before, after, here = turn.before, turn.after, turn.before.location
@@ -240,8 +224,6 @@ class MapManager(BaseManager):
         if turn.leads_back:
             graph.add_exits(from_id, (exit_,))
             graph.record_refusal(from_id, exit_, LEADS_BACK)
-            if self._is_described_differently(turn):
-                graph.record_refusal(from_id, exit_, DESCRIBED_DIFFERENTLY)
             return False
         if self.movements.asks(turn):
             if asks(turn.after.text):
@@ -252,16 +234,6 @@ class MapManager(BaseManager):
             "contradicted",
             "pruned",
         }
-
-    def _is_described_differently(self, turn: TurnRecord) -> bool:
-        """Return whether the story described the location in full, and not as it did before in this episode."""
-        here, seen = turn.before.location, (turn.after, turn.before, *(t.before for t in self.game_state.turns[::-1]))
-        descriptions = [
-            description_in(each.text, here.name) or "" for each in seen if here and each.location_id == here.num
-        ]
-        full = [text for text in descriptions if _FULL.match(text)]
-        is_as_long = len(full) > 1 and descriptions[0] == full[0] and 2 * len(full[0]) >= len(full[1])
-        return is_as_long and not RoomDescription(full[1], 0).is_repeated_in(full[0])
 
 
 def _body_of(text: str, here: Location) -> str:

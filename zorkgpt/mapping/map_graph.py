@@ -8,7 +8,6 @@ An edge exists because it was walked. The way back is presumed until it is tried
 from __future__ import annotations
 
 import logging
-import re
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
@@ -30,7 +29,6 @@ from session.files.shared_files import backup_of, read_shared, write_atomically
 from session.values import require_location_id
 from zorkgpt.mapping.map_values import (
     COMPASS,
-    DESCRIBED_DIFFERENTLY,
     INITIAL_CONFIDENCE,
     LEADS_BACK,
     LEAST_CONFIDENCE,
@@ -51,7 +49,6 @@ from zorkgpt.mapping.map_values import (
     FatalExit,
     Room,
     WalkOutcome,
-    WaysBack,
     by_destination,
     in_order,
     plain_line,
@@ -213,45 +210,32 @@ class MapGraph(BaseModel):
         """Return the locations from which edges lead to a location."""
         return self._sources.get(location_id, frozenset())
 
+    @kept
     def ways_back(self, location_id: int) -> Mapping[str, int]:
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location. None is presumed
         between rooms of one name, such as a maze, nor if another opposite has not led back from the room, nor against
-        its text, which names other points of the compass, nor from a room of several descriptions (ADR 33).
+        its text, which names other points of the compass (ADR 33).
         """
-        return self._opposites_of(location_id).presumed
-
-    def unnamed_ways_back(self, location_id: int) -> Mapping[str, int]:
-        """Return those that are not presumed only because the text of the room names other points of the compass.
-
-        None leads to a room to which an exit is known.
-        """
-        return self._opposites_of(location_id).unnamed
-
-    @kept
-    def _opposites_of(self, location_id: int) -> WaysBack:
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:
             for exit_, to_id in self.connections[from_id].items():
                 if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
                     sources[OPPOSITES[exit_]].add(from_id)
+        if any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
+            return {}
         name = self.rooms[location_id].name if location_id in self.rooms else ""
-        found = {
+        named = self.named_exits.get(location_id)
+        return {
             exit_: min(from_ids)
             for exit_, from_ids in sorted(sources.items())
             if len(from_ids) == 1
             and not self._is_tried(edge := Edge(location_id, exit_))
             and edge not in self.exit_deaths
             and not (name and name == self.rooms[min(from_ids)].name)
+            and not (named and exit_ in COMPASS - named)
         }
-        is_several = any(DESCRIBED_DIFFERENTLY in answers for answers in self.exits_back(location_id).values())
-        if is_several or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
-            found = {}
-        named, walked = self.named_exits.get(location_id), self.connections.get(location_id, {})
-        unnamed = {exit_: to_id for exit_, to_id in found.items() if named and exit_ in COMPASS - named}
-        presumed = {exit_: to_id for exit_, to_id in found.items() if exit_ not in unnamed}
-        return WaysBack(presumed, {exit_: to_id for exit_, to_id in unnamed.items() if to_id not in walked.values()})
 
     def _is_disproved(self, location_id: int, exit_: str, from_ids: Collection[int]) -> bool:
         """Return whether the opposite of the way by which the player came was tried and did not lead back."""
@@ -439,16 +423,6 @@ class MapGraph(BaseModel):
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         require_location_id(location_id)
         _add_answers(self.exit_refusals, Edge(location_id, exit_), (words,))
-        self._derived.forget(location_id)
-
-    def forget_refusals(self, location_id: int, word: str) -> None:
-        """Forget the answers to commands there that name a thing with ``word``, such as a door that has opened."""
-        named = re.compile(rf"\b{re.escape(word)}s?\b")
-        for edge in [
-            each for each in self.exit_refusals if each.location_id == location_id and named.search(each.exit)
-        ]:
-            del self.exit_refusals[edge]
-            self.exit_failure_counts.pop(edge, None)
         self._derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, end: FatalExit) -> None:

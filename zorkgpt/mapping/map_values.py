@@ -40,8 +40,6 @@ OTHER_WORDS = {
 INITIAL_CONFIDENCE = 0.8
 LEADS_BACK = "leads back here"
 """What the map says, in the place of the story's answer, of an exit that led to the room itself."""
-DESCRIBED_DIFFERENTLY = "described differently"
-"""What it adds if the story described the room in other words then: several places may have its number."""
 WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
 SURE = 0.5
@@ -151,16 +149,6 @@ class Room(BaseModel):
     def label(self) -> str:
         """A name to show, never empty."""
         return Location(self.id, self.name).label
-
-
-class WaysBack(NamedTuple):
-    """The location ids by exit, of untried exits of a room that lead the opposite way of an exit to the room.
-
-    unnamed: the text of the room names points of the compass, but not these
-    """
-
-    presumed: Mapping[str, int]
-    unnamed: Mapping[str, int]
 
 
 def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:

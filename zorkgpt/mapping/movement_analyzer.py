@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from session.commands import AGAIN, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
-from session.text import ASIDE, asks, description_in, first_line, sentences_of
+from session.text import asks, description_in, first_line, sentences_of
 from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
@@ -68,12 +68,6 @@ _DOOR_IN_THE_SOUTHERN_WALL = re.compile(
     + r"(?: (?!to\b|of\b)[a-z'-]+|,){0,5}? (?:in|on|at|through) (?:the|its|one|this) "
     + _BEARING
     + r"(?:(?:ern|erly|ern?most)? (?:wall|side|end|edge|face|corner))"
-)
-_OPENING_A_DOOR = re.compile(r"(?:open|unlock)\b.*?\b(door|gate|hatch|trap ?door|grate|grating|portal|gateway)s?\b")
-_OPENED = re.compile(
-    r"^\W*(?:you (?:\w+ )?)?(?:open|unlock)(?:ed)?\b|\b(?:opens|unlocks)\b"
-    r"|\b(?:is|are|slides?|swings?|creaks?) (?:\w+ )?(?:open|unlocked)\b",
-    re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(
@@ -270,16 +264,6 @@ class MovementAnalyzer:
         matches = (*_SOUTHERN_DOOR.finditer(plain), *_DOOR_IN_THE_SOUTHERN_WALL.finditer(plain))
         found += [match[1] for match in matches if self.is_direction(match[1])]
         return tuple(dict.fromkeys(found))
-
-    def door_opened(self, command: str) -> str:
-        """Return the word for the door that a command is to open or unlock; "" for other commands."""
-        named = _OPENING_A_DOOR.match(command)
-        return named[1] if named else ""
-
-    @staticmethod
-    def says_opened(text: str) -> bool:
-        """Return whether the first line of an answer that is not in brackets says that something opens or is open."""
-        return _OPENED.search(first_line(ASIDE.sub("", text))) is not None
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

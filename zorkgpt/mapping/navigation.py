@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
@@ -19,9 +18,7 @@ FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
 REFUSED, TRIED = "led nowhere: ", "tried: "
-_OPENING = ("open ", "unlock ")  # of commands that are no exits, but are meant to make one
 _CARRIED = 0.2  # the confidence that the story carries the player along again
-_GUESSED = 0.3  # that in a way back that the text of the room does not name
 
 
 def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = ()) -> str:
@@ -30,7 +27,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
     untried exits, and the refused exits with the story's words. A room without a line is named with the exit that
     leads to it. Two more lines have the rooms farther away with untried exits and the other known ones, with those
-    refused exits that the story names, doors, and the number of moves, nearest first. The title of the second one
+    refused exits that the story names and the number of moves, nearest first. The title of the second one
     says whether rooms that are named above are among them, only for such an exit.
 
     named: locations that are always listed with the number of moves, for example those of the plan
@@ -48,7 +45,6 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         plain, read = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
-        parts += _guesses(graph, room)
         parts += _refusals(graph, room)
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
@@ -72,7 +68,7 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
-    """Return a line of the untried exits of all rooms, and one of the refused ones that the story names, and doors.
+    """Return a line of the untried exits of all rooms, and one of the refused ones that the story names.
 
     The nearest to that room, where a new game begins, come first. Either line is left out if there are none.
     """
@@ -89,19 +85,15 @@ def untried_from(graph: MapGraph, here: int) -> str:
         if (exits := ", ".join(_refusals(graph, room, barred.get(room, ()), titles=("", TRIED))))
     }
     lines: list[str] = []
-    for title, found in (("Untried exits", untried), ("Named exits and doors that led nowhere", refused)):
+    for title, found in (("Untried exits", untried), ("Named exits that led nowhere", refused)):
         there = (f"{_label(graph, room)} ({_distance(paths, room)}): {exits}" for room, exits in found.items())
         lines += _first_of(f"{title} (moves from the start)", there, len(found), FARTHEST_FROM_START)
     return "\n".join(lines)
 
 
 def _barred(graph: MapGraph) -> Mapping[int, Collection[str]]:
-    """Return for each room the refused exits that the story names, and the commands that did not open a door."""
-    found = {room: [*exits] for room in graph.rooms if (exits := graph.barred_exits(room))}
-    for room, command in graph.exit_refusals:
-        if command.startswith(_OPENING):
-            found.setdefault(room, []).append(command)
-    return found
+    """Return for each room the refused exits that the story names."""
+    return {room: exits for room in graph.rooms if (exits := graph.barred_exits(room))}
 
 
 def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
@@ -209,14 +201,6 @@ def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
     return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
 
 
-def _guesses(graph: MapGraph, room: int) -> Iterator[str]:
-    """Yield the opposites of the ways by which the player came that the text of the room does not name."""
-    unnamed = graph.unnamed_ways_back(room)
-    back = [f"{exit_} (back to L{unnamed[exit_]})" for exit_ in unnamed if exit_ not in graph.untried_exits(room)]
-    if back:
-        yield f"a guess, not in the text: {', '.join(back)}"
-
-
 def _refusals(
     graph: MapGraph,
     room: int,
@@ -227,24 +211,17 @@ def _refusals(
 ) -> Iterator[str]:
     """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
-    That is a command to open a door, or an exit for which the story asked a question. Those of one answer are together.
-    A command to open what one exit alone needs, according to the story's words, is with that exit.
+    That is an exit for which the story asked a question. Those of one answer are together.
 
-    among: the exits that are meant; ``None`` for all and the doors
+    among: the exits that are meant; ``None`` for all
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
     refused = {exit_: words for exit_, words in refused.items() if among is None or exit_ in among}
     walked = graph.connections.get(room, {})
-    for command in [each for each in refused if each.startswith(_OPENING)]:
-        door = re.compile(rf"\b{re.escape(command.split()[-1])}\b")
-        behind = [each for each, words in refused.items() if each not in {command, *walked} and door.search(words)]
-        if len(behind) == 1:
-            refused[behind[0]] += f" `{command}`: {refused.pop(command)}"
     for title, is_tried in zip(titles, (False, True), strict=True):
         exits: defaultdict[str, list[str]] = defaultdict(list)
         for exit_, words in sorted(refused.items()):
-            is_open = exit_.startswith(_OPENING) or asks(words)
-            if exit_ not in walked and is_open == is_tried:
+            if exit_ not in walked and asks(words) == is_tried:
                 exits[words if with_words else ""].append(plain_line(exit_))
         if exits:
             yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"
@@ -338,14 +315,14 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
 
 
 def seen_paths(graph: MapGraph, from_id: int, *, is_new_game: bool = False) -> Mapping[int, Path]:
-    """Return the paths to be walked, and after them those to other rooms by carries and by guesses.
+    """Return the paths to be walked, and after them those to other rooms by carries.
 
-    A carry is a way by which the story once took the player along, a guess a way back that the text does not name.
+    A carry is a way by which the story once took the player along.
     """
     paths = paths_from(graph, from_id, is_new_game=is_new_game)
     if len(paths) == len(graph.rooms):
         return paths
-    unsure = paths_from(graph, from_id, uses_guesses=True, is_new_game=is_new_game)
+    unsure = paths_from(graph, from_id, uses_carries=True, is_new_game=is_new_game)
     return {**paths, **{room: path for room, path in unsure.items() if room not in paths}}
 
 
@@ -354,7 +331,7 @@ def paths_from(
     from_id: int,
     *,
     uses_ways_back: bool = True,
-    uses_guesses: bool = False,
+    uses_carries: bool = False,
     is_new_game: bool = False,
 ) -> Mapping[int, Path]:
     """Return the shortest path to every reachable room by its id, nearest first (Dijkstra's algorithm).
@@ -364,7 +341,7 @@ def paths_from(
     """
     if from_id not in graph.rooms:
         return {}
-    arguments = from_id, uses_ways_back, uses_guesses, is_new_game
+    arguments = from_id, uses_ways_back, uses_carries, is_new_game
     known = graph.kept_paths.get(arguments)
     if known is not None:
         return known
@@ -378,7 +355,7 @@ def paths_from(
             continue
         paths[path.to_id] = path
         for confidence, step in _steps_from(
-            graph, path.to_id, uses_ways_back=uses_ways_back, uses_guesses=uses_guesses, is_new_game=is_new_game
+            graph, path.to_id, uses_ways_back=uses_ways_back, uses_carries=uses_carries, is_new_game=is_new_game
         ):
             to_id, _, command, moves, backs, unsure = step
             further = tries + 1 / confidence
@@ -393,14 +370,13 @@ def paths_from(
 
 @kept
 def _steps_from(
-    graph: MapGraph, here: int, *, uses_ways_back: bool, uses_guesses: bool, is_new_game: bool
+    graph: MapGraph, here: int, *, uses_ways_back: bool, uses_carries: bool, is_new_game: bool
 ) -> Sequence[tuple[float, Path]]:
     """Return the paths of a single move from a room, and the confidence in each."""
     ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
-    if uses_guesses:
+    if uses_carries:
         carried = {to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}
-        guessed = {to_id: Choice(_GUESSED, each) for each, to_id in graph.unnamed_ways_back(here).items()}
-        ways = {**carried, **guessed, **ways}
+        ways = {**carried, **ways}
     steps = []
     for to_id, (confidence, command) in ways.items():
         reason = _doubt(graph, edge := Edge(here, command), is_new_game=is_new_game)
@@ -421,9 +397,7 @@ def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
         return "blocked at first"
     if graph.has_led(edge):
         return "unsure" if graph.confidence(edge) < SURE else ""
-    if edge in graph.carries:
-        return "carried you once"
-    return "a guess" if edge.exit in graph.unnamed_ways_back(edge.location_id) else ""
+    return "carried you once" if edge in graph.carries else ""
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:
