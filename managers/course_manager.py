@@ -33,7 +33,6 @@ from session.commands import (
     TAKING,
     commands_of,
     is_move,
-    is_speech,
     is_waiting,
     only_confirms,
     only_informs,
@@ -53,7 +52,6 @@ from session.text import (
     cut_at,
     description_in,
     is_dark,
-    question_in,
     quotation,
     sentence_around,
     sentences_of,
@@ -328,9 +326,6 @@ class CourseManager(BaseManager):
         if self._routes is not None and is_known and (problem or number == course.known):
             self._routes.note_followed(course, number, record, problem)
         news = "" if problem or is_last else self._news_in(record, course, is_known=is_known)
-        if not (problem or news or is_last or number < course.known or course.stop_at == "place"):
-            news = self._gone(record, course.steps[number].command, number)
-            news = "" if news and self._was_so(record, course) else news
         if not problem and not news and number < min(course.most or number + 1, len(course.steps)):
             self._course = replace(course, done=number)
             return
@@ -361,17 +356,17 @@ class CourseManager(BaseManager):
         command took no turn, the text is not what the command made the player read or see, the question addresses the
         player.
         """
-        after, command = record.after, plain_command(record.action)
+        after = record.after
         if after.awaits_key:
             return "the story waits for a key"
-        if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course, is_question=True):
+        if not (after.awaits_answer or asks(after.text)) or self._was_so(record, course):
             return ""
         if after.awaits_answer:
             return "the story waits for an answer, not for a command"
         scene = description_in(after.text, after.location.name) if after.location else None
-        is_shown = perceives(command) or bool(scene and "\n\n" not in scene)
+        is_shown = perceives(plain_command(record.action)) or bool(scene and "\n\n" not in scene)
         is_asked = sum((record.took_no_turn, not is_shown, addresses_player(after.text))) > 1
-        return "the text ends with a question" if is_asked and not self._was_idle(record) else ""
+        return "the text ends with a question" if is_asked else ""
 
     def _no_time_passes(self, course: Course) -> str:
         """Return why the course ends if its latest commands took no turn of the story; otherwise ""."""
@@ -381,44 +376,25 @@ class CourseManager(BaseManager):
         taken = f"{MOST_REFUSED} of the {counted(self.config.max_turns_per_episode, 'turn')} of the episode"
         return f"the last {MOST_REFUSED} commands took no turn of the story, but {taken}"
 
-    def _was_idle(self, record: TurnRecord) -> bool:
-        """Return whether the command printed the same question in any game, and the next command did not answer it."""
-        action, question = plain_command(record.action), sentences_of(record.after.text)[-1:]
-        words = {*re.findall(r"\w+", question[0].lower())} if question else set()
-        return any(
-            sentences_of(turn.response)[-1:] == question != sentences_of(later.response)[-1:]
-            and not is_speech(plain_command(later.action))
-            and not words.issuperset(plain_command(later.action).split())
-            for _, _, turn, later in self._before.get(action, ())
-            if later
-        )
-
-    def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True, is_question: bool = False) -> bool:
+    def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
         """Return whether the command had the same text and effect here before, in any game, and is not the last one.
 
-        If it is repeated now and was then, as by someone who steers a boat, it is enough to know each sentence.
-
         goes_on: only if that game went on with the next command of the course
-        is_question: either is enough: the text, or with the same effect its question, whose preface a story may vary
         """
         following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
-        text, ends = digests_of(record.after.text), (record.before.location_id, record.after.location_id)
-        effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
+        ends = record.before.location_id, record.after.location_id
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
-        is_as_known = not effects or (ends[1], gained, lost) in effects
-        question = digests_of(question_in(record.after.text)) if is_question and is_as_known else None
-        before = self._before.get(plain_command(record.action), ()) if is_as_known or is_question else ()
-        is_repeated, known = following == plain_command(record.action) and not is_question, frozenset[str]()
-        for here, there, turn, later in before if following else ():
-            if (here, there) != ends or not later or (goes_on and plain_command(later.action) != following):
-                continue
-            then = digests_of(turn.response)
-            known |= then if plain_command(later.action) == following else frozenset()
-            if text == then or (is_repeated and frozenset() < text <= known):
-                return True
-            if question == digests_of(question_in(turn.response)):
-                return True
-        return False
+        effects = [(each.to_id, {*each.gained}, {*each.lost}) for each in self._known_effects(record)]
+        if not following or (effects and (ends[1], gained, lost) not in effects):
+            return False
+        text = digests_of(record.after.text)
+        return any(
+            (here, there) == ends
+            and later is not None
+            and (not goes_on or plain_command(later.action) == following)
+            and digests_of(turn.response) == text
+            for here, there, turn, later in self._before.get(plain_command(record.action), ())
+        )
 
     def _remember(self) -> None:
         """Add the turn before the latest one to those by command, and first the turns of earlier games."""
@@ -459,8 +435,7 @@ class CourseManager(BaseManager):
             what = "a new answer, and nothing visible changed"
         if self.config.assist or (is_known and not self._said_before):
             return ""
-        following = next((step.command for step in course.steps[course.done + 1 :]), "")
-        news = next(self._new_sentences(record, following), "")
+        news = next(self._new_sentences(record), "")
         if not news:
             return ""
         if record.moved and place is not None and place.name == news:
@@ -479,40 +454,36 @@ class CourseManager(BaseManager):
         """The digests of the sentences of earlier games."""
         return self._routes.book.said if self._routes else frozenset()
 
-    def _new_sentences(self, record: TurnRecord, following: str = "") -> Iterator[str]:
+    def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
         """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
 
         Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count, with
         square ones if points were won, nor does what only confirms a command that did something, or lists what was in
-        sight before at the place it led to, or the one thing that the next command, ``following``, was written for.
+        sight before at the place it led to.
         """
         sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
             if any(all(each in self._said or each in self._said_before for each in digests) for digests in said):
                 continue
-            if not self._is_foreseen(sentence, record, following):
+            if not self._is_foreseen(sentence, record):
                 whole = sentence_around(sentences, at)
                 yield whole if len(whole) <= LONGEST_NEWS else sentence
 
-    def _is_foreseen(self, sentence: str, record: TurnRecord, following: str) -> bool:
-        """Return whether a sentence only confirms a command, or lists what is known there or named by the next one."""
+    def _is_foreseen(self, sentence: str, record: TurnRecord) -> bool:
+        """Return whether a sentence only confirms a command, or lists what was in sight there before."""
         command, place = plain_command(record.action), record.after.location_id
         if (record.score_change or 0) > 0 and sentence.startswith("[") and sentence.endswith("]"):
             return True
         if not (self.game_state.has_effect(record) or is_waiting(command)):
             return False
         reach = in_reach(record.before) | in_reach(record.after)
-        things = {reach[num] for num in self._named(command, record, record.before) & reach.keys()}
+        things = {reach[num] for num in self._named(record) & reach.keys()}
         if not _ANYTHING.isdisjoint(command.split()):
             things.update(thing for thing in (*record.gained, *record.lost) if thing.num in in_reach(record.before))
         if record.moved:
             then = (turn.before for turn in reversed(self.game_state.turns) if turn.before.location_id == place)
             things.update(thing for moment in islice(then, 1) for thing in in_reach(moment).values())
-        new = in_reach(record.after).keys() - in_reach(record.before).keys()
-        awaited = new & self._named(following, record, record.after) if new and following else set()
-        if len(awaited) == 1:
-            things.update(reach[num] for num in awaited)
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
@@ -531,92 +502,44 @@ class CourseManager(BaseManager):
         problem = ""
         leads_back = goes and record.leads_back
         if goes and place is not None and not (record.moved or leads_back) and before.inside == after.inside:
-            problem = "; ".join(filter(None, [f"you are still at {self._name_of(place)}", self._changes(record, "")]))
+            problem = "; ".join(filter(None, [f"you are still at {self._name_of(place)}", self._changes(record)]))
         elif missed := self._points_missed(record):
             problem = missed
         elif course.stop_at == "place":
             problem = self._no_time_passes(course)
-        elif not (self.game_state.has_effect(record) or leads_back) and (
-            not passes_time(command) or self._names_the_absent(record)
-        ):
-            if record.took_no_turn:
-                most = counted(self.config.max_turns_per_episode, "turn")
-                problem = f"it took no turn of the story, but one of the {most} of the episode"
-            elif record.changed_nothing and not (perceives(command) and next(self._new_sentences(record), None)):
-                problem = "nothing changed"
-            elif not only_informs(command):
-                problem = self._same_answer(record)
-        is_asked = after.awaits_answer
-        if problem and not self._was_so(
-            record, course, goes_on=is_asked or course.kind != "plan", is_question=is_asked
-        ):
+        elif not (self.game_state.has_effect(record) or leads_back or passes_time(command)):
+            problem = self._in_vain(record, command)
+        if problem and not self._was_so(record, course, goes_on=after.awaits_answer or course.kind != "plan"):
             return problem
-        came = f"you came to {self._name_of(place)}" if place is not None and record.moved and not goes else ""
-        following = next((step.command for step in course.steps[course.done + 1 :]), "")
-        changes = "" if course.stop_at == "place" else self._changes(record, came, following)
-        return "" if changes and self._was_so(record, course) else changes
-
-    def _names_the_absent(self, record: TurnRecord) -> bool:
-        """Return whether a command, such as a look, was not carried out since it names nothing that is in sight.
-
-        The signs are the object tree, and that it took no turn although others with its verb took one in this game.
-        """
-        command, things = plain_command(record.action), in_reach(record.before)
-        verb, known = command.split(" ", 1)[0], self._objects_of(command)
-        counted_before = (turn for turn in self.game_state.turns if turn.before.moves != turn.after.moves)
-        is_counted = any(plain_command(turn.action).split(" ", 1)[0] == verb for turn in counted_before)
-        return is_counted and record.took_no_turn and bool(known) and known.isdisjoint(things)
-
-    def _gone(self, record: TurnRecord, command: str, played: int) -> str:
-        """Return that what the next command names was in sight during the course and is not now; "" if not so.
-
-        What was put where a command said may be on a part of a thing, which no tree of objects shows.
-
-        played: the number of commands of the course up to now
-        """
-        named, now, seen = self._objects_of(plain_command(command)), in_reach(record.after), dict[int, GameObject]()
-        holders, parents = set[int](), record.after.parents
-        for turn in reversed(self.game_state.turns[-played:]):
-            if turn.moved:
-                break
-            seen |= in_reach(turn.before)
-            holders |= self._objects_of(plain_command(turn.action))
-        if record.after.visible is None or not named.isdisjoint(now):
+        changes = "" if course.stop_at == "place" else self._changes(record)
+        if not changes or self._was_so(record, course):
             return ""
-        put = {num for num in named if num < len(parents) and parents[num] in holders - now.keys()}
-        gone = ", ".join(seen[num].label for num in sorted((named & seen.keys()) - put))
-        return f"the next command, `{command}`: {gone} is no longer in sight." if gone else ""
+        return f"you came to {self._name_of(place)}; {changes}" if place and record.moved and not goes else changes
 
-    def _objects_of(self, command: str) -> frozenset[int]:
-        """Return the objects that have a word of the plain command in their list of names, wherever they are."""
-        words = {*map(self.vocabulary.cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
-        return frozenset(num for word in words for num in self.vocabulary.objects.get(word, ()))
-
-    def _changes(self, record: TurnRecord, came: str, following: str = "") -> str:
-        """Return what the command changed without naming it, after where the player ``came``; "" if it did not.
-
-        following: the next command, which the player wrote for the things that it names
-        """
-        named = self._named(following, record, record.after) if following else frozenset()
-
-        def unforeseen(things: list[GameObject]) -> list[GameObject]:
-            return [each for each in things if not named & {each.num, *things_around(each.num, record.after)}]
-
+    def _changes(self, record: TurnRecord) -> str:
+        """Return what the command changed without naming it; "" if it did not."""
         earlier = self._known_effects(record) if record.gained or record.lost else []
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
         changes = {
-            "now you carry": unforeseen(self._unnamed(record, record.newly_held, gained, record.before)),
+            "now you carry": self._unnamed(record, record.newly_held, gained, record.before),
             "you no longer carry": self._unnamed(record, record.no_longer_held, lost, record.after),
-            "now in sight": unforeseen(self._awaited(record)),
+            "now in sight": self._awaited(record),
         }
-        parts = [f"{name}: {', '.join(each.label for each in things)}" for name, things in changes.items() if things]
-        return "; ".join(filter(None, [came, *parts])) if parts else ""
+        return "; ".join(f"{name}: {', '.join(each.label for each in got)}" for name, got in changes.items() if got)
 
-    def _same_answer(self, record: TurnRecord) -> str:
-        """Return which other command, which did nothing here, had this answer in this game, too; "" for none."""
-        here, command = record.before.location_id, plain_command(record.action)
-        for turn in reversed(self.game_state.turns):
+    def _in_vain(self, record: TurnRecord, command: str) -> str:
+        """Return how it is seen that a command without an effect failed; "" if it is not.
+
+        One sign is the answer of another command that did nothing here in this game.
+        """
+        if record.took_no_turn:
+            most = counted(self.config.max_turns_per_episode, "turn")
+            return f"it took no turn of the story, but one of the {most} of the episode"
+        if record.changed_nothing and not (perceives(command) and next(self._new_sentences(record), None)):
+            return "nothing changed"
+        here = record.before.location_id
+        for turn in () if only_informs(command) else reversed(self.game_state.turns):
             is_other = turn.before.location_id == here and plain_command(turn.action) != command
             if is_other and turn.after.text == record.after.text and not self.game_state.has_effect(turn):
                 return f"it got the same answer as `{turn.action}` in turn {turn.turn}"
@@ -653,22 +576,21 @@ class CourseManager(BaseManager):
         is_missed = has_won and command not in (plain_command(turn.action) for turn in again)
         return "it won no point, though it did here in an earlier game" if is_missed else ""
 
-    def _named(self, action: str, record: TurnRecord, now: Observation) -> frozenset[int]:
+    def _named(self, record: TurnRecord) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name.
 
         If these are not at hand, it names those that may have such a word, or what alone it takes.
-
-        now: what was at hand for it, before or after the turn
         """
-        before, command, cut = record.before, plain_command(action), self.vocabulary.cut
+        command, cut, reach = plain_command(record.action), self.vocabulary.cut, in_reach(record.before)
         words = {*map(cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
-        things, reach = in_reach(before) | in_reach(record.after), in_reach(now).keys()
-        named = self._objects_of(command) | {num for num, each in things.items() if words & {*map(cut, each.words)}}
+        named = {num for word in words for num in self.vocabulary.objects.get(word, ())}
+        things = reach | in_reach(record.after)
+        named |= {num for num, each in things.items() if words & {*map(cut, each.words)}}
         if named.isdisjoint(reach):
             named |= {num for word in words for num in self.vocabulary.mentions.get(word, ())}
             if len(record.gained) == 1 and command.split(" ", 1)[0] in TAKING:
-                named |= {thing.num for thing in record.gained} & reach
-        return named
+                named |= {thing.num for thing in record.gained} & reach.keys()
+        return frozenset(named)
 
     def _unnamed(
         self, record: TurnRecord, things: Iterable[GameObject], expected: Collection[int], without: Observation
@@ -682,7 +604,7 @@ class CourseManager(BaseManager):
         """
         if not _ANYTHING.isdisjoint(record.action.lower().split()):
             return []
-        before, named = record.before, self._named(record.action, record, record.before)
+        before, named = record.before, self._named(record)
         reach, carried = in_reach(before), without.carried
         return [
             thing

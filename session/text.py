@@ -259,13 +259,6 @@ def asks(text: str) -> bool:
     return any(form.search(text.rstrip()) for form in (_ASKING, _YES_OR_NO))
 
 
-def question_in(text: str) -> str:
-    """Return the last sentence with a question mark and what follows it; the whole text if there is none."""
-    sentences = sentences_of(text)
-    first = max((number for number, sentence in enumerate(sentences) if "?" in sentence), default=0)
-    return "\n".join(sentences[first:])
-
-
 def addresses_player(text: str) -> bool:
     """Return whether the last sentence of a text says "you" or "your", offers a choice ("or"), or is incomplete."""
     return any(_ADDRESSED.search(sentence) for sentence in sentences_of(text)[-1:])
