@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import Protocol
 
 from typing_extensions import Unpack, override
 
@@ -20,12 +18,11 @@ from managers.known import memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
-from session.commands import only_informs, plain_command
+from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
-from session.route import Route
 from session.text import counted, one_line
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.map_values import Edge
@@ -35,7 +32,6 @@ KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
 MOST_TOKENS_AHEAD = 500
 MOST_POINTS = 20
-MOST_NAMED = 20  # memories that are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +49,6 @@ class _Points:
     things: frozenset[int] = frozenset()
 
 
-class KnownRoutes(Protocol):
-    """Knows routes, and what commands did in earlier games."""
-
-    def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], object]:
-        """Return the routes that the prompt shows at a moment, each with the number of commands done."""
-
-    def things_of(self, location_id: int | None, command: str) -> frozenset[int]:
-        """Return the things that a plain command got at a location and, below 0, lost."""
-
-
 class Ahead(BaseManager):
     """Shows which points are known, how far away they are, which are done or were lost, and what of the plan is done.
 
@@ -73,7 +59,7 @@ class Ahead(BaseManager):
     episodes: has the points and the ends of earlier episodes, and the plan that the last one left
     planned: returns the locations to which the plan's commands lead
     map_manager: provides the distances; ``None`` to show none
-    routes: those that the prompt shows at a moment show what has to be done before
+    things_of: returns the things that a plain command got at a location in earlier games and, below 0, lost
     """
 
     def __init__(
@@ -85,11 +71,11 @@ class Ahead(BaseManager):
         *,
         planned: Callable[[], Sequence[int]] = tuple,
         map_manager: MapManager | None = None,
-        routes: KnownRoutes | None = None,
+        things_of: Callable[[int | None, str], frozenset[int]] | None = None,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._episodes, self._planned, self._map, self._routes = episodes, planned, map_manager, routes
+        self._episodes, self._planned, self._map, self._things_of = episodes, planned, map_manager, things_of
         self._exit_of = lru_cache(self.movements.exit_of)  # the same points are compared each turn
         self.reset()
 
@@ -104,7 +90,7 @@ class Ahead(BaseManager):
             (self._lost, self._episodes.known_losses()),
         ):
             for scored in turns:
-                things = self._routes.things_of(*scored.played) if self._routes else frozenset[int]()
+                things = self._things_of(*scored.played) if self._things_of else frozenset[int]()
                 points = _Points(*scored.played, scored.change, scored.after, things)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
@@ -138,12 +124,11 @@ class Ahead(BaseManager):
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = seen_paths(self._map.game_map, observation.location.num)
-        on_routes = self._won_on_routes(observation) if known else {}
         near: list[str] = []
         far: list[str] = []
         for points in known.values():
             path = paths.get(points.place or 0)
-            (near if path is None or path.moves < left else far).append(self._told(points, path, on_routes))
+            (near if path is None or path.moves < left else far).append(self._line_of(points, path))
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         lost = [turn for turn in state.scored if (turn.score_change or 0) < 0] if done else []
@@ -152,7 +137,7 @@ class Ahead(BaseManager):
             items = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
             lines += [f"{title}: {'; '.join(items)}"] if turns else []
         lines += _first(
-            [self._told(each, paths.get(each.place or 0), {}) for each in self._lost], "Lost before, during: "
+            [self._line_of(each, paths.get(each.place or 0)) for each in self._lost], "Lost before, during: "
         )
         lines += _first([*self._ends_ahead(paths)], "Ended before: ")
         lines += self._done_of_plan()
@@ -182,29 +167,16 @@ class Ahead(BaseManager):
             not one.things.isdisjoint(other.things) and not any(played <= game for game in self._games)
         )
 
-    def _won_on_routes(self, observation: Observation) -> dict[tuple[int | None, str], str]:
-        """Return in words which command of a route wins points, by its location id and plain form."""
-        won: dict[tuple[int | None, str], str] = {}
-        for route, done in self._routes.shown(observation)[0] if self._routes else ():
-            for number, (before, after) in enumerate(pairwise(route.points[done:]), start=1):
-                if None not in (before.score, after.score) and (after.score or 0) > (before.score or 0):
-                    played = before.location_id, plain_command(route.commands[done + number - 1])
-                    won.setdefault(played, f", command {number} of route {route.number}")
-        return won
-
-    def _told(self, points: _Points, path: Path | None, on_routes: Mapping[tuple[int | None, str], str]) -> str:
+    def _line_of(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else f", {_distance(path)}"
         tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
-        is_shut = self._map is not None and self._map.game_map.is_shut(
-            Edge(points.place or 0, self._exit_of(points.command))
-        )
-        distance += " (blocked at first)" if is_shut else ""
-        route = on_routes.get((points.place, points.command), "")
+        edge = Edge(points.place or 0, self._exit_of(points.command))
+        distance += " (blocked at first)" if self._map is not None and self._map.game_map.is_shut(edge) else ""
         after = f" after {points.after}" if points.after else ""
-        return f"{points.change:+d} {points.command}{after}, {place}{distance}{route}{in_vain}"
+        return f"{points.change:+d} {points.command}{after}, {place}{distance}{in_vain}"
 
     def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
         """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""
@@ -224,23 +196,17 @@ class Ahead(BaseManager):
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names = {} if self._map is None else self._map.game_map.room_names
-        tries = self.game_state.tries
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
-            places = places_named([line], names)
-            turns = [(turn, "done") for turn in done_in(line, tries.done, places)]
-            for turn in done_in(line, tries.in_vain, places, in_vain=True):
-                is_vain = turn.changed_nothing and not only_informs(plain_command(turn.action))
-                turns.append((turn, "changed nothing" if is_vain else "played"))
+            turns = done_in(line, self.game_state.tries.done, places_named([line], names))
             if turns:
-                played = "; ".join(f"{plain_command(turn.action)} {what}, turn {turn.turn}" for turn, what in turns)
-                yield f"Of line {number} of the plan: {played}"
+                played = "; ".join(f"{plain_command(turn.action)}, turn {turn.turn}" for turn in turns)
+                yield f"Done of line {number} of the plan: {played}"
 
 
 class MemoriesAhead(BaseManager):
     """Shows memories of locations that plan, open objectives or notes name, or the plan leads to.
 
-    They are shown until the player comes there, and those that were made after it was there. If not all have room, all
-    other memories of locations that were not visited yet are counted.
+    They are shown until the player comes there. Those without room are counted.
 
     aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead
@@ -263,91 +229,34 @@ class MemoriesAhead(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        memories = self._memories
         if self.config.agent.reasoning_length is not None:
             return None
-        names = self._map.game_map.room_names
-        seen = self.game_state.seen_locations
-        named = places_named(self._aims(), names)
-        planned = list(self._planned())
-        order = {room: at for at, room in reversed([*enumerate(planned)])}
-        passed = [room for room in dict.fromkeys(planned) if room in names and room not in named]
-        found = [
-            each
-            for room in (*named, *passed)
-            for each in self._memories_of(room)
-            if room not in seen or self._is_later(each[0], room)
-        ]
-        # Arrivals come last: the map and earlier games often contain them. So do places that are only passed through,
-        # those that the plan's commands reach later or never, and older ones.
+        names, seen = self._map.game_map.room_names, self.game_state.seen_locations
+        places = dict.fromkeys([*self._planned(), *places_named(self._aims(), names)])
+        found = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
+        # Arrivals come last: the map and earlier games often contain them.
         found.sort(
-            key=lambda each: (
-                each[0].is_arrival,
-                (each[0].score_change or 0) <= 0,
-                each[0].category != "DANGER",
-                each[2] in passed,
-                order.get(each[2], len(planned)),
-                -each[0].episode,
-            )
+            key=lambda each: (each[1].is_arrival, (each[1].score_change or 0) <= 0, each[1].category != "DANGER")
         )
 
-        def text_of(kept: Sequence[tuple[Memory, str, int]]) -> str:
+        def text_of(kept: Sequence[tuple[str, Memory, int]]) -> str:
             return "\n".join(
                 f"L{room} {names[room]}: {known.headline(known.category)}: {one_line(known.text)}"
-                for known, _, room in kept
+                for _, known, room in kept
             )
 
-        def fits(kept: Sequence[tuple[Memory, str, int]]) -> bool:
-            return self.tokens.estimate(text_of(kept)) <= MOST_TOKENS_AHEAD
+        kept = as_many_as_fit(found, lambda kept: self.tokens.estimate(text_of(kept)) <= MOST_TOKENS_AHEAD, skips=True)
+        others = counted(len(found) - len(kept), "more memory", "more memories")
+        left_out = f"({others} of places ahead left out)" if len(kept) < len(found) else ""
+        text = "\n".join(filter(None, [text_of(kept), left_out]))
+        return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 
-        kept = as_many_as_fit(
-            [each for each in found if not (each[2] in passed and each[0].is_arrival)], fits, skips=True
-        )
-        is_short = len(kept) < len(found) or any(each[0].is_arrival for each in kept)
-        others = sorted(memories.memory_cache.keys() - seen - {*named, *passed}) if is_short else ()
-        of_others = [each for room in others for each in self._memories_of(room)]
-        # What was found at other places is worth more than arrivals.
-        better = sorted(
-            (each for each in of_others if each[2] in names and not each[0].is_arrival),
-            key=lambda each: ((each[0].score_change or 0) <= 0, each[0].category != "DANGER", -each[0].episode),
-        )
-        for at in reversed([at for at, each in enumerate(kept) if each[0].is_arrival]):
-            if better and fits([*kept[:at], better[0], *kept[at + 1 :]]):
-                kept[at] = better.pop(0)
-                of_others.remove(kept[at])
-        rest = self._left_out(
-            [(memory, room) for memory, key, room in found if (memory, key, room) not in kept], names, len(of_others)
-        )
-        shows = tuple(key for _, key, _ in kept)
-        text = "\n".join(filter(None, [text_of(kept), *rest]))
-        return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, shows, is_of_plan=True)
-
-    def _is_later(self, memory: Memory, room: int) -> bool:
-        """Return whether a memory of a location was made in this game after the player was there."""
-        state = self.game_state
-        turns = (
-            turn.turn for turn in reversed(state.turns) if room in (turn.before.location_id, turn.after.location_id)
-        )
-        return memory.episode == state.episode and memory.last_turn > next(turns, 0)
-
-    def _memories_of(self, room: int) -> list[tuple[Memory, str, int]]:
+    def _memories_of(self, room: int) -> list[tuple[str, Memory, int]]:
         """Return the memories that are shown of a location, each with its key and the location."""
         shown = self._memories.shown_location(room)
         known = [] if shown is None else self._memories.memory_cache.get(shown, [])
         keys = memory_keys(shown or 0, known)
-        return [(each, key, room) for key, each in zip(keys, known, strict=True) if not each.is_given_up]
-
-    @staticmethod
-    def _left_out(left: Sequence[tuple[Memory, int]], names: Mapping[int, str], of_others: int) -> list[str]:
-        """Return a line with the titles of memories without room, arrivals by location, and the number of others."""
-        named = left[:MOST_NAMED]
-        titles = [f"L{room} {names[room]}: {memory.headline()}" for memory, room in named if not memory.is_arrival]
-        arrivals = [f"L{room}" for memory, room in named if memory.is_arrival]
-        titles += [f"arrival{'s' * (len(arrivals) > 1)} at {', '.join(arrivals)}"] if arrivals else []
-        titles += [f"{len(left) - MOST_NAMED} more"] if len(left) > MOST_NAMED else []
-        others = f"; also {of_others} of places that are not on the plan" if of_others else ""
-        number = counted(len(left), "more memory", "more memories")
-        return [f"({number} left out: {'; '.join(titles)}{others})"] if left else []
+        return [(key, each, room) for key, each in zip(keys, known, strict=True) if not each.is_given_up]
 
     @override
     def get_status(self) -> ManagerStatus:

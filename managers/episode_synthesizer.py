@@ -28,7 +28,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line, steps_of
+from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line
 from managers.prompting import is_for_a_small_model, on_one_line, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -116,7 +116,6 @@ class EpisodeSynthesizer(BaseManager):
             self.handover,
             f"Plan for this episode:{marked}{planned}" if planned else "",
             commands,
-            *self._left_out,
             f"Guesses in the plan, which no earlier game has shown:{guessed}" if guessed else "",
         ]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._kept_commands) if line)
@@ -129,9 +128,8 @@ class EpisodeSynthesizer(BaseManager):
         earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
         self.handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
         self._plan = self.knowledge_manager.plan()
-        planned, self._kept_commands = self.knowledge_manager.planned_commands(), self.knowledge_manager.commands_line()
-        self._commands = self._checked(planned) or self._kept_commands
-        self._left_out = self._left_out_of(planned)
+        self._kept_commands = self.knowledge_manager.commands_line()
+        self._commands = self._checked(self.knowledge_manager.planned_commands()) or self._kept_commands
 
     def known_points(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were won, those of the best one first."""
@@ -196,14 +194,13 @@ class EpisodeSynthesizer(BaseManager):
         shown = most_useful(knowledge.insights(), self.tokens.characters(budget // SHARE_OF_BUDGET))
         ours = [entry for entry in shown if entry.is_ours]
         others = knowledge.text(budget // SHARE_OF_BUDGET, but=INSIGHTS)
-        planned = self._commands_of(knowledge.planned_commands())
-        checked = self._checked(planned)
+        checked = self._checked(self._commands_of(knowledge.planned_commands()))
         open_ends = [*outlooks, *(f"Noted: {note}" for note in self.game_state.notes)]
         prompt = partial(
             episode_prompt,
             [*self._earlier(), summary],
             insights=numbered_list(shown, ours, len(knowledge.insights()) - len(shown)),
-            plan=[*self._plan, *filter(None, [checked]), *self._left_out_of(planned)],
+            plan=[*self._plan, *filter(None, [checked])],
             budget=budget,
             tokens=self.tokens,
         )
@@ -284,13 +281,6 @@ class EpisodeSynthesizer(BaseManager):
         points = {each.played: each.change for each in scored if each.played not in in_vain}
         walked = self._routes.walked() if self._routes else Walked(is_whole=False)
         return commands_line(commands, self.game_state.opening_id, walked, points)
-
-    def _left_out_of(self, commands: Sequence[str]) -> list[str]:
-        """Return a line about what of the route to the most points is not in the commands; nothing if all is."""
-        if self._routes is None or not commands:
-            return []
-        found = self._routes.left_out(steps_of(commands, self.game_state.opening_id, self._routes.walked()))
-        return [f"Not in the commands, but in the route to the most points: {', '.join(found)}."] if found else []
 
     @override
     def get_status(self) -> ManagerStatus:

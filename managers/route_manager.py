@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
-from managers.plan import PlannedStep, Played, Walked
+from managers.plan import Played, Walked
 from managers.routes.document import (
     Effect,
     RouteBook,
@@ -37,7 +37,7 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of, touched_in
-from session.text import counted, one_line, points_changed
+from session.text import counted, points_changed
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
 
@@ -98,7 +98,6 @@ class RouteManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._trail = Trail()
-        self._own: tuple[Route, ...] = ()  # of this game, once it is over
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
@@ -220,7 +219,7 @@ class RouteManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        self._own = routes = tuple(self._trail.routes(self.game_state.episode))
+        routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
             trail, rooms = self._trail, self._wanted_rooms(routes)
             episode = RouteBook(
@@ -268,23 +267,6 @@ class RouteManager(BaseManager):
             in_order = (each for each in commands if each not in unchanged or not perceives(each[1]))
             pairs.update(pairwise(commands), pairwise(in_order))
         return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
-
-    def left_out(self, steps: Iterable[PlannedStep]) -> list[str]:
-        """Return the commands that the route to the most points has and the plan leaves out, up to its last one.
-
-        Those that changed nothing visible, moves, waiting and what takes things do not count, nor do those that the
-        plan has with other words for a thing, or at an unknown place.
-        """
-        planned = {played for step in steps for played in step.played}
-        best = max(self._trusted(), key=Route.gain, default=None)
-        if best is None:
-            return []
-        last = max((number for number, each in enumerate(best.played(), start=1) if each in planned), default=0)
-        return [
-            f"{one_line(command)} (L{place})"
-            for place, command in best.not_done(last, planned)
-            if not any(at in (None, place) and self.vocabulary.means_same(each, command) for at, each in planned)
-        ]
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
@@ -348,16 +330,7 @@ class RouteManager(BaseManager):
         limit = f"An episode has at most {counted(most, 'turn')}{route}."
         offered = [*self._worth_showing(routes, self.game_state.opening_id)]  # as at the next opening, for its numbers
         lines, _, left_out = route_lines(offered, self.book.names, ROUTES_SHOWN)
-        return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, self._beaten(), limit]))
-
-    def _beaten(self) -> str:
-        """Return by which known route the route to the most points of this game is not kept; "" if it is."""
-        own = max((route for route in self._own if route.goal.kind == "score"), key=Route.gain, default=None)
-        rivals = [route for route in self.book.routes if own and route.goal == own.goal]
-        if own is None or not rivals or own.gain() <= 0 or any(route.commands == own.commands for route in rivals):
-            return ""
-        as_many = f"route {rivals[0].number} leads to as many points in {counted(len(rivals[0].steps), 'turn')}"
-        return f"This game's +{own.gain()} in {counted(len(own.steps), 'turn')} is not among the routes: {as_many}."
+        return "\n".join(filter(None, [*(f"Route {line}" for line in lines), left_out, limit]))
 
     @override
     def get_status(self) -> ManagerStatus:

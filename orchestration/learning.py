@@ -119,7 +119,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         episodes,
         planned=lambda: courses.places_ahead,
         map_manager=shown_map,
-        routes=routes,
+        things_of=routes.things_of if routes else None,
         **shared,
     )
     named: dict[type[BaseManager], BaseManager | None] = {

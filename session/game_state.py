@@ -24,7 +24,6 @@ class Tries:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
         self._done: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
-        self._in_vain: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
@@ -32,15 +31,12 @@ class Tries:
             return
         command = typed(turn.action, is_key=turn.is_key)
         here = turn.before.location_id
-        at_location, done, in_vain = self._turns[here], self._done[here], self._in_vain[here]
+        at_location, done = self._turns[here], self._done[here]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
         if turn.did_something and not turn.after.died:
             done.pop(command, None)
-            in_vain.pop(command, None)
             done[command] = turn
-        elif command not in done and not turn.after.died:
-            in_vain[command] = turn
         for paragraph in turn.after.text.split("\n\n"):
             self._paragraphs.setdefault(one_line(paragraph), turn.turn)
 
@@ -63,11 +59,6 @@ class Tries:
     def done(self) -> Iterator[tuple[str, TurnRecord]]:
         """Each command at each location that had an effect, with its latest turn, without deaths."""
         return chain.from_iterable(commands.items() for commands in self._done.values())
-
-    @property
-    def in_vain(self) -> Iterator[tuple[str, TurnRecord]]:
-        """Each command at each location that never had an effect there, with its latest turn."""
-        return chain.from_iterable(commands.items() for commands in self._in_vain.values())
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""

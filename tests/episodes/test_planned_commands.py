@@ -109,13 +109,6 @@ def test_commands_that_changed_nothing_at_their_place_are_named_in_the_prompt(ow
     assert "; command 6 changed nothing visible there: 1. north" in prompts[TURNS]
 
 
-def test_what_the_commands_leave_out_of_the_best_route_is_named_in_the_prompt(own_story: Path, tmp_path: Path) -> None:
-    """It was said to be missing from the plan, whose lines named it."""
-    fewer = [each for each in WALKTHROUGH[:20] if each != "unlock door with key"]
-    _, prompts = play(own_story, tmp_path, Planner(fewer))
-    assert "Not in the commands, but in the route to the most points: unlock door with key (L" in prompts[TURNS]
-
-
 def test_that_all_of_it_was_played_is_stated_and_not_before(own_story: Path, tmp_path: Path) -> None:
     _, prompts = play(own_story, tmp_path, Planner(WALKTHROUGH[:9]))
     told = ["All commands of the plan are played." in prompt for prompt in prompts]

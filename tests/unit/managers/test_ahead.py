@@ -12,13 +12,11 @@ import pytest
 import structlog
 
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
-from managers.known import memory_key
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.context import PromptSection
 from session.memory import Memory
-from session.route import Goal, Route, RouteStep, Waypoint
-from session.values import AgentNote, Observation, Proposal, TurnRecord
+from session.values import AgentNote, Proposal, TurnRecord
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
@@ -30,7 +28,6 @@ class Games(EpisodePlay):
     def __init__(self, workdir: Path, **options: Any) -> None:
         super().__init__(workdir, lambda *_: {}, episode=1, **options)
         log = structlog.get_logger()
-        self.routes: list[tuple[Route, int]] = []
         self.things: dict[tuple[int | None, str], frozenset[int]] = {}
         self.map = MapManager(log, self.config, self.state, aims=self.aims, directions=("east", "west", "up"))
         self.ahead = Ahead(
@@ -39,16 +36,12 @@ class Games(EpisodePlay):
             self.state,
             self.manager,
             map_manager=self.map,
-            routes=self,
+            things_of=self.things_of,
             directions=("east", "west", "up"),
             vocabulary=Vocabulary(9, frozenset(), objects={"vat": (7,), "tub": (6, 7), "lamp": (8,)}),
         )
         self.learners = (self.map, self.manager)
         self.start(1)
-
-    def shown(self, observation: Observation) -> tuple[list[tuple[Route, int]], None]:
-        del observation
-        return self.routes, None
 
     def things_of(self, location_id: int | None, command: str) -> frozenset[int]:
         return self.things.get((location_id, command), frozenset())
@@ -184,21 +177,6 @@ def test_what_was_done_before_a_deadly_command_is_shown_with_it(tmp_path: Path) 
     assert ended_before(games) == [f"read sign {after}, L11, here: you died (episode 1, turn 3)"]
 
 
-def test_points_have_the_command_of_a_route_that_shows_what_has_to_be_done_before(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    first_game(games)
-    ends = [Waypoint(GATE.num, score=0), Waypoint(VATS.num, score=0), Waypoint(VATS.num, score=15)]
-    commands = ("take banner", "east", "dip banner in vat")
-    steps = tuple(RouteStep(command, end) for command, end in zip(commands, ends, strict=True))
-    route = Route(7, Goal("score", 15), Waypoint(GATE.num, score=0), steps, 1)
-    games.routes = [(route, 0), (replace(route, number=8), 0)]
-    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 3 of route 7"
-    games.routes = [(route, 1)]
-    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move, command 2 of route 7"
-    games.routes = []
-    assert games.ahead_of[-1] == "+15 dip banner in vat, L31, 1 move"
-
-
 def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
     for history, shown in ((6000, ""), (0, "done: +5 fill lamp (turn 1)")):
         games = Games(tmp_path / str(history), prompt_budgets={"history": history})
@@ -317,13 +295,12 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp
     games.turn("examine jar", state_hash="0000000a")
     games.turn("fill jar", state_hash="0000000b")
     games.turn("up", location=LOFT)
-    lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    done = "take jar done, turn 1; dip banner done, turn 2; rub jar changed nothing, turn 3"
-    assert lines == {"1": f"{done}; examine jar played, turn 4; fill jar played, turn 5"}
+    lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    assert lines == {"1": "take jar, turn 1; dip banner, turn 2"}
     games.turn("down", location=VATS)
     games.turn("dip banner", score=2)
-    lines = dict(re.findall(r"^Of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines["2"] == "dip banner done, turn 8"
+    lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    assert lines["2"] == "dip banner, turn 8"
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_path: Path) -> None:
@@ -373,33 +350,6 @@ def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player
     assert text() == ""
     games.turn("west", location=GATE)
     assert text() == ""
-    memories.memory_cache[VATS.num].append(stands("A noise came from the west wall"))
-    assert text().startswith("L31 Blue Vats: [NOTE] A noise came from the west wall: "), "made after the visit"
-
-
-def test_places_on_the_plans_way_come_after_those_that_it_names_but_for_points(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    for place in (VATS, LOFT):
-        games.map.game_map.add_room(place.num, place.name)
-    games.knowledge.planned = ("L31",)
-    arrival = replace(stands("Arrival at Drying Loft"), persistence="core")
-    memories = {LOFT.num: [arrival, stands("Dry"), replace(stands("Lift"), score_change=5)], VATS.num: [stands("Boil")]}
-    shown = MemoriesAhead(
-        structlog.get_logger(),
-        games.config,
-        games.state,
-        games.map,
-        Memories(memories),
-        aims=games.aims,
-        planned=lambda: (LOFT.num, VATS.num, 99),
-    ).section(games.now)
-    assert shown is not None
-    assert [line.rpartition(": ")[0] for line in shown.text.splitlines()] == [
-        "L44 Drying Loft: [NOTE] Lift",
-        "L31 Blue Vats: [NOTE] Boil",
-        "L44 Drying Loft: [NOTE] Dry",
-        "(1 more memory left out",
-    ]
 
 
 def test_memories_ahead_stand_in_the_order_of_the_plans_commands(tmp_path: Path) -> None:
@@ -431,22 +381,8 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     ]
     shown = memories_ahead(games, Memories({VATS.num: [*arrivals, stands("Dry"), scored]}))
     first, second, *_, last = shown.text.splitlines()
-    assert ["Dip banner" in first, "Dry" in second, "left out: arrivals at L31, L31" in last] == [True] * 3
-
-
-def test_what_was_found_at_other_places_is_shown_in_the_place_of_arrivals(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    for place in (VATS, LOFT):
-        games.map.game_map.add_room(place.num, place.name)
-    games.knowledge.planned = ("L31",)
-    arrivals = [replace(stands(f"Arrival at Blue Vats {each}", "Steam."), persistence="core") for each in (1, 2)]
-    hint = stands("The key is on the beam", "It is in reach from the ladder.")
-    shown = memories_ahead(games, Memories({VATS.num: [*arrivals, stands("Dry")], LOFT.num: [hint]}))
-    *lines, last = shown.text.splitlines()
-    assert [re.sub(r": .*", "", line) for line in lines] == ["L31 Blue Vats", "L31 Blue Vats", "L44 Drying Loft"]
-    assert "Arrival at Blue Vats 1" in lines[1]
-    assert last == "(1 more memory left out: arrival at L31)"
-    assert memory_key(LOFT.num, hint.title) in shown.shows
+    assert ["Dip banner" in first, "Dry" in second] == [True] * 2
+    assert re.fullmatch(r"\(\d more memories of places ahead left out\)", last)
 
 
 def memories_ahead(games: Games, memories: Memories) -> PromptSection:
@@ -456,38 +392,7 @@ def memories_ahead(games: Games, memories: Memories) -> PromptSection:
     return section
 
 
-def test_memories_of_unvisited_places_that_nothing_names_are_counted(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    for place in (VATS, LOFT):
-        games.map.game_map.add_room(place.num, place.name)
-    games.knowledge.planned = ("L31",)
-    old = stands("Old").superseded("Dry", 3)
-    memories = {
-        GATE.num: [stands("Here")],
-        VATS.num: [stands("Boil", "word " * 300), stands("Stir", "word " * 300)],
-        LOFT.num: [stands("Dry"), old],
-        99: [old],
-    }
-
-    def last_line() -> str:
-        shown = memories_ahead(games, Memories(memories))
-        return shown.text.splitlines()[-1]
-
-    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir; also 1 of places that are not on the plan)"
-    games.knowledge.planned = ("L31, then L44",)
-    assert last_line() == "(1 more memory left out: L31 Blue Vats: Stir)"
-
-
-def test_memories_ahead_that_are_too_many_to_name_are_counted(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    games.map.game_map.add_room(VATS.num, VATS.name)
-    games.knowledge.planned = ("L31",)
-    memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 390) for number in range(24)]})
-    shown = memories_ahead(games, memories)
-    assert shown.text.endswith("; 3 more)")
-
-
-def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:
+def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
     games = Games(tmp_path)
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
@@ -495,20 +400,17 @@ def test_memories_ahead_without_room_are_named(tmp_path: Path) -> None:
     shown = memories_ahead(games, memories)
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
-    left = "; ".join(f"L31 Blue Vats: Rule {number}" for number in range(whole, 20))
-    assert shown.text.endswith(f"({20 - whole} more memories left out: {left})")
+    assert shown.text.endswith(f"({20 - whole} more memories of places ahead left out)")
     assert len(shown.shows) == whole
 
 
-def test_memories_ahead_that_are_not_proven_are_marked_shown_or_named(tmp_path: Path) -> None:
+def test_memories_ahead_that_are_not_proven_are_marked(tmp_path: Path) -> None:
     games = Games(tmp_path)
     games.map.game_map.add_room(VATS.num, VATS.name)
     games.knowledge.planned = ("L31",)
-    guesses = [replace(stands(f"Rule {number}", "word " * 300), status="TENTATIVE") for number in range(2)]
-    shown = memories_ahead(games, Memories({VATS.num: guesses}))
-    whole, left = shown.text.splitlines()
-    assert whole.startswith("L31 Blue Vats: [NOTE - TENTATIVE] Rule 0: word")
-    assert "L31 Blue Vats: [TENTATIVE] Rule 1" in left
+    guess = replace(stands("Rule"), status="TENTATIVE")
+    shown = memories_ahead(games, Memories({VATS.num: [guess]}))
+    assert shown.text == "L31 Blue Vats: [NOTE - TENTATIVE] Rule: Rule"
 
 
 def stands(title: str, text: str = "") -> Memory:

@@ -14,7 +14,7 @@ import structlog
 
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
-from managers.plan import PlannedStep, commands_line, steps_of
+from managers.plan import commands_line
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import RouteBook, doubts_of, route_line
 from managers.routes.trail import digests_of
@@ -298,29 +298,6 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     assert "not done" not in told(manager, is_open)
 
 
-def test_what_the_best_route_did_and_a_plan_leaves_out_is_named(tmp_path: Path) -> None:
-    """A plan left out to light the lamp, and ended in the dark."""
-    lamp, lit = GameObject(30, "lamp", 9), GameObject(30, "lamp", 9, frozenset({7}))
-    with_lamp, bright = replace(HALL, inventory=(lamp,)), replace(HALL, inventory=(lit,))
-    manager = manager_in(tmp_path)
-    played = (
-        (replace(YARD, inventory=(lamp,)), with_lamp, "north"),
-        (with_lamp, with_lamp, "examine lamp"),
-        (with_lamp, bright, "light lamp"),
-        (bright, replace(LOFT, inventory=(lit,), score=5), "up"),
-    )
-    for before, after, action in played:
-        play(manager, before, after, action)
-    manager.end("left")
-    plans = ["north", "up"], ["north", "light lamp", "up"], ["north"]
-    found = [manager.left_out(steps_of(plan, YARD.location_id, manager.walked())) for plan in plans]
-    assert found == [["light lamp (L2)"], [], []]
-    manager.vocabulary = Vocabulary(9, frozenset(), objects={"lamp": (30,), "lantern": (30,)})
-    north, up = PlannedStep("north", frozenset({1})), PlannedStep("up", frozenset({2}))
-    for step in (PlannedStep("light lamp", frozenset()), PlannedStep("light lantern", frozenset({2}))):
-        assert manager.left_out([north, step, up]) == []
-
-
 def test_a_command_that_did_nothing_on_routes_but_something_in_this_game_changed_something(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     lever, bright = HALL, replace(HALL, inventory=(GameObject(30, "lamp", 9),))
@@ -462,18 +439,6 @@ def test_a_beginning_of_a_longer_route_is_not_among_those_that_are_shown(tmp_pat
     manager = manager_in(tmp_path, route_to(5, "up", "jump"), route_to(6, "up", "jump", "in"), route_to(2, "in"))
     routes, lines = manager.shown(YARD)
     assert sorted(route.number for route, _ in routes) == sorted(lines.numbers) == [2, 3]
-
-
-@pytest.mark.parametrize(("known", "is_beaten"), [(("in",), True), (("in", "up", "wait"), False)])
-def test_a_plan_is_made_with_the_points_of_a_game_whose_route_is_not_kept(
-    tmp_path: Path, known: tuple[str, ...], *, is_beaten: bool
-) -> None:
-    manager = manager_in(tmp_path, route_to(5, *known))
-    play(manager, YARD, replace(HALL, score=0), "north")
-    play(manager, replace(HALL, score=0), replace(LOFT, score=5), "climb")
-    manager.finish("left")
-    told = "This game's +5 in 2 turns is not among the routes: route 1 leads to as many points in 1 turn."
-    assert (told in manager.outlook().splitlines()) == is_beaten
 
 
 def test_a_plan_is_made_with_the_turns_that_the_route_to_the_most_points_takes(tmp_path: Path) -> None:
