@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from itertools import product, zip_longest
 
 from session.commands import passes_time, perceives, plain_command
@@ -31,16 +30,12 @@ class Walked:
     """What has been played, in all games that are known.
 
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
-    pairs: commands that were played one directly after the other, or after looks that changed nothing visible
-    unchanged: commands at which nothing visible changed, whenever they were played on a known route or in this game
-    games: the commands of whole games with what each won, those of the present one first
+    pairs: commands that were played one directly after the other
     is_whole: all that was played is known, so that what is missing was never played
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
-    unchanged: AbstractSet[Played] = frozenset()
-    games: Sequence[Sequence[tuple[Played, int]]] = ()
     is_whole: bool = True
 
 
@@ -86,28 +81,19 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     total, expected = 0, 0
     numbered: list[str] = []
     doubts: dict[str, list[int]] = {NEVER: [], UNKNOWN: [], IN_ORDER: []}
-    in_vain: list[int] = []
-    steps = steps_of(commands, start, walked)
-    seen = _gains(steps, points, walked)
-    won = {played for played, _ in seen.values()}
-    for number, (command, step) in enumerate(zip(commands, steps, strict=True), start=1):
+    won: set[Played] = set()
+    for number, (command, step) in enumerate(zip(commands, steps_of(commands, start, walked), strict=True), start=1):
         gain, played = next(((points[each], each) for each in step.played if each in points.keys() - won), (0, None))
-        gain = seen[number][1] if number in seen else gain
         total += gain
         won.update([played] if played else [])
-        is_in_vain = step.is_played and walked.unchanged >= {*step.played}
-        is_look = is_in_vain and perceives(step.command)
-        if is_in_vain:
-            in_vain.append(number)
-        if not is_look and (doubt := _doubt_about(step, before, walked)):
+        if doubt := _doubt_about(step, before, walked):
             doubts[doubt].append(number)
         is_expected = any(doubts.values())
         expected += gain if is_expected else 0
         mark = " expected" if is_expected else ""
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
-        before = before if is_look else step.played
-    noted = [*doubts.items(), ("changed nothing visible there", in_vain)]
-    remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in noted if numbers]
+        before = step.played
+    remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in doubts.items() if numbers]
     marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
     head = "; ".join([f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}", *remarks])
     return f"{PREFIX}{head}: {', '.join(numbered)}"
@@ -120,26 +106,6 @@ def _doubt_about(step: PlannedStep, before: Sequence[Played], walked: Walked) ->
         return "" if is_in_order else IN_ORDER
     is_elsewhere = not step.places and any(command == step.command for _, command in walked.leads_to)
     return UNKNOWN if is_elsewhere else NEVER
-
-
-def _gains(
-    steps: Sequence[PlannedStep], points: Mapping[Played, int], walked: Walked
-) -> Mapping[int, tuple[Played, int]]:
-    """Return what commands of the plan won, by their numbers, when a game played them in the order of the plan.
-
-    Rooms may share a number, so that the same command wins points in one of them only.
-    """
-    found: dict[int, tuple[Played, int]] = {}
-    plan = [step.command for step in steps]
-    for game in walked.games:
-        won = {played for played, _ in found.values()}
-        order = SequenceMatcher(None, plan, [command for (_, command), _ in game], autojunk=False)
-        for first, there, count in order.get_matching_blocks():
-            for number, (played, gain) in enumerate(game[there : there + count], start=first + 1):
-                is_here = played in steps[number - 1].played or not steps[number - 1].places
-                if gain > 0 and is_here and played in points.keys() - won:
-                    found.setdefault(number, (played, gain))
-    return found
 
 
 def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequence[PlannedStep]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from typing_extensions import Unpack, override
@@ -29,7 +29,7 @@ from managers.routes.document import (
 )
 from managers.routes.trail import Trail
 from managers.transcripts.document import Game
-from session.commands import perceives, plain_command
+from session.commands import plain_command
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
@@ -99,7 +99,6 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._trail = Trail()
         self._done: list[Played] = []  # location ids and plain commands of this game
-        self._gains: list[tuple[Played, int]] = []  # what each of them won
         self._led: list[tuple[Played, int]] = []  # where they led
         self._changed: dict[Played, frozenset[int]] = {}  # those that did something, with the things that they changed
         self._won: set[Played] = set()  # those that won points
@@ -207,7 +206,6 @@ class RouteManager(BaseManager):
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
-            self._gains.append((done, record.score_change or 0))
             if record.did_something:
                 touched = touched_in([record.before, record.after], [record.action])
                 self._changed[done] = self._changed.get(done, frozenset()) | touched
@@ -254,19 +252,11 @@ class RouteManager(BaseManager):
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        games, pairs = [self._gains], {*self._walked.pairs}
+        pairs = {*self._walked.pairs, *pairwise(self._done)}
         for game in self._games():
-            there = self.game_state.opening_id
-            games.append([])
-            for turn in game.turns:
-                games[-1].append(((there, plain_command(turn.action)), turn.change))
-                there = turn.to_id or there
-        unchanged = self._walked.unchanged - self._changed.keys()
-        for gains in games:
-            commands = [played for played, _ in gains]
-            in_order = (each for each in commands if each not in unchanged or not perceives(each[1]))
-            pairs.update(pairwise(commands), pairwise(in_order))
-        return replace(self._walked, leads_to=leads_to, pairs=pairs, unchanged=unchanged, games=games)
+            places = accumulate(game.turns, lambda here, turn: turn.to_id or here, initial=self.game_state.opening_id)
+            pairs.update(pairwise(zip(places, (plain_command(turn.action) for turn in game.turns), strict=False)))
+        return replace(self._walked, leads_to=leads_to, pairs=pairs)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
@@ -425,23 +415,15 @@ def _walked_in(book: RouteBook) -> Walked:
     """Return what was played in earlier games, as far as it is kept."""
     leads_to: defaultdict[Played, set[int]] = defaultdict(set)
     pairs: set[tuple[Played, Played]] = set()
-    unchanged: set[Played] = set()
-    changed: set[Played] = set()
     for place, effects in book.effects.items():
         for command, effect in effects.items():
             leads_to[place, plain_command(command)].add(effect.to_id)
-            changed.update([(place, plain_command(command))] if effect.things or effect.to_id != place else [])
     for route in book.routes:
         for steps in filter(None, (route.steps, route.spare)):
             places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
             played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
-            in_order = (
-                each for each, step in zip(played, steps, strict=True) if not (step.only_text and perceives(each[1]))
-            )
-            pairs.update(pairwise(played), pairwise(in_order))
-            for step, each in zip(steps, played, strict=True):
-                (unchanged if step.only_text else changed).add(each)
+            pairs.update(pairwise(played))
             for each, to in zip(played, places[1:], strict=True):
                 leads_to[each].update([] if to is None else [to])
     known = {each: to for each, to in leads_to.items() if to}
-    return Walked(known, pairs, unchanged - changed, is_whole=bool(book.effects))
+    return Walked(known, pairs, is_whole=bool(book.effects))

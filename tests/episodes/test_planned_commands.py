@@ -66,7 +66,7 @@ def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: P
     line = next(each for each in opening.splitlines() if "`follow` 0" in each)
     numbered = ", ".join(f"{number}. {command}" for number, command in enumerate(PLANNED, start=1))
     assert line.startswith("`follow` 0 plays 15 commands, ")
-    assert "; command 10 never played there; command 11 not played in this order before; command 13 changed" in line
+    assert "; command 10 never played there; command 11 not played in this order before: " in line
     assert re.sub(r" \(\+\d+(?: expected)?, \d+ so far\)", "", line).endswith(numbered)
     assert "8. take key (+5, 10 so far), " in line
     (kept,) = (line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line)
@@ -95,18 +95,6 @@ def test_commands_that_no_game_has_played_at_their_place_are_named_in_the_prompt
     assert "; commands 10, 16, 19 never played there; " in seen, "a fact and no guess"
     assert guesses.strip().splitlines()[1:] == ["2. Guess: `fly`, then `dance`"]
     assert "; commands 16, 19 never played there; " in shown[1], "the wait was played meanwhile"
-
-
-def test_commands_that_changed_nothing_at_their_place_are_named_in_the_prompt(own_story: Path, tmp_path: Path) -> None:
-    in_vain = ["north", "west", "take pattens", "east", "north", "take lamp"]
-
-    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
-        is_first = role == "agent" and "`follow` 0" not in prompt.user and turn_of(prompt) <= len(in_vain)
-        return {"action": in_vain[turn_of(prompt) - 1]} if is_first else planner(role, prompt, schema)
-
-    planner = Planner(("north", "east", "take boathook", "west", "west", "take pattens", "east", "north", "take lamp"))
-    _, prompts = play(own_story, tmp_path, reply)
-    assert "; command 6 changed nothing visible there: 1. north" in prompts[TURNS]
 
 
 def test_that_all_of_it_was_played_is_stated_and_not_before(own_story: Path, tmp_path: Path) -> None:

@@ -129,15 +129,6 @@ def test_only_the_commands_that_were_never_played_at_their_place_are_called_so(c
     assert "never" not in commands_line(commands, 1, replace(WALKED, is_whole=False), POINTS)
 
 
-def test_commands_that_were_played_in_vain_at_their_place_are_named() -> None:
-    walked = replace(WALKED, unchanged={(2, "ring bell")})
-    line = commands_line(["ring bell", "north", "ring bell", "north"], 1, walked, {})
-    assert line.startswith(
-        "Commands: 4 commands, 0 points; command 1 never played there; "
-        "commands 2 to 4 not played in this order before; command 3 changed nothing visible there: 1. ring bell, "
-    )
-
-
 STAIRS = Walked(  # rooms 5 are several of one number, as of a trail
     {(4, "up"): [5], (5, "west"): [5], (5, "up"): [5, 6], (5, "east"): [5], (6, "open door"): [6], (6, "east"): [7]},
     {*pairwise([(4, "up"), (5, "west"), (5, "up"), (5, "east"), (5, "up"), (6, "open door")])},
@@ -153,23 +144,6 @@ def test_commands_in_rooms_of_one_number_are_found_where_each_was_played() -> No
 def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each_of_them() -> None:
     *_, east = steps_of(["up", "up", "east"], 4, Walked(STAIRS.leads_to))
     assert east.places == {5, 6}
-
-
-def test_points_in_rooms_of_one_number_belong_to_the_command_at_which_a_game_won_them() -> None:
-    way = [(4, "up"), (5, "west"), (5, "up"), (5, "east"), (5, "up"), (6, "open door")]
-    played = [(each, int(number == 4)) for number, each in enumerate(way)]
-    longer = [played[0], ((5, "take branch"), 0), *played[1:]]
-    commands = [command for _, command in way]
-    for games in ([played], [longer], [[((4, "look"), 0)], longer], [played[:4], played]):
-        line = commands_line(commands, 4, replace(STAIRS, games=games), {(5, "up"): 1})
-        assert line.startswith("Commands: 6 commands, 1 point: 1. up, 2. west, 3. up, 4. east, 5. up (+1, 1 so far)")
-
-
-def test_points_that_a_game_won_at_another_place_or_by_a_command_that_wins_no_more_are_not_promised() -> None:
-    walked = replace(WALKED, games=[[((9, "take lamp"), 3), ((3, "take lamp"), 10)]])
-    way = ["north", "north", "take lamp"]
-    assert "3. take lamp (+10, 10 so far)" in commands_line(way, 1, walked, {(3, "take lamp"): 10})
-    assert "+" not in commands_line(way, 1, replace(WALKED, games=[[((3, "take lamp"), 10)]]), {})
 
 
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:

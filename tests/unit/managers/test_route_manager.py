@@ -14,7 +14,6 @@ import structlog
 
 from managers.course_manager import CourseManager
 from managers.map_manager import MapManager
-from managers.plan import commands_line
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import RouteBook, doubts_of, route_line
 from managers.routes.trail import digests_of
@@ -296,38 +295,6 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     for before, after, action in played[:-1]:
         play(manager, before, after, action)
     assert "not done" not in told(manager, is_open)
-
-
-def test_a_command_that_did_nothing_on_routes_but_something_in_this_game_changed_something(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    lever, bright = HALL, replace(HALL, inventory=(GameObject(30, "lamp", 9),))
-    play(manager, YARD, lever, "north")
-    play(manager, lever, lever, "pull lever")
-    play(manager, lever, LOFT, "up")
-    manager.end("left")
-    manager.reset(GameState())
-    assert (2, "pull lever") in manager.walked().unchanged
-    play(manager, lever, bright, "pull lever")
-    assert (2, "pull lever") not in manager.walked().unchanged
-
-
-@pytest.mark.parametrize(
-    ("between", "doubt"), [("examine lever", ""), ("turn dial", "; command 2 not played in this order before")]
-)
-def test_commands_between_which_there_were_only_looks_without_effect_were_played_in_their_order(
-    tmp_path: Path, between: str, doubt: str
-) -> None:
-    """What turned the dial may be needed, though nobody could see what changed."""
-    manager = manager_in(tmp_path)
-    play(manager, YARD, HALL, "north")
-    play(manager, HALL, replace(HALL, text="It is a lever.", moves=2), between)
-    play(manager, HALL, LOFT, "up")
-    manager.end("left")
-    manager.reset(GameState(opening_location=YARD.location))
-    walked = manager.walked()
-    assert ((1, "north"), (2, between)) in walked.pairs
-    line = commands_line(["north", "up"], 1, walked, {})
-    assert line == f"Commands: 2 commands, 0 points{doubt}: 1. north, 2. up"
 
 
 def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:
