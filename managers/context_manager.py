@@ -29,7 +29,7 @@ from session.context import AgentContext, Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, cut_at, cut_middle, one_line, out_of, with_numbers, without_padding
-from session.values import GameObject, Observation, Proposal, Rejection, TurnRecord, things_around
+from session.values import Observation, Proposal, Rejection, TurnRecord, things_around
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""
@@ -166,8 +166,6 @@ class ContextManager(BaseManager):
         self._arrival = -1
         self._printed: list[str] = []
         self._named: set[str] = set()
-        self._had: dict[tuple[int, int], str] = {}  # the name of a thing that was listed, by what had it and its number
-        self._whole: set[int] = set()  # the things of which the story has printed the whole name
         self._game: GameText | None = None
 
     @override
@@ -411,10 +409,9 @@ class ContextManager(BaseManager):
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
-        such as "man", or its plural, or one name of a person, that word is listed; once it has printed the whole name,
-        the whole name is, from the words on that the parser knows. A direction names no thing. What another thing or a
-        person has is listed after its name, and stays so wherever both are. Things of one name are counted if the story
-        has printed its plural, or the player has had them.
+        such as "man", or its plural, that word is listed. A direction names no thing. What another thing or a person
+        has is listed after its name. Things of one name are counted if the story has printed its plural, or the player
+        has had them.
         """
         state, here = self.game_state, observation.location
         if state.arrival_turn != self._arrival:
@@ -426,23 +423,16 @@ class ContextManager(BaseManager):
         known_as, countable = dict[int, str](), set[int]()
         names = Counter[str](), Counter[str]()
         for thing in observation.visible or ():
-            whole = thing.name if "/" in thing.name else self._in_known_words(thing)
+            wanted = [thing.name, *thing.name.split()[-1:]]
             if "/" in thing.name:
                 words = [word for word in thing.words if self._is_printed(word, before)]
                 wanted = [" ".join(words), "/".join(words)]
-            else:
-                words = thing.name.split()
-                names_person = thing.num in self.vocabulary.animate
-                wanted = [whole, *words[-1:], *(each for each in words if names_person and each.istitle())]
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
-            printed = [name for name in wanted if "/" in name or self._is_printed(name, before)]
-            printed += [name for name in wanted if not printed and self._is_printed(f"{name}s", before)]
             is_held = thing.num in state.held
-            with_holder = self._had.get((thing.parent, thing.num)) if thing.parent in known_as else None
-            for name in (wanted if is_held else printed or ([with_holder] if with_holder else []))[:1]:
-                self._whole |= {thing.num} if name == whole else set()
-                known_as[thing.num] = whole if thing.num in self._whole else name
-                self._had[thing.parent, thing.num] = known_as[thing.num]
+            printed = wanted if is_held else [each for each in wanted if "/" in each or self._is_printed(each, before)]
+            for name in printed or [name for name in wanted if self._is_printed(f"{name}s", before)]:
+                known_as.setdefault(thing.num, name)
+                kind = known_as[thing.num].split()[-1]
                 kind = name.split()[-1]
                 if is_held or any(self._is_printed(kind + end, before) for end in ("s", "es")):
                     countable.add(thing.num)
@@ -461,22 +451,6 @@ class ContextManager(BaseManager):
             listed[name] = max(1, listed.pop(name, 0) + (thing.num in countable))
         scenery = [each for each in reversed(names[True]) if each not in names[False]]
         return with_numbers(names[False])[::-1], scenery, within
-
-    def _in_known_words(self, thing: GameObject) -> str:
-        """Return the end of a thing's name that consists of words by which the story's parser knows it.
-
-        The whole name if that is not known, or not even of its last word.
-        """
-        words, known = thing.name.split(), self.vocabulary
-
-        def is_known(word: str) -> bool:
-            cut = known.cut(word)
-            return cut in _SMALL_WORDS or thing.num in (*known.objects.get(cut, ()), *known.mentions.get(cut, ()))
-
-        if known.family != "inform" or not words or not is_known(words[-1]):
-            return thing.name
-        ends = (words[at:] for at in range(len(words)) if words[at].lower() not in _SMALL_WORDS)
-        return " ".join(next((end for end in ends if all(map(is_known, end))), words))
 
     def _is_printed(self, name: str, before: Iterable[str]) -> bool:
         """Return whether the story has printed the name since the player came here, or ``before``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
 
@@ -15,7 +15,6 @@ from session.values import TurnRecord
 
 _NUMBERED = re.compile(r"(?:\b(?:L|locations? #?|ID:? )|#|(?<=[^\s,.:;(] )\()(\d+)\b", re.IGNORECASE)
 """A number in brackets is that of a location after its name only: steps are counted so, too."""
-QUOTED = re.compile(r"`([^`]+)`")
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 
@@ -38,33 +37,16 @@ def done_in(text: str, turns: Iterable[tuple[str, TurnRecord]], places: Collecti
 
 
 def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRecord]:
-    """Return the turns of this game in which was done what a memory is about, and what it has in code marks.
+    """Return the latest turn of each command that a memory names and that was done at its location in this game.
 
-    It is done with the same result: the memory's points, if it has any, or that the command did something. Of several
-    commands in code marks those count that did something here; if one of them did not, no other command is what the
-    memory is about. Memories of failures, dangers and arrivals are about nothing that is done once, and those of this
-    game alone are about what was done in it anyway.
+    It is done if it did something or, for a memory with points, won as many. Memories of failures, dangers and arrivals
+    are about nothing that is done once, and those of this game alone are about what was done in it anyway.
     """
     if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return []
-    text = f"{memory.title} {memory.text}"
-    quoted = {plain_command(each) for each in QUOTED.findall(text)}
-    done = state.tries.done_at(location_id)
-    about: Sequence[TurnRecord] = ()
-    if memory.score_change:
-        same = [turn for turn in state.scored if turn.score_change == memory.score_change]
-        same = [turn for turn in same if turn.before.location_id == location_id]
-        about = done_in(text, with_commands(same)) or ([] if quoted else same)
-        if not about:
-            return []
-    elif len(quoted) <= 1 or quoted <= {plain_command(turn.action) for turn in done}:
-        span = memory.span if memory.episode == state.episode else range(0)
-        turns = state.turns[max(0, span.start - 1) : max(0, span.stop - 1)]
-        own = [turn for turn in turns if turn.did_something and turn.before.location_id == location_id]
-        about = own or done_in(text, with_commands(done))
-    named = [turn for turn in done if plain_command(turn.action) in quoted and " " in plain_command(turn.action)]
-    latest = {plain_command(turn.action): turn for turn in (*named, *about[-1:])}
-    return sorted(latest.values(), key=_number)
+    points = memory.score_change
+    done = [turn for turn in state.tries.done_at(location_id) if not points or turn.score_change == points]
+    return done_in(f"{memory.title} {memory.text}", with_commands(done))
 
 
 _number = attrgetter("turn")

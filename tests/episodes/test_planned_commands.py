@@ -207,12 +207,12 @@ def test_a_plan_without_new_commands_keeps_them_and_checks_them_again(own_story:
         return Planner()(role, prompt, schema)
 
     play(own_story, tmp_path, reply)
-    assert "; command 11 not played in this order before; " in shown[1], (
+    assert "; command 11 not played in this order before: " in shown[1], (
         "the question about the next plan has it as it is now"
     )
     kept = [line for line in (tmp_path / "knowledgebase.md").read_text().splitlines() if "Commands: " in line]
     assert len(kept) == 1
-    assert "; command 11 not played in this order before; " in kept[0], "it was played in the second episode"
+    assert "; command 11 not played in this order before: " in kept[0], "it was played in the second episode"
 
 
 def test_no_commands_are_followed_if_the_plan_has_none(own_story: Path, tmp_path: Path) -> None:

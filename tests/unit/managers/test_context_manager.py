@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import STANDS_BELOW, ContextManager, history_turns
-from session.commands import ParserFamily, Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -210,31 +209,6 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
     assert told in context.get_agent_context(hall).render()
 
 
-def test_what_a_person_has_stays_with_its_name_in_another_room() -> None:
-    state = GameState(opening="A man has a bag.", latest=MILL)
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
-    things = (GameObject(33, "man", 12), GameObject(34, "bag", 33))
-    assert "\nHere: man (with bag)\n" in context.get_agent_context(replace(MILL, visible=things)).render()
-    yard = replace(MILL, text="Yard\nThe man is here.", location=Location(14, "Yard"), visible=things)
-    state.record(replace(a_turn(1, "east", yard.text, "", MILL), after=yard))
-    assert "\nHere: man (with bag)\n" in context.get_agent_context(yard).render()
-    alone = replace(yard, visible=(replace(things[0], parent=14), replace(things[1], parent=14)))
-    assert "\nHere: man\n" in context.get_agent_context(alone).render(), "nothing has named it here"
-
-
-@pytest.mark.parametrize(
-    ("family", "shown"), [("inform", "bedroom door, dog to go"), ("unknown", "Ann's bedroom door")]
-)
-def test_a_name_begins_with_a_word_by_which_the_parser_knows_the_thing(family: ParserFamily, shown: str) -> None:
-    state = GameState(opening="Ann's bedroom door and a small dog to go are here.", latest=MILL)
-    vocabulary = Vocabulary(
-        9, frozenset(), objects={"bedroom": (35,), "door": (35,), "dog": (36,), "go": (36,)}, family=family
-    )
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, vocabulary=vocabulary)
-    things = (GameObject(35, "Ann's bedroom door", 12), GameObject(36, "small dog to go", 12))
-    assert f"\nHere: {shown}" in context.get_agent_context(replace(MILL, visible=things)).render()
-
-
 def test_things_of_one_name_are_counted_here_in_a_holder_and_carried() -> None:
     state = GameState(opening="On the shelf are four vials. A fifth vial lies here, and two coins.", latest=MILL)
     vials = [GameObject(40 + at, "vial", 31) for at in range(4)]
@@ -311,23 +285,6 @@ def test_the_critic_reads_why_the_player_proposes_a_command_if_it_gave_a_reason(
     judged = context.get_critic_context(MILL, "tell miller", reason="He asked\nfor the code.").render()
     assert judged.endswith("## Proposed command\ntell miller\n\n## The player's reason\nHe asked for the code.")
     assert context.get_critic_context(MILL, "tell miller").render().endswith("## Proposed command\ntell miller")
-
-
-def test_a_person_is_here_by_one_name_things_by_their_plural_and_each_keeps_its_whole_name_once_it_was_printed() -> (
-    None
-):
-    state = GameState(opening="A table of stone and some vials. Charles waits.", latest=MILL)
-    things = ("black stone table", "green vial", "Charles Bristow", "Charles River", "vial stand")
-    hall = replace(MILL, visible=tuple(GameObject(50 + at, name, 12) for at, name in enumerate(things)))
-    vocabulary = Vocabulary(9, frozenset(), animate=frozenset({52}))
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, vocabulary=vocabulary)
-    assert "\nHere: table, vial, Charles\n" in context.get_agent_context(hall).render()
-    play(state, "ask", "He is Charles Bristow. He looks at the black stone table.")
-    assert "\nHere: black stone table, vial, Charles Bristow\n" in context.get_agent_context(hall).render()
-    yard = replace(MILL, location=Location(11, "Yard"), text="Yard")
-    for number, before, after in ((2, hall, yard), (3, yard, replace(hall, text="A table. Charles comes with you."))):
-        state.record(TurnRecord(1, number, before, (Proposal("go"),), (Verdict(accepted=True, source="none"),), after))
-    assert "\nHere: black stone table, Charles Bristow\n" in context.get_agent_context(state.latest).render()
 
 
 def test_a_direction_names_no_thing_and_words_that_the_story_printed_together_are_one_name() -> None:

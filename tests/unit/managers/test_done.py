@@ -1,4 +1,4 @@
-"""What a memory is about is done if its command had the same result at its place in this game."""
+"""What a memory names is done if it had the same result at its place in this game."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def play(tmp_path: Path) -> EpisodePlay:
     ("known", "place", "turns"),
     [
         (memory("To dye: (1) dip banner in the vat", points=5), 31, [2]),
-        (memory("Dyeing scores", points=5), 31, [2]),
+        (memory("Dyeing scores", points=5), 31, []),
         (memory("Dyeing scores", points=10), 31, []),
         (memory("Dyeing scores", "`wring banner`", points=5), 31, []),
         (memory("To dye: dip banner", points=5), 11, []),
@@ -49,7 +49,7 @@ def play(tmp_path: Path) -> EpisodePlay:
         (memory("Dye", "`dip banner`, then `take banner`"), 31, [2, 3]),
         (memory("Dye", "`take banner`, then `wring banner`", episode=2), 31, [3]),
         (replace(memory("take banner", episode=2), persistence="ephemeral"), 31, []),
-        (memory("The banner was dyed", episode=2), 31, [3]),
+        (memory("The banner was dyed", episode=2), 31, []),
     ],
 )
 def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
@@ -68,26 +68,6 @@ def test_what_was_done_at_other_places_takes_no_time(play: EpisodePlay) -> None:
     with Calls() as after:
         all_done(known, 31, play.state)
     assert after.all == before.all
-
-
-@pytest.mark.parametrize(
-    ("known", "place", "turns"),
-    [
-        (memory("Dye", "`take banner`, then `wring banner`"), 31, [3]),
-        (memory("Dye", "`take banner`, then `dip banner`"), 31, [2, 3]),
-        (memory("`dip banner` in the vat", "`wring banner` before, `take banner` after", points=5), 31, [2, 3]),
-        (memory("`dip banner` in the vat", "then `take banner`", points=10), 31, []),
-        (memory("Dye", "`take banner`, then `dip banner`"), 11, []),
-        (memory("Dye", "`take banner` in vain", category="FAILURE"), 31, []),
-        (memory("Take Banner along"), 31, [3]),
-        (memory("Dye", "`examine banner` first"), 31, []),
-        (replace(memory("The banner was dyed", "`dip banner`", episode=2), turns="3"), 31, [2, 3]),
-    ],
-)
-def test_every_command_in_code_marks_that_had_the_same_result_is_marked(
-    play: EpisodePlay, known: Memory, place: int, turns: list[int]
-) -> None:
-    assert [turn.turn for turn in all_done(known, place, play.state)] == turns
 
 
 @pytest.mark.parametrize(

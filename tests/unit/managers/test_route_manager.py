@@ -717,28 +717,6 @@ def test_a_turn_of_a_course_takes_as_long_after_many_turns_as_after_few(tmp_path
     assert calls_after(160) < 1.5 * few
 
 
-def test_what_was_put_on_a_part_of_a_thing_is_not_called_gone(tmp_path: Path) -> None:
-    """Parts are in no tree of objects: a coat that hangs on a hook of the wall is not in sight by it, but at hand."""
-    coat, hook, man = 3, 4, 5
-    objects = {"coat": (coat,), "hook": (hook,), "man": (man,)}
-    manager = with_map(tmp_path, GameState())
-    courses, person = courses_of(manager), GameObject(man, "man", 2)
-    courses.vocabulary = Vocabulary(9, frozenset(objects), objects=objects)
-    before = replace(HALL, inventory=(GameObject(coat, "coat", 1),), visible=(person,), parents=(0, 2, 0, 1, 0, 2))
-
-    def ends_after(action: str, holder: int) -> str:
-        after = replace(before, inventory=(), parents=(0, 2, 0, holder, 0, 2), moves=9)
-        end = Proposal(action, then=("take coat", "wait"), stop_at="failure")
-        record = TurnRecord(1, 1, before, (end,), (Verdict(accepted=True),), after)
-        manager.game_state.record(record)
-        courses.learn(record)
-        return told(courses, after)
-
-    assert ends_after("put coat on hook", hook) == ""
-    assert "coat is no longer in sight" in ends_after("give coat to man", man)
-    assert "coat is no longer in sight" in ends_after("drop coat", 0)
-
-
 def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_played_otherwise(tmp_path: Path) -> None:
     """A route went up a wall from the quay, and promised its points to a player who sat in the boat there."""
     boat = GameObject(40, "boat", 2)
