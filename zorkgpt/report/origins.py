@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from managers.known import Item, Items, Known, memory_key, memory_keys, route_key
+from managers.known import Item, Items, Known, memory_keys, route_key
 from managers.memory.document import (
     MemoriesBlock,
     MemoriesDocument,
@@ -34,8 +34,8 @@ from session.events import (
     TurnPlayed,
     moment_of,
 )
-from session.files.journal import read_journal, read_manifest
-from session.files.run_folders import AT_END, AT_START, is_claimed, last_episode, run_folders
+from session.files.journal import Manifest, read_journal, read_manifest
+from session.files.run_folders import AT_END, AT_START, last_episode, run_folders
 from session.game_configuration import GameConfiguration
 from session.knowledge import Source, merged_sources
 from session.memory import Memory, MemoryStatus, MemoryStatusType
@@ -61,22 +61,20 @@ class OriginChange:
     at: when it was made or seen, for a change between runs when the next one began (ISO 8601); "" if it is unknown
     is_own: whether the run wrote it, and not people or other runs; ``None`` if it is unknown
     writer: the recorded answer that contains its title or text; ``None`` for none
-    is_one_of_several: other memories of its location have its title, so which of them was changed is unknown
     """
 
     id: str
     run: str
     moment: RunMoment | None
     at: str
-    is_own: bool | None = False
-    change: ItemChange = field(default_factory=lambda: ItemChange("", None, None))
+    is_own: bool | None
+    change: ItemChange
     writer: ModelAnswered | MemoryGiven | None = None
-    is_one_of_several: bool = False
 
     @property
     def is_of_memory(self) -> bool:
         """Whether a memory was changed."""
-        return self.change.item is not None and self.change.item.kind == "memory"
+        return self.change.item.kind == "memory"
 
     @property
     def verb(self) -> str:
@@ -102,8 +100,6 @@ class OriginChange:
         if self.is_own and seen:
             return seen
         who = "by hand" if self.is_own is False else "by hand or by a run, which is unknown"
-        if self.is_one_of_several:
-            who = f"{who} (which memory of this title is unknown)"
         if seen:
             return f"{who}, seen {seen} of run {self.run} on {self.at[:10]}"
         if self.run:
@@ -120,24 +116,6 @@ class SeenTurn(NamedTuple):
     record: TurnRecord
 
 
-class Left(NamedTuple):
-    """What the files contain after the runs so far.
-
-    at: when the latest of them wrote its last line
-    unsure: the keys of what it changed last, which a kill may have kept from the files; ``None`` for everything
-    """
-
-    items: Items
-    at: str = ""
-    unsure: frozenset[str] | None = frozenset()
-
-    def changed(self, items: Items, where: OriginChange) -> Iterator[OriginChange]:
-        """Yield what others changed since."""
-        for change in changes_between(self.items, items, by_others=True):
-            is_unsure = self.unsure is None or change.key in self.unsure
-            yield replace(where, change=change, is_own=None if is_unsure else where.is_own)
-
-
 @dataclass(slots=True)
 class Origins:
     """What the runs of a story folder show of everything that was ever known.
@@ -149,10 +127,10 @@ class Origins:
     spans: when the first and the last line of each run were written
     numbered: the last number that was taken for an episode
     problems: why something is unknown
-    items: what is known now
+    is_whole: whether every run up to here can be read, so that people wrote what no run did
+    items, at: what is known after the runs so far, and when the latest of them wrote its last line; at the end, now
     texts: versions of the memories that people may have written
-    ends: what was known at the end of each episode
-    twice: episodes of several runs, after which different things were known
+    ends: what was known at the end of each episode; ``None`` for one that several runs have with different ends
     routes: those of today, by their keys
     """
 
@@ -163,74 +141,69 @@ class Origins:
     spans: dict[str, tuple[str, str]] = field(default_factory=dict)
     numbered: int = 0
     problems: list[str] = field(default_factory=list)
+    is_whole: bool = True
     items: Items = field(default_factory=dict)
+    at: str = ""
     texts: list[str] = field(default_factory=list)
-    ends: dict[int, Items] = field(default_factory=dict)
-    twice: set[int] = field(default_factory=set)
+    ends: dict[int, Items | None] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
 
-    def add(self, changes: Iterable[OriginChange], answers: Sequence[ModelAnswered | MemoryGiven] = ()) -> None:
+    def add(
+        self,
+        changes: Iterable[ItemChange],
+        run: str,
+        moment: RunMoment | None,
+        at: str,
+        answers: Sequence[ModelAnswered | MemoryGiven] = (),
+    ) -> None:
         """Add changes that were made or seen at the same place, one of which may be in each of these answers."""
-        for each in _with_renames(changes):
-            if each.change.item is None or not each.change.item.is_lasting:
+        for change in _with_renames(changes):
+            if not change.item.is_lasting:
                 continue
-            if each.change.by_others:
-                self.changes.append(each)
+            if change.by_others:
+                self.changes.append(OriginChange("", run, moment, at, False if self.is_whole else None, change))
             else:
-                number = 1 + sum(one.run == each.run and bool(one.id) for one in self.changes)
-                writer = _writer(answers, each.change.item)
-                self.changes.append(replace(each, id=f"{each.run}/{number}", is_own=True, writer=writer))
+                number = 1 + sum(one.run == run and bool(one.id) for one in self.changes)
+                writer = _writer(answers, change.item)
+                self.changes.append(OriginChange(f"{run}/{number}", run, moment, at, True, change, writer))
 
-    def note_missing(self, last: int) -> bool:
-        """Add a problem if no run here has the episodes after the last one that is numbered, up to this one.
+    def miss(self, problem: str) -> None:
+        """Add why it is unknown from here on who made the changes that no run shows."""
+        self.problems.append(problem)
+        self.is_whole = False
 
-        Returns whether any are missing.
-        """
+    def miss_episodes(self, last: int) -> None:
+        """Add a problem if no run here has the episodes after the last one that is numbered, up to this one."""
         first = self.numbered + 1
-        if first > last:
-            return False
-        which = f"episode {last}" if first == last else f"episodes {first} to {last}"
-        self.problems.append(f"No run that can be read here has {which}. What was changed and shown there is unknown.")
-        return True
+        if first <= last:
+            which = f"episode {last}" if first == last else f"episodes {first} to {last}"
+            self.miss(f"No run that can be read here has {which}. What was changed and shown there is unknown.")
+
+    def number(self, run: str, manifest: Manifest) -> None:
+        """Take the numbers of a run's episodes; add a problem if some before are missing or another run has them."""
+        self.miss_episodes(manifest.first_episode - 1)
+        if manifest.first_episode <= self.numbered:
+            why = "it has episode numbers of another run, so one of them comes from another folder"
+            self.miss(f"Run {run}: {why}. Who made the changes between them is unknown.")
+        self.numbered = max(self.numbered, manifest.first_episode + len(manifest.seeds) - 1)
 
     def end(self, episode: int, items: Items) -> None:
-        """Add what was known at the end of an episode; it is unknown if another run has another such episode."""
-        if self.ends.setdefault(episode, items) != items:
-            self.twice.add(episode)
+        """Add what was known at the end of an episode."""
+        self.ends[episode] = items if self.ends.get(episode, items) == items else None
 
     def separate_runs(self) -> None:
-        """Drop the changes by others that another run made while the run that saw them was played.
-
-        Who added what cites a turn that no run here has is unknown.
-        """
-        own = defaultdict[tuple[str, Item | None], list[str]](list)
+        """Drop the changes by others that another run made while the run that saw them was played."""
+        own = defaultdict[tuple[str, Item | None], set[str]](set)
         for each in self.changes:
             if each.is_own:
-                own[each.change.key, each.change.after].append(each.run)
+                own[each.change.key, each.change.after].add(each.run)
 
         def is_of_a_run(each: OriginChange) -> bool:
             begun, ended = self.spans.get(each.run, ("", ""))
-            spans = (self.spans[run] for run in own[each.change.key, each.change.after] if run != each.run)
-            return not each.is_own and any(first <= ended and begun <= last for first, last in spans)
+            others = own[each.change.key, each.change.after] - {each.run}
+            return any(first <= ended and begun <= last for first, last in map(self.spans.__getitem__, others))
 
-        changes = [each for each in self.changes if not is_of_a_run(each)]
-        cites = [each.change.before is None and each.change.after for each in changes]
-        self.changes = [
-            replace(each, is_own=None) if not each.is_own and item and item.sources and not self.taught(item) else each
-            for each, item in zip(changes, cites, strict=True)
-        ]
-
-    def mark_equal_titles(self) -> None:
-        """Mark what others changed of memories that are told apart by their order alone."""
-        first_keys = [
-            memory_key(item.place or 0, item.title) if (item := each.change.item) and each.is_of_memory else None
-            for each in self.changes
-        ]
-        several = {first for first, each in zip(first_keys, self.changes, strict=True) if first != each.change.key}
-        self.changes = [
-            replace(each, is_one_of_several=not each.is_own and first is not None and first in several)
-            for first, each in zip(first_keys, self.changes, strict=True)
-        ]
+        self.changes = [each for each in self.changes if each.is_own or not is_of_a_run(each)]
 
     def renamed(self) -> dict[str, str]:
         """Return the present keys of renamed memories by the earlier ones."""
@@ -260,95 +233,87 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
 
     Forks in it are left out, because they have files of their own. Raises ``StoreError``.
     """
-    origins, left = Origins(), Left({})
+    origins = Origins()
     for run in reversed(run_folders([folder])):
         if run.parent.parent == folder:
-            left = _add_run(origins, run, left, now)
+            _add_run(origins, run, now)
+    origins.miss_episodes(last_episode(folder))
     path_of = shared_files(now.model_copy(update={"zork_game_workdir": folder})).path_of
-    current, memories = _known(path_of, origins.problems), path_of("Memories.md")
-    origins.items, origins.routes = current.items(), {route_key(each.number): each for each in current.routes}
+    memories = path_of("Memories.md")
+    known = _known(path_of, origins.problems)
+    items = known.items()
     try:
-        is_lost = memories.exists() and not open_memories(memories).document.render()
+        if memories.exists() and not open_memories(memories).document.render():
+            origins.is_whole = False  # a power cut may have emptied it
     except StoreError as error:
-        origins.problems.append(f"{error}. What was changed after the latest run is unknown.")
-        others = {key: each for key, each in origins.items.items() if each.kind != "memory"}
-        origins.items = {key: each for key, each in left.items.items() if each.kind == "memory"} | others
-        is_lost = True
-    found = list[OriginChange]()
-    is_own = None if origins.note_missing(last_episode(folder)) or is_lost else False
-    paths = {"knowledge": path_of("knowledgebase.md"), "route": path_of(ROUTES_FILE)}
-    for each in left.changed(origins.items, OriginChange("", "", None, "", is_own)):
-        path = paths.get(each.change.item.kind, memories) if each.change.item else memories
+        origins.miss(f"{error}. What was changed after the latest run is unknown.")
+        others = {key: each for key, each in items.items() if each.kind != "memory"}
+        items = {key: each for key, each in origins.items.items() if each.kind == "memory"} | others
+    changes = list(changes_between(origins.items, items, by_others=True))
+    for kind, path in (
+        ("memory", memories),
+        ("knowledge", path_of("knowledgebase.md")),
+        ("route", path_of(ROUTES_FILE)),
+    ):
         at = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc).isoformat() if path.exists() else ""
-        found.append(replace(each, at=at))
-    origins.add(found)
+        origins.add((each for each in changes if each.item.kind == kind), "", None, at)
+    origins.items, origins.routes = items, {route_key(each.number): each for each in known.routes}
     origins.separate_runs()
-    origins.mark_equal_titles()
     return origins
 
 
-def _with_renames(changes: Iterable[OriginChange]) -> list[OriginChange]:
+def _with_renames(changes: Iterable[ItemChange]) -> list[ItemChange]:
     """Return the changes; a memory that others removed, and added with its text and another title, was renamed.
 
     If several of one text were removed or added, it is unknown which was renamed.
     """
-    found, alike = list(changes), defaultdict[Item, list[OriginChange]](list)
+    found, alike = list(changes), defaultdict[Item, list[ItemChange]](list)
     for each in found:
-        item = each.change.item
-        if item and each.is_of_memory and each.change.by_others and None in (each.change.before, each.change.after):
-            alike[replace(item, key="", title="")].append(each)
+        if each.item.kind == "memory" and each.by_others and None in (each.before, each.after):
+            alike[replace(each.item, key="", title="")].append(each)
     for those in alike.values():
-        gone, new = ([each for each in those if (each.change.after is None) is is_gone] for is_gone in (True, False))
+        gone, new = ([each for each in those if (each.after is None) is is_gone] for is_gone in (True, False))
         if len(gone) == len(new) == 1:
-            found[found.index(new[0])] = replace(new[0], change=replace(new[0].change, before=gone[0].change.before))
+            found[found.index(new[0])] = replace(new[0], before=gone[0].before)
             found.remove(gone[0])
     return found
 
 
-def _add_run(origins: Origins, run: Path, left: Left, now: GameConfiguration) -> Left:
-    """Add what a run shows, given what the runs before it left; return what they left with it."""
+def _add_run(origins: Origins, run: Path, now: GameConfiguration) -> None:
+    """Add what a run shows, given what the runs before it left, and what it left."""
     try:
         manifest = read_manifest(run)
     except StoreError as error:
-        origins.problems.append(f"Run {run.name}: {without_period(error)}. What it changed and was shown is unknown.")
-        return left
+        origins.miss(f"Run {run.name}: {without_period(error)}. What it changed and was shown is unknown.")
+        return
+    origins.number(run.name, manifest)
     has_copies = (run / AT_START).is_dir()
-    start = _known(lambda name: run / AT_START / name, origins.problems).items() if has_copies else left.items
-    repetition, problem = _repeated(origins, run, now, start)
+    start = _known(lambda name: run / AT_START / name, origins.problems).items() if has_copies else origins.items
     times, answers, ended = _read_turns(origins, run)
     begun, latest = (found(times.values(), default=manifest.created) for found in (min, max))
     origins.spans[run.name] = begun, latest
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
-    if problem or manifest.player_kind not in ("model", "random"):
-        origins.unseen.append(run.name)
-    where = OriginChange("", run.name, None, begun)
-    is_missing = origins.note_missing(manifest.first_episode - 1)
-    if begun > left.at:
-        is_own = None if is_missing or manifest.first_episode <= origins.numbered else False
-        origins.add(left.changed(start, replace(where, is_own=is_own)))
+    if begun > origins.at:
+        origins.add(changes_between(origins.items, start, by_others=True), run.name, None, begun)
     else:  # the run before it was being played and saw what others changed
         origins.turns.sort(key=lambda each: each.at)
-    if manifest.first_episode <= origins.numbered:
-        why = "it has episode numbers of another run, so one of them comes from another folder"
-        origins.problems.append(f"Run {run.name}: {why}. Who made the changes between them is unknown.")
-    origins.numbered = max(origins.numbered, manifest.first_episode + len(manifest.seeds) - 1)
+    repetition, is_whole = _repeated(origins, run, now, start)
+    if not is_whole or manifest.player_kind not in ("model", "random"):
+        origins.unseen.append(run.name)
     for moment, changes in repetition.changes.items():
-        seen = replace(where, moment=moment, at=times.get(moment, ""))
-        origins.add((replace(seen, change=each) for each in changes), answers[moment])
+        origins.add(changes, run.name, moment, times.get(moment, ""), answers[moment])
     for moment, keys in repetition.shown.items():
         for key in keys:
             origins.shown[key].append(moment)
-    last = max(times, default=RunMoment(0, 0))
-    unsure = None if problem else frozenset(each.key for each in repetition.changes[repetition.moment])
-    now_left = Left(_with_start(start, repetition), latest, None if is_claimed(run) else unsure)
+    last, known = max(times, default=RunMoment(0, 0)), _with_start(start, repetition)
     if (run / AT_END).is_dir():
         end = _known(lambda name: run / AT_END / name, origins.problems).items()
-        at_end = replace(where, moment=last, at=latest)
-        origins.add(now_left._replace(unsure=None if problem else frozenset()).changed(end, at_end))
-        now_left = Left(end, latest)
-    if last.episode in ended and now_left.unsure is not None:
-        origins.end(last.episode, now_left.items)
-    return now_left if latest > left.at else left
+        origins.add(changes_between(known, end, by_others=True), run.name, last, latest)
+        known = end
+    if last.episode in ended and is_whole:
+        origins.end(last.episode, known)
+    if latest > origins.at:
+        origins.items, origins.at = known, latest
 
 
 def _with_start(start: Items, repetition: Repetition) -> Items:
@@ -357,8 +322,8 @@ def _with_start(start: Items, repetition: Repetition) -> Items:
     return {key: each for key, each in start.items() if each.kind not in used} | repetition.known
 
 
-def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items) -> tuple[Repetition, str]:
-    """Repeat a run; return what it showed, and why it could not be repeated to its end, "" if it could.
+def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items) -> tuple[Repetition, bool]:
+    """Repeat a run; return what it showed, and whether that is all of it.
 
     An older version may have built other prompts; the recorded answers lead through the run all the same.
     """
@@ -383,20 +348,16 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
             episode, turn = repetition.moment
             problem = f"this version plays it differently after episode {episode}, turn {turn}"
     except ZorkGPTError as error:
-        problem = f"it cannot be repeated: {str(error).rstrip('.')}"
+        problem = f"it cannot be repeated: {without_period(error)}"
     summary = summarise(run)
-    if not problem and summary.state == "damaged":
-        problem = f"its journal is damaged: {summary.reason}"
-    elif not problem and summary.state == "killed" and (run / AT_END).is_dir():
-        problem = "its journal lacks its end"
+    if not problem and summary.state in ("damaged", "killed", "playing"):
+        problem = f"its journal is not whole: {without_period(summary.reason) or 'it is being played'}"
     if others:
         prompts = counted(others, "other prompt")
         origins.problems.append(f"Run {run.name}: this version builds {prompts}: what they showed is inferred.")
     if problem:
-        origins.problems.append(
-            f"Run {run.name}: {without_period(problem)}. What it changed and was shown after that is unknown."
-        )
-    return repetition, problem
+        origins.miss(f"Run {run.name}: {problem}. What it changed and was shown after that is unknown.")
+    return repetition, not problem
 
 
 def _read_turns(
@@ -451,9 +412,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     """Yield what is known of the origin of an item: its turns, writer, editors and prompts, and whether it held."""
     keys = {key, *(old for old, new in origins.renamed().items() if new == key)}
     changes = [each for each in origins.changes if each.change.key in keys]
-    item = origins.items.get(key) or next(
-        (each for change in reversed(changes) for each in (change.change.after, change.change.before) if each), None
-    )
+    item = origins.items.get(key) or next((change.change.item for change in reversed(changes)), None)
     if item is None:
         return
     place = "" if item.place is None else f" (location {item.place})"
@@ -556,53 +515,30 @@ def undone(
     A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
-    lines, items, ids, renamed = [], dict(origins.items), {each.id for each in changes}, origins.renamed()
+    lines, taken_back = [], set[str]()
+    given_up = {(each.change.before, each.change.after) for each in origins.changes if each.is_own and each.gives_up}
     for change in reversed(changes):
-        key, before = change.change.key, change.change.before
-        current = Known(document.memories()).items().get(key)
-        since = next(
-            (
-                each
-                for each in origins.changes[origins.changes.index(change) + 1 :]
-                if each.change.key == key
-                and each.id not in ids
-                # a memory that another run gave up goes with the run that added it
-                and not (each.is_own and each.gives_up and before is None)
-            ),
-            None,
-        )
-        item = current or change.change.item
-        place = None if item is None else item.place
-        block, result = _block(document, key, place), "taken back"
-        if key in renamed and current is None:
-            title = items[renamed[key]].title if renamed[key] in items else "another title"
-            result = f"kept, because it was renamed since: {title}"
-        elif item is None or block is None or current is None:
-            result = "not in the file any more"
+        key, before, item = change.change.key, change.change.before, change.change.item
+        current, block = Known(document.memories()).items().get(key), _block(document, key, item.place)
+        goes_with_it = before is None and (change.change.after, current) in given_up  # by another run
+        result = "taken back"
+        if block is None or current is None:
+            result = "not in the file under this title any more"
         elif current == before:
             result = "already as it was before"
-        elif since is not None and current != change.change.after:
-            result = f"kept, because it was {since.verb} since: {' '.join(filter(None, (since.id, since.source)))}"
-        elif current != items.get(key):
-            result = "kept, because it was edited just now"
+        elif current != change.change.after and key not in taken_back and not goes_with_it:
+            result = "kept, because it was changed since"
         elif before is None:
-            document = _replaced(document, place, block, None)
+            document = _replaced(document, item.place, block, None)
+        elif stands([each for each in document.memories()[item.place or 0] if each is not block.content], before.title):
+            result = "kept, because another memory of this title is there now"
         else:
-            old = next(
-                (
-                    found
-                    for text in origins.texts
-                    if Known((then := parse_memories(text)).memories()).items().get(key) == before
-                    and (found := _block(then, key, place))
-                ),
-                None,
-            ) or _restored(block, before, document.line_end)
-            others = [each for each in document.memories()[place or 0] if each is not block.content]
-            if stands(others, before.title):
-                result = "kept, because another memory of this title is there now"
-            else:
-                document, items[key] = _replaced(document, place, block, old), before
-        lines.append(f"{change.id} {change.verb}: {item.title if item else key}: {result}")
+            versions = (parse_memories(text) for text in origins.texts)
+            written = (each for each in versions if Known(each.memories()).items().get(key) == before)
+            old = next((_block(each, key, item.place) for each in written), None)
+            document = _replaced(document, item.place, block, old or _restored(block, before, document.line_end))
+            taken_back.add(key)
+        lines.append(f"{change.id} {change.verb}: {item.title}: {result}")
     return document, lines
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
@@ -37,9 +37,9 @@ class ItemChange:
     by_others: bool = False
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> Item:
         """The item after the change, or before it if it is gone."""
-        return self.after or self.before
+        return cast("Item", self.after or self.before)
 
 
 def changes_between(before: Items, after: Items, *, by_others: bool = False) -> Iterator[ItemChange]:

@@ -211,9 +211,9 @@ def log(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None)
         return
     for change in changes:
         item = change.change.item
-        place = "" if item is None or item.place is None else f" at location {item.place}"
+        place = "" if item.place is None else f" at location {item.place}"
         name = f"{change.id} " if change.id else ""
-        print_line(f"{name}{change.verb}{place}: {item.title if item else ''}, {change.source}")
+        print_line(f"{name}{change.verb}{place}: {item.title}, {change.source}")
     if not changes:
         typer.echo("No change of a memory is known.")
     for problem in origins.problems:
@@ -259,10 +259,11 @@ def at(
 ) -> None:
     """Print the memories as they were at the end of an episode."""
     origins = common_options.origins(workdir, story)
-    if episode not in origins.ends or episode in origins.twice:
-        known = ", ".join(map(str, sorted({*origins.ends} - origins.twice))) or "none"
+    items = origins.ends.get(episode)
+    if items is None:
+        known = ", ".join(str(each) for each, end in sorted(origins.ends.items()) if end is not None) or "none"
         raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
-    memories = [item for item in origins.ends[episode].values() if item.kind == "memory" and item.is_lasting]
+    memories = [item for item in items.values() if item.kind == "memory" and item.is_lasting]
     for item in memories:
         print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
         print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
