@@ -189,7 +189,7 @@ def test_a_recorded_prompt_is_sent_again_and_the_answers_are_shown_side_by_side_
     assert lines["action"].split()[-2:] == ["jump", "jump"]
     assert recorded["recorded"]["answer"]["action"].split()[0] in lines["action"]
     assert "the prompt is as recorded" in shown
-    assert "2 answers of served, 14 + 6 tokens, $0.0140. Nothing was written to the run." in shown
+    assert "2 answers of served, 20 tokens, $0.0140. Nothing was written to the run." in shown
     assert _asked(server) == [recorded["system"] + recorded["user"]] * 2
     assert len({each.body["seed"] for each in sent}) == len(sent)
     assert {each.body["model"] for each in sent} == {"cheap"}

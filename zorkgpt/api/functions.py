@@ -46,7 +46,7 @@ from zorkgpt.llm.language_model import NoModel
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.players.player import JUDGED_BY, Action, FunctionPlayer, Remember, TurnContext
 from zorkgpt.report import played_run
-from zorkgpt.report.exports import TurnRow, turn_rows
+from zorkgpt.report.exports import Row, turn_rows
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn, uncounted
@@ -114,9 +114,6 @@ OF_FUNCTION: Mapping[str, object] = {
     "extractor.mode": "none",
 }
 """Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
-
-Row = dict[str, str | int | float | None]
-"""A row of a table, by the names of its columns."""
 
 
 def play(
@@ -290,7 +287,7 @@ def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None
 
 def turns(run: PlayedRun) -> Iterator[Row]:
     """Yield a row for each turn of a run: what ``zorkgpt runs export --format csv`` writes."""
-    return _rows(turn_rows(run))
+    return turn_rows(run)
 
 
 def episodes(run: PlayedRun) -> Iterator[Row]:
@@ -381,7 +378,7 @@ def _rows_of_episodes(run: PlayedRun) -> Iterator[Row]:
     return ({**row, "points_from": run.points} for row in _rows(figures_of(run).episodes))
 
 
-def _rows(values: Iterable[RunSummary | EpisodeFigures | TurnRow]) -> Iterator[Row]:
+def _rows(values: Iterable[RunSummary | EpisodeFigures]) -> Iterator[Row]:
     """Yield the plain fields of each value; names are joined by commas, and lists of other values are left out."""
     for value in values:
         row: Row = {}

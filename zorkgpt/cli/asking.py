@@ -22,11 +22,11 @@ from session.resolved_configuration import changeable_options, rebuilt_with
 from session.text import counted, one_line
 from session.values import ROLES, Proposal
 from zorkgpt.cli.terminal import NOTHING, print_line, print_table
-from zorkgpt.llm.budget import cost_of
+from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.openai.faults import RequestRefused
 from zorkgpt.llm.run_model import RepeatedCall, answered, failed
 from zorkgpt.report.pages import repeat
-from zorkgpt.report.played_run import ModelCall, has_counts, tokens_of
+from zorkgpt.report.played_run import ModelCall, tokens_of
 
 _PATIENCE = 10.0  # seconds to wait for a model that is down, unless the option is given
 
@@ -101,19 +101,18 @@ def _ask(
 
 
 def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, unsent: int) -> None:
-    prices = [cost_of(each, configuration) for each in every]
-    price = "price unknown" if None in prices else f"${sum(filter(None, prices)):.4f}"
+    spending = Spending(configuration)
+    for each in every:
+        spending.count(each)
     answers = [each for each in every if isinstance(each, ModelAnswered)]
     models = ", ".join(dict.fromkeys(each.model for each in answers if each.model))
-    tokens = f"{sum(each.prompt_tokens for each in every):,} + {sum(each.completion_tokens for each in every):,} tokens"
-    uncounted = sum(not has_counts(each) for each in every)
     parts = [
         f"{counted(len(answers), 'answer')}{f' of {models}' if models else ''}",
         *([f"{len(every) - len(answers)} without an answer"] if len(every) > len(answers) else []),
         *([f"{unsent} not requested"] if unsent else []),
-        "tokens unknown" if uncounted == len(every) else tokens,
-        *([f"unknown for {uncounted} of {len(every)}"] if 0 < uncounted < len(every) else []),
-        price,
+        *([] if spending.tokens else ["tokens unknown"]),
+        *spending.words,
+        *([] if spending.dollars else ["$0.0000" if spending.tokens and not spending.unpriced else "price unknown"]),
     ]
     print_line(f"{', '.join(parts)}. Nothing was written to the run.")
 

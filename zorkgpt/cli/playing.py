@@ -31,7 +31,7 @@ from zorkgpt.cli.common_options import REPORT_FILE, resume_command
 from zorkgpt.cli.episode_bars import episode_bars, gains_of
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, handling, print_error, print_folded, print_line, terminal_width
-from zorkgpt.report.figures import gains_line
+from zorkgpt.report.figures import figures_of, gains_line
 from zorkgpt.report.played_run import read_run
 
 OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -133,8 +133,8 @@ class Watching:
         rooms = learning.map.game_map.rooms
         with suppress(StoreError):  # the folder is gone, which the next line says
             played = read_run(run.folder)
-            known = learning.known()
-            if line := gains_line(played, self.configuration, len(rooms), known, run.model.spending):
+            figures, known = figures_of(played), learning.known()
+            if line := gains_line(figures, self.configuration, len(rooms), known, run.model.spending):
                 print_folded(line, indent=0)
             for bar in episode_bars(gains_of(played.episodes, self.configuration), terminal_width() or COLUMNS):
                 print_line(bar)

@@ -7,14 +7,14 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 
-from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.text import one_line, who_plays
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
-from zorkgpt.report.figures import RunFigures, figures_of, priced_calls
+from zorkgpt.report.figures import figures_of, priced_calls
 from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun, PlayedTurn, tokens_of, uncounted
 
 _NOTHING: dict[str, object] = {"source": "system", "message": "No episode was begun."}
@@ -102,9 +102,17 @@ def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", one_line(text))
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A turn in one line.
+Row = dict[str, str | int | float | None]
+"""A row of a table, by the names of its columns."""
+
+TURN_COLUMNS = (
+    *("episode", "turn", "location_id", "location", "command", "score", "score_change", "refused", "seconds", "calls"),
+    *("prompt_tokens", "cached_tokens", "completion_tokens", "memory_tokens", "points_from"),
+)
+
+
+def turn_rows(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for every turn of the run, in order, with ``TURN_COLUMNS``.
 
     location_id, location: of its beginning; ``None`` and "" if it is not known
     score, score_change: points after it, and those that it brought; ``None`` where the story keeps none
@@ -115,32 +123,12 @@ class TurnRow:
     memory_tokens: of the location memory in the agent's prompt
     points_from: as ``points`` of ``PlayedRun``
     """
-
-    episode: int
-    turn: int
-    location_id: int | None
-    location: str
-    command: str
-    score: int | None
-    score_change: int | None
-    refused: bool
-    seconds: float
-    calls: int
-    prompt_tokens: int | None
-    cached_tokens: int | None
-    completion_tokens: int | None
-    memory_tokens: int
-    points_from: str
-
-
-def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
-    """Yield every turn of the run, in order."""
     return (_row(turn, run.points) for episode in run.episodes for turn in episode.turns)
 
 
 def as_csv(run: PlayedRun) -> str:
     """Return a heading and a line for each turn; an unknown value is empty."""
-    return csv_of([field.name for field in fields(TurnRow)], (asdict(row).values() for row in turn_rows(run)))
+    return csv_of(TURN_COLUMNS, (row.values() for row in turn_rows(run)))
 
 
 def csv_of(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -164,7 +152,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
             "opening": episode.started.opening.text,
             "turns": [
                 {
-                    **asdict(_row(turn, run.points)),
+                    **_row(turn, run.points),
                     "reasoning": turn.played.record.reasoning,
                     "not_played": [each.wish for each in turn.played.record.rejections],
                     "text": turn.played.record.after.text,
@@ -175,7 +163,7 @@ def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
         for episode in run.episodes
     ]
     asked = [call_as_object(call) for call in calls]
-    figures = figures_as_object(figures_of(run))
+    figures = to_jsonable_python(figures_of(run))
     return json.dumps({**figures, "transcript": episodes} | ({"calls": asked} if asked else {}), indent=2) + "\n"
 
 
@@ -275,29 +263,14 @@ def call_as_object(call: RepeatedCall) -> dict[str, object]:
     }
 
 
-def figures_as_object(figures: RunFigures) -> dict[str, object]:
-    """Return the figures as they are in JSON."""
-    plain: dict[str, object] = TypeAdapter(RunFigures).dump_python(figures, mode="json")
-    return plain
-
-
-def _row(turn: PlayedTurn, points: str) -> TurnRow:
+def _row(turn: PlayedTurn, points: str) -> Row:
     record, tokens = turn.played.record, _tokens(turn.calls)
     location = record.before.location
-    return TurnRow(
-        episode=record.episode,
-        turn=record.turn,
-        location_id=record.before.location_id,
-        location=one_line(location.name) if location else "",
-        command=one_line(record.action),
-        score=record.after.score,
-        score_change=record.score_change,
-        refused=record.after.refusal is not None,
-        seconds=turn.played.seconds,
-        calls=len(turn.calls),
-        prompt_tokens=tokens.get("prompt_tokens"),
-        cached_tokens=tokens.get("cached_tokens"),
-        completion_tokens=tokens.get("completion_tokens"),
-        memory_tokens=turn.played.memory_tokens,
-        points_from=points,
+    values = (
+        *(record.episode, record.turn, record.before.location_id, one_line(location.name) if location else ""),
+        *(one_line(record.action), record.after.score, record.score_change, record.after.refusal is not None),
+        *(turn.played.seconds, len(turn.calls)),
+        *map(tokens.get, ("prompt_tokens", "cached_tokens", "completion_tokens")),
+        *(turn.played.memory_tokens, points),
     )
+    return dict(zip(TURN_COLUMNS, values, strict=True))

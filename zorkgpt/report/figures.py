@@ -397,13 +397,13 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered,
 
 
 def gains_line(
-    run: PlayedRun, configuration: GameConfiguration, locations: int, known: Known, spending: Spending
+    figures: RunFigures, configuration: GameConfiguration, locations: int, known: Known, spending: Spending
 ) -> str:
     """Return a line on what was learned, the last episode's score, and the cost; "" without an episode.
 
     locations, known: what is on the map, and what the managers know now
     """
-    if not run.episodes:
+    if not figures.episodes:
         return ""
     memories = sum(map(len, replace(known, ephemeral={}).believed.values()))
     learned = [counted(locations, "location")]
@@ -412,30 +412,13 @@ def gains_line(
     if configuration.knowledge.enabled:
         learned.append(counted(len(known.knowledge), "line of knowledge", "lines of knowledge"))
     line = f"Learned so far: {', '.join(learned)}."
-    seen = ((episode, each) for episode in reversed(run.episodes) for each in reversed(episode.observations))
-    latest = next(((episode, each.score, each.max_score) for episode, each in seen if each.score is not None), None)
-    if latest:
-        last, score, most = latest
-        points = counted(score, "point") if most is None else f"{score} of {most} points"
-        points += " of milestones" if run.points else ""
-        line += f" Episode {last.started.episode}: {points}{_by_route(last, known)}."
+    last = next((each for each in reversed(figures.episodes) if each.score is not None), None)
+    if last is not None and last.score is not None:
+        points = counted(last.score, "point") if last.max_score is None else f"{last.score} of {last.max_score} points"
+        points += " of milestones" if figures.points else ""
+        points += f", of which {last.route_points} by routes" if last.route_points else ""
+        line += f" Episode {last.episode}: {points}."
     return line + (f" Cost: {', '.join(spending.words)}." if spending.words else "")
-
-
-def _by_route(episode: PlayedEpisode, known: Known) -> str:
-    """Return how many points of an episode were won by a route, "" for none. A walk to a location is not a route."""
-    number, follows, changes = None, False, list[int | None]()
-    for turn in episode.turns:
-        record, proposal = turn.played.record, turn.played.record.proposals[-1]
-        if not record.is_of_route or proposal.wants_way:
-            follows = record.is_of_route and proposal.follow is not None
-            number = proposal.follow or number
-        changes += [record.score_change] if follows else []
-    points = total(changes)
-    if not points:
-        return ""
-    found = next((f" of episode {route.episode}" for route in known.routes if route.number == number), "")
-    return f", of which {points} by a route{found}"
 
 
 def known_in(copies: Path) -> dict[str, int | None] | None:

@@ -145,14 +145,6 @@ def update_site(
     before = {workdir / row.run.folder: row for row in index.index} if index else {}
     rows = {folder: before.get(folder) or _row(workdir, summarise(folder)) for folder in folders}
     follows, new = played is not None, 0
-
-    def write_index() -> None:
-        if rows != before or index is None or index.follow != follows:
-            _publish(IndexData(MAKER, tuple(rows.values()), follow=follows), to / INDEX_FILE, JSON_FILE)
-            before.clear()
-            before.update(rows)
-
-    write_index()  # writing the pages of many runs for the first time takes minutes
     try:
         for folder, row in rows.items():
             page, journal = to / folder.relative_to(workdir).with_name(f"{folder.name}.html"), folder / JOURNAL_FILE
@@ -166,8 +158,9 @@ def update_site(
             if has_news:
                 rows[folder] = _write_row(workdir, folder, page, now, played)
                 new += rows[folder].link is not None
-    finally:
-        write_index()
+    finally:  # writing the pages of many runs for the first time takes minutes, and may be stopped
+        if rows != before or index is None or index.follow != follows:
+            _publish(IndexData(MAKER, tuple(rows.values()), follow=follows), to / INDEX_FILE, JSON_FILE)
     return len(rows), new
 
 

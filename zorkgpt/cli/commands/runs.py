@@ -95,14 +95,13 @@ def _print_list(runs: Sequence[RunSummary]) -> None:
 @app.command()
 def show(run: RunOrLatest = None, story: OfStory = None, as_json: AsJson = False, workdir: Workdir = None) -> None:
     """Print the episodes, metrics and model usage of a run."""
-    from zorkgpt.report.exports import figures_as_object
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
     folder, now = common_options.run_and_configuration(workdir, run, story)
     figures = figures_of(read_run(folder), now.prices)
     if as_json:
-        print_json(figures_as_object(figures))
+        print_json(figures)
     else:
         print_figures(figures)
 

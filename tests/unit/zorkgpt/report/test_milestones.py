@@ -103,7 +103,7 @@ def test_the_index_of_a_site_names_them(tmp_path: Path) -> None:
 
 def test_the_last_line_of_a_run_says_that_its_points_are_of_milestones(tmp_path: Path) -> None:
     configuration = GameConfiguration()
-    line = gains_line(run_in(tmp_path), configuration, 2, Known(), Spending(configuration))
+    line = gains_line(figures_of(run_in(tmp_path)), configuration, 2, Known(), Spending(configuration))
     assert "Episode 2: 2 of 5 points of milestones." in line
 
 
