@@ -28,7 +28,7 @@ from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line, printable
 from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
-from zorkgpt.cli.episode_bars import episode_bars, gains_of
+from zorkgpt.cli.episode_bars import episode_bars
 from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, handling, print_error, print_folded, print_line, terminal_width
 from zorkgpt.report.figures import figures_of, gains_line
@@ -136,7 +136,8 @@ class Watching:
             figures, known = figures_of(played), learning.known()
             if line := gains_line(figures, self.configuration, len(rooms), known, run.model.spending):
                 print_folded(line, indent=0)
-            for bar in episode_bars(gains_of(played.episodes, self.configuration), terminal_width() or COLUMNS):
+            columns = terminal_width() or COLUMNS
+            for bar in episode_bars(played.episodes, figures.episodes, self.configuration, columns):
                 print_line(bar)
 
     def _print_hint(self, news: str, run: Run) -> None:

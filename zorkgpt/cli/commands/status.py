@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.errors import StoreError
 from session.processes import program
 from session.text import counted, one_line, out_of
 from zorkgpt.cli import common_options
@@ -72,25 +70,8 @@ def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
     score = "" if state.score is None else f", score {out_of(state.score, run.max_score if run else None)}"
     written = state.timestamp[:16].replace("T", " ")
     yield f"Episode {state.episode}, turn {state.turn}{place}{score}; written {written}"
-    if run and (later := _later_turns(state, run)):
-        yield f"  {counted(later, 'later turn is', 'later turns are')} in the journal"
     for title, kind in LISTS.items():
         yield from (f"  {title}: {one_line(each)}" for each in state.present.get(kind, []))
-
-
-def _later_turns(state: CurrentState, run: RunSummary) -> int:
-    """Return how many turns of a killed run are later than the state, which is not written after each turn."""
-    from session.events import TurnPlayed
-    from session.files.journal import read_journal
-
-    if run.state != "killed":
-        return 0
-    seen = 0
-    with suppress(StoreError):
-        for line in read_journal(run.folder):
-            record = line.event.record if isinstance(line.event, TurnPlayed) else None
-            seen += record is not None and (record.episode, record.turn) > (state.episode, state.turn)
-    return seen
 
 
 def _learned(run: Path, memory_file: Path) -> Iterator[str]:

@@ -12,8 +12,9 @@ from session.events import EpisodeStarted, Event
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, turn, write_run
-from zorkgpt.cli.episode_bars import EpisodeGain, episode_bars, gains_of
+from zorkgpt.cli.episode_bars import episode_bars
 from zorkgpt.cli.terminal import PLAIN
+from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 
 PRICED = GameConfiguration.model_validate({"prices": {"m": {"input": 1000.0, "output": 0.0}}})
@@ -27,10 +28,12 @@ def episode(number: int, *scores: int | None, model: str = "") -> list[Event]:
     return [EpisodeStarted(number, 1, replace(SEEN, score=opening)), *calls, *turns]
 
 
-def lines(tmp_path: Path, *episodes: list[Event], configuration: GameConfiguration | None = None) -> list[str]:
+def lines(
+    tmp_path: Path, *episodes: list[Event], configuration: GameConfiguration | None = None, columns: int = 80
+) -> list[str]:
     tmp_path.mkdir(exist_ok=True)
     run = read_run(write_run(tmp_path, chain(*episodes)))
-    return episode_bars(gains_of(run.episodes, configuration or GameConfiguration()), 80)
+    return episode_bars(run.episodes, figures_of(run).episodes, configuration or GameConfiguration(), columns)
 
 
 def test_each_episode_has_a_bar_with_its_points_and_when_the_last_one_was_won(tmp_path: Path) -> None:
@@ -74,14 +77,12 @@ def test_the_cost_is_in_tokens_and_in_dollars_if_the_price_is_known(tmp_path: Pa
 
 def test_a_single_episode_needs_no_comparison(tmp_path: Path) -> None:
     assert lines(tmp_path, episode(1, 0, 10)) == []
-    assert episode_bars([], 80) == []
 
 
 @pytest.mark.parametrize("columns", [80, 50, 30])
-def test_lines_fit_the_terminal_as_long_as_their_words_do(columns: int) -> None:
-    gains = [EpisodeGain(number, number * 5, "10 points after 31 turns") for number in range(1, 200)]
-    shown = episode_bars(gains, columns)
-    assert max(map(len, shown)) <= max(columns, len("episode 199    10 points after 31 turns"))
+def test_lines_fit_the_terminal_as_long_as_their_words_do(tmp_path: Path, columns: int) -> None:
+    shown = lines(tmp_path, *(episode(number, 0, 10) for number in range(1, 200)), columns=columns)
+    assert max(map(len, shown)) <= max(columns, len("episode 199    10 points after 1 turn"))
     assert len(shown) == 13
     assert shown[4] == "and 187 episodes between these"
     assert [shown[0][:11].strip(), shown[-1][:11]] == ["episode 1", "episode 199"]

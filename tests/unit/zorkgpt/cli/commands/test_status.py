@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -66,16 +65,6 @@ def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path
         f"run {RUN}, in game_files",
         f"The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/{RUN} goes on.",
     ]
-
-
-def test_a_state_that_is_older_than_the_journal_of_a_killed_run_says_so(workdir: Path) -> None:
-    played(workdir)
-    turns = [turn_played(turn(number, "up", episode=3)) for number in (6, 7, 8, 9)]
-    write_run(workdir, [started(3), *turns], RUN)
-    assert "  2 later turns are in the journal" in run().splitlines()
-    shutil.rmtree(workdir / "runs")
-    write_run(workdir, [started(3), *turns, RunPaused("interrupted", episode=3, turns=4)], RUN)
-    assert "later turn" not in run()
 
 
 @pytest.mark.parametrize(("player", "way"), [("function", "zorkgpt.api.resume"), ("client", "mcp"), ("person", "")])
