@@ -43,13 +43,7 @@ TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
 NOT_OPTIONS = frozenset({TOKEN_VARIABLE, MODEL_DIR_VARIABLE, "ZORKGPT_STORIES"})
 ALIKE = 0.5
 """The similarity from which an unknown name is taken for a misspelled option."""
-DEEPEST = 100
-"""Levels of tables and lists in a TOML file, far more than an option has."""
-_MOST_DOTS = 1000
-"""Between two equals signs of a line: the parser needs memory by the square of the parts of a dotted key."""
 _OURS = re.compile(rf"^\s*(?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b", re.MULTILINE)
-_BITS = 63
-_TOO_MUCH = f"a number of more than 64 bits, or more than {DEEPEST} tables or lists in each other"
 _QUOTED = re.compile(r"=\s*['\"]")
 
 
@@ -157,20 +151,6 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
         raise ConfigurationError(f"{setting.origin}: {message}".replace(": Input should", " should")) from error
 
 
-def files_of(root: type[Options], settings: Iterable[Setting]) -> dict[str, Path | None]:
-    """Return the file of each option, ``None`` for another source. Entries of ``TABLES`` have their own."""
-    known = {*(option.name for option in options_of(root)), *root.aliases}
-    files: dict[str, Path | None] = {}
-    for leaf in (leaf for setting in settings for leaf in _leaves(setting, known)):
-        name = root.aliases.get(leaf.name, leaf.name)
-        names = [name]
-        if name in TABLES:
-            files = {other: file for other, file in files.items() if other.partition(".")[0] != name}
-            names = [f"{name}.{entry}" for entry in leaf.value] if isinstance(leaf.value, dict) else [name]
-        files |= dict.fromkeys(names, leaf.file)
-    return files
-
-
 def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, object]:
     """Return the values of a table for the options of ``root``, each in its group.
 
@@ -180,28 +160,26 @@ def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, 
 
 
 def _chosen(root: type[Options], settings: Iterable[Setting]) -> dict[str, Setting]:
-    """Return the last setting of each option by the option's own name."""
+    """Return the last setting of each option by the option's own name; an entry of ``TABLES`` has its own."""
     names = [option.name for option in options_of(root)]
-    known = {*names, *root.aliases}
+    known = {*names, *root.aliases} - TABLES
     chosen: dict[str, Setting] = {}
     for leaf in (leaf for setting in settings for leaf in _leaves(setting, known)):
         name = root.aliases.get(leaf.name, leaf.name)
-        setting, (table, _, entry) = leaf, name.partition(".")
+        table, _, entry = name.partition(".")
         if table in TABLES and table in names:
-            before = chosen.get(table)
-            if before and (isinstance(before.value, str) if entry else before.source == leaf.source):
+            others = [table] if entry else [each for each in chosen if each.startswith(f"{table}.")]
+            if any(each in chosen and (entry or chosen[each].source == leaf.source) for each in others):
                 raise ConfigurationError(f"{leaf.origin}: {table} is set both as a whole and by single entries")
-            if entry:
-                value = {**(before.value if before and isinstance(before.value, dict) else {}), entry: leaf.value}
-                setting, name = replace(leaf, key=leaf.key[: -len(entry)].rstrip("._"), value=value), table
-        if name not in names:
+            chosen = {each: setting for each, setting in chosen.items() if entry or each not in others}
+        elif name not in names:
             inner = next((name for name in names if name.startswith(f"{leaf.name}.")), None)
             if inner:
                 raise ConfigurationError(f"{leaf.origin} is a group of options, such as {inner}")
             closest = get_close_matches(leaf.name.lower(), names, n=1, cutoff=ALIKE)
             advice = f"the closest one is {closest[0]}" if closest else "`zorkgpt config show` lists all"
             raise ConfigurationError(f"{leaf.origin} is not an option; {advice}")
-        chosen[name] = setting
+        chosen[name] = leaf
     return chosen
 
 
@@ -335,18 +313,12 @@ def _from_environment(environ: Mapping[str, str | None], source: str, file: Path
 
 
 def _from_toml(path: Path, text: str) -> Iterator[Setting]:
-    if any(part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")):
-        raise ConfigurationError(f"{path}: {_TOO_MUCH}")
     try:
         document: dict[str, object] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         last_line = f"at line {text.count(chr(10)) + 1}, the last one"
         message = str(error).replace("at end of document", last_line)
-        if not isinstance(error, tomllib.TOMLDecodeError):
-            message = _TOO_MUCH
         raise ConfigurationError(f"{path} is not TOML: {message}") from error
-    if _is_excessive(document):
-        raise ConfigurationError(f"{path}: {_TOO_MUCH}")
     tool = document.get("tool")
     if isinstance(tool, dict) and "zorkgpt" in tool:
         table, prefix = tool["zorkgpt"], "tool.zorkgpt."
@@ -356,17 +328,6 @@ def _from_toml(path: Path, text: str) -> Iterator[Setting]:
         raise ConfigurationError(f"tool.zorkgpt in {path} must be a table")
     for key, value in table.items():
         yield Setting(key, value, prefix + key, f"in {path}", path)
-
-
-def _is_excessive(document: object) -> bool:
-    """Return whether a document has a number of more than 64 bits, or more than ``DEEPEST`` levels."""
-    level = [document]
-    for _ in range(DEEPEST + 1):
-        if any(isinstance(each, int) and each.bit_length() > _BITS for each in level):
-            return True
-        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
-        level = [value for values in inner for value in values]
-    return bool(level)
 
 
 def _read(path: Path) -> tuple[str, str]:

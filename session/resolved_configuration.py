@@ -38,7 +38,6 @@ from session.options import (
     Group,
     Option,
     Setting,
-    files_of,
     from_file,
     options_of,
     resolve,
@@ -243,7 +242,8 @@ class ResolvedConfiguration:
                 value = {name: prompt.file for name, prompt in self.configuration.prompts.items()}
             else:
                 value = reduce(getitem, option.name.split("."), values)
-            yield ShownOption(option.name, value, self.origins.get(option.name, DEFAULT))
+            entries = (each for name, each in self.origins.items() if name.startswith(f"{option.name}."))
+            yield ShownOption(option.name, value, self.origins.get(option.name) or next(entries, DEFAULT))
 
 
 def load_configuration(
@@ -268,7 +268,7 @@ def load_configuration(
     if profile:
         settings = [Setting(name, value, DEFAULT, whose) for name, value in profile.items()]
         configuration, chosen = resolve(GameConfiguration, [*settings, *lowest_first])
-    files = files_of(GameConfiguration, lowest_first)
+    files = {name: setting.file for name, setting in chosen.items()}
     foreign = {file for file in files.values() if file and not _is_users_own(file, environ.get("HOME"))}
     _require_own_keys(configuration, files, foreign)
     for option, file in {_WORKDIR: min(foreign, default=None), **files}.items():

@@ -172,20 +172,10 @@ class TestFromToml:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            *(
-                (text.encode(), "FILE.*: a number of more than 64 bits, or more than 100 tables or lists in each other")
-                for text in (
-                    f"x = {'[' * 100_000}{']' * 100_000}",
-                    f"x = {'{a=' * 100_000}1{'}' * 100_000}",
-                    f"[{'a.' * 100_000}a]",
-                    f"{'a.' * 100_000}a = 1",
-                    f"x = {{{'a.' * 900}a = 1}}",
-                    f"llm.agent.extra_body.x = {'[' * 150}{']' * 150}",
-                    f"game.seed = {'9' * 100_000}",
-                    f"game.seed = 0x{'f' * 100_000}",
-                    f"game.time_limit = {'9' * 400}",
-                )
-            ),
+            (f"x = {'[' * 100_000}{']' * 100_000}".encode(), "FILE is not TOML: "),
+            (f"game.seed = {'9' * 100_000}".encode(), "FILE is not TOML: "),
+            (f"game.seed = 0x{'f' * 100_000}".encode(), "game.seed in FILE should be less than or equal to"),
+            (f"game.time_limit = {'9' * 400}".encode(), "game.time_limit in FILE should be a valid number"),
             (None, "cannot read FILE: No such file"),
             (b"a = 1\nb = = 2\n", "FILE is not TOML: .*line 2"),
             (b"a = 1\nb = [1,\n", "FILE is not TOML: .*line 3, the last one"),
