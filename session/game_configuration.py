@@ -94,8 +94,11 @@ def _check_fields(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _check_key(key: SecretStr) -> SecretStr:
-    if len(key.get_secret_value()) < SHORTEST_KEY:
+    text = key.get_secret_value()
+    if len(text) < SHORTEST_KEY:
         raise ValueError(f"a key has at least {SHORTEST_KEY} characters; leave it unset if the server requires none")
+    if not (text.isascii() and text.isprintable() and " " not in text):
+        raise ValueError("a key must not contain a space, a line break or a character that is not ASCII")
     return key
 
 

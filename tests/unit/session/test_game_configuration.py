@@ -205,6 +205,12 @@ class TestKeys:
         for key in ("ollama", "EMPTY", "none"):
             assert _revealed(_of(llm={"api_key": key}).llm.api_key) == key
 
+    @pytest.mark.parametrize("key", ["sk-sec\nret", "sk secret", "sk-sécret"])
+    def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(self, key: str) -> None:
+        with pytest.raises(ValidationError, match="a key must not contain a space, a line break") as caught:
+            _of(llm={"api_key": key})
+        assert key not in str(caught.value)
+
     @pytest.mark.parametrize("keys", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
     def test_a_key_is_in_nothing_that_is_printed_and_what_is_written_makes_the_same_configuration_without_it(
         self, keys: dict[str, object]
@@ -227,7 +233,16 @@ class TestKeys:
 @pytest.mark.parametrize(
     "address",
     [
-        *("localhost:8080", "ftp://host/v1", "http://", "http://[::1", "http://h:0/", "http://h/v1?a", "http://h/#a"),
+        *(
+            "localhost:8080",
+            "ftp://host/v1",
+            "http://",
+            "http://[::1",
+            "http://h:0/",
+            "http://h:x/",
+            "http://h/v1?a",
+            "http://h/#a",
+        ),
         *(f"http://user:{KEY}@host/v1", f"http://{KEY}@host/v1"),
     ],
 )

