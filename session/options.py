@@ -43,8 +43,7 @@ TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
 NOT_OPTIONS = frozenset({TOKEN_VARIABLE, MODEL_DIR_VARIABLE, "ZORKGPT_STORIES"})
 ALIKE = 0.5
 """The similarity from which an unknown name is taken for a misspelled option."""
-_OURS = re.compile(rf"^\s*(?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b", re.MULTILINE)
-_QUOTED = re.compile(r"=\s*['\"]")
+_OURS = re.compile(rf"^[ \t]*((?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b)", re.MULTILINE)
 
 
 class Options(BaseModel):
@@ -267,30 +266,20 @@ def _checked(settings: Iterable[Setting], writers: str) -> Iterator[Setting]:
 def _env_values(path: Path, text: str) -> dict[str, str]:
     """Return the program's variables in a ``.env`` file. The lines of other programs are ignored.
 
-    Raises ``ConfigurationError`` with the line for a variable without a value or with two of them, and for a quote that
-    is not closed: it may contain a variable of the program.
+    Raises ``ConfigurationError`` with the line of a variable without a value, and of a quote that is not closed: it may
+    contain a variable of the program.
     """
-    lines: dict[str, int] = {}
     values: dict[str, str] = {}
     for binding in parse_stream(StringIO(text)):
-        written, key, value = binding.original.string.lstrip(), binding.key, binding.value
-        line = binding.original.line + binding.original.string[: -len(written) or None].count("\n")
-        is_ours = bool(_OURS.match(written))
-        if binding.error and (is_ours or _QUOTED.search(written)):
-            problem = "expected NAME=VALUE, with a quote on both sides of the value or on none"
-        elif is_ours and value is None and key not in values:
-            problem = f"{key} has no value; expected {key}=VALUE"
-        elif is_ours and value and value[-1] in "'\"" and not _QUOTED.search(written):
-            problem = f"the value of {key} ends with a quote and does not begin with one"
-        elif is_ours and value is not None and key in values:
-            problem = f"{key} is set in line {lines[key]} already"
-        elif value and "\n" in value and (_OURS.search(value) or is_ours):
-            problem = f"the quote before the value of {key} is closed only in a later line"
-        else:
-            if is_ours and key is not None and value is not None:
-                lines[key], values[key] = line, value
-            continue
-        raise ConfigurationError(f"{path}, line {line}: {problem}")
+        written, key, value = binding.original.string, binding.key, binding.value
+        names = _OURS.findall(written)
+        if len(names) == 1 and key and written.lstrip().startswith(names[0]) and (value is not None or key in values):
+            values[key] = values[key] if value is None else value
+        elif names:
+            line = binding.original.line + written[: -len(written.lstrip()) or None].count("\n")
+            raise ConfigurationError(
+                f"{path}, line {line}: expected NAME=VALUE, with a quote on both sides of the value or on none"
+            )
     return values
 
 

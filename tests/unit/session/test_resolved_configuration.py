@@ -247,14 +247,8 @@ class TestErrors:
             (b'ZORKGPT_AGENT_MODEL="m" n\n', f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
             (b"ZORKGPT_AGENT_MODEL: m\n", f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
             (b'A="b\nOPENAI_API_KEY=x\nC="d"\n', f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
-            (b'A="b\nOPENAI_API_KEY=x\nC="\n', f"{file}, line 1: the quote before the value of A is closed only"),
-            (b'ZORKGPT_AGENT_MODEL="m\n"\n', f"{file}, line 1: the quote before the value of ZORKGPT_AGENT_MODEL is"),
-            (b'ZORKGPT_AGENT_MODEL=m"\n', f"{file}, line 1: the value of ZORKGPT_AGENT_MODEL ends with a quote"),
-            (b"A=1\n\nexport ZORKGPT_AGENT_MODEL\n", f"{file}, line 3: ZORKGPT_AGENT_MODEL has no value"),
-            (
-                b"ZORKGPT_AGENT_MODEL=m\nOPENAI_API_KEY=sk-1\nZORKGPT_AGENT_MODEL=n\n",
-                f"{file}, line 3: ZORKGPT_AGENT_MODEL is set in line 1 already",
-            ),
+            (b'A="b\nOPENAI_API_KEY=x\nC="\n', f"{file}, line 1: expected NAME=VALUE, with a quote on both"),
+            (b"A=1\n\nexport ZORKGPT_AGENT_MODEL\n", f"{file}, line 3: expected NAME=VALUE, with a quote on both"),
         ):
             file.write_bytes(content)
             assert _error({}, {}, tmp_path).startswith(message)
