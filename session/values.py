@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -452,7 +452,7 @@ class TurnRecord:
         if self.moved or not known:
             return ()
         changed = {*places_changed(before, self.after), *self.after.carried}
-        stirred = {num for num in changed if before.location and _is_within(num, before.location.num, before.parents)}
+        stirred = {num for num in changed if before.location and before.location.num in holders_of(num, before.parents)}
         known = {**known, before.inside.num: before.inside} if before.inside else known
         found = (thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
         return _without_names(found, (thing for number, thing in known.items() if number not in in_reach(self.after)))
@@ -486,7 +486,7 @@ class TurnRecord:
         return frozenset(
             num
             for num in places_changed(before, after)
-            if not any(_is_within(num, place, each.parents) for place in here for each in (before, after))
+            if not any(place in holders_of(num, each.parents) for place in here for each in (before, after))
         )
 
     @property
@@ -555,13 +555,13 @@ def things_around(number: int, moment: Observation) -> frozenset[int]:
         found.add(holder)
 
 
-def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:
-    """Return whether an object is in another one, directly or not."""
-    for _ in parents:  # a broken tree may have a circle
+def holders_of(number: int, parents: tuple[int, ...]) -> Iterator[int]:
+    """Yield the objects that an object is in, innermost first; a circle in a broken tree ends after one round."""
+    for _ in parents:
         number = parents[number] if number < len(parents) else 0
-        if number in (0, holder):
-            break
-    return number == holder
+        if not number:
+            return
+        yield number
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -19,7 +19,7 @@ from session.context import AgentContext, PromptSection
 from session.errors import LanguageModelError
 from session.game_state import Tries
 from session.text import asks, cut_at, one_line
-from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Observation, Proposal, TurnRecord, Verdict, holders_of
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -333,7 +333,7 @@ class _Scene:
         if noun in _NEVER_ABSENT:
             return True
         for num in self.vocabulary.mentions.get(noun, ()):
-            if num in self.at_hand or not self.carried.isdisjoint(self._around(num)):
+            if num in self.at_hand or not self.carried.isdisjoint(holders_of(num, self.parents)):
                 return True
         return noun in self.printed and not self._all_elsewhere(noun)
 
@@ -348,7 +348,7 @@ class _Scene:
         ):
             return False
         rooms = {
-            None if self._is_room(num) else next(filter(self._is_room, self._around(num)), None)
+            None if self._is_room(num) else next(filter(self._is_room, holders_of(num, self.parents)), None)
             for num in self.vocabulary.mentions[noun]
         }
         return rooms.isdisjoint({None, self.here})
@@ -357,13 +357,5 @@ class _Scene:
         """Return whether it is a visited location or, in an Infocom story, a sibling of the current room."""
         if num == self.here or num in self.rooms:
             return True
-        beside = next(self._around(self.here), 0) if self.vocabulary.family == "infocom" else 0
-        return beside != 0 and next(self._around(num), 0) == beside
-
-    def _around(self, num: int) -> Iterator[int]:
-        """Yield the containers of ``num``, innermost first; a cycle in a corrupt tree ends after one round."""
-        for _ in self.parents:
-            num = self.parents[num] if num < len(self.parents) else 0
-            if not num:
-                return
-            yield num
+        beside = next(holders_of(self.here, self.parents), 0) if self.vocabulary.family == "infocom" else 0
+        return beside != 0 and next(holders_of(num, self.parents), 0) == beside
