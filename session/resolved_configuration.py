@@ -253,9 +253,8 @@ def load_configuration(
 
     overrides: values by dotted name; ``None`` means not given
     given: where the overrides were given, in words
-    Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
-    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded and small, ``SHORT_PROMPTS`` if it
-    is embedded and large, or ``prompt_budgets.cached`` is false, defaults.
+    Below the sources of :func:`settings_from` are ``EMBEDDED_PROFILE`` if the agent's model is embedded and small,
+    ``SHORT_PROMPTS`` if it is embedded and large, or ``prompt_budgets.cached`` is false, and the defaults.
     Raises ``ConfigurationError``, also if a file breaks its limits. A file directly in the home folder has none.
     """
     lowest_first = list(settings_from(overrides, environ, cwd, given))

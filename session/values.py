@@ -155,9 +155,8 @@ class Observation:
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 
-        It consists of place, score, vehicle, belongings, and the visible objects with their attributes, in any order.
-        The hash of the object tree is used only if belongings or visible objects are unknown, because in many stories
-        something out of sight moves in every turn. While the story waits for a key, what the screen shows counts, too.
+        It consists of place, score, vehicle, belongings, and the visible objects with their attributes, in any order
+        (ADR 20). While the story waits for a key, what the screen shows counts, too.
         """
         inside = (self.inside.num,) if self.inside else ()
         screen = (self.text,) if self.awaits_key else ()
@@ -397,8 +396,7 @@ class TurnRecord:
         """Whether the command changed something: what the player notices, the attributes of any object, or places here.
 
         Attributes of all objects count, since a thing at hand, such as a window between two rooms, need not be visible
-        in the object tree. Movements elsewhere do not count, because in many stories characters always walk around, but
-        those to, from or within the player's location do: one object may take the place of another on a table.
+        in the object tree. Movements elsewhere do not count, because in many stories characters always walk around.
         """
         before, after = self.before, self.after
         is_seen = before.noticed != after.noticed or before.attributes_hash != after.attributes_hash

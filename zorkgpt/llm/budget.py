@@ -149,13 +149,9 @@ class Spending:
 def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration) -> float | None:
     """Return the cost of a call in dollars, or ``None`` if it is not known.
 
-    The price comes from the first of these that has one:
-
-    - the user's own prices, by the model name that the server returned, then by the configured name
-    - the list of ``genai-prices``, by the same names and the server's base URL, because another server may offer the
-      same model free
-
-    The embedded model costs nothing. A call without a token count has no known cost.
+    The user's own prices come first, by the model name that the server returned, then by the configured name; then the
+    list of ``genai-prices``, by the same names and the server's base URL, because another server may offer the same
+    model free. The embedded model costs nothing. A call without a token count has no known cost.
     """
     role = configuration.role(call.role)
     own = configuration.prices.get(call.model) or configuration.prices.get(role.model or "")

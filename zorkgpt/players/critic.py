@@ -47,9 +47,6 @@ class Critic:
       state of the world, or if play goes round in circles
     - llm: calls it for every proposal that the tables do not refuse
 
-    A hybrid critic does not call the model merely because everything that the player notices is unchanged. A second
-    blow in a fight, a second coin in a slot and a second turn of waiting look unchanged, and they win games.
-
     failures: the number of failed model calls; their proposals were played
     """
 
@@ -133,11 +130,7 @@ ACCEPTED = Verdict(accepted=True, source="object_tree")
 class ObjectCheck:
     """Judges commands of one story by its ``vocabulary``, the current object tree and the map's ``graph``.
 
-    It learns from each turn which words appeared in which room, and in which state of the world an exit failed.
-
-    A failure of an exit is evidence for that state only, even if the story has merely moved something by itself since
-    then. It is not evidence in a room with a walk that led back to the same room: there, the story keeps state
-    that no object shows. A maze can be a single room of that kind.
+    It learns from each turn which words appeared in which room, and in which state an exit failed (ADR 12).
 
     attribute_names: the numbers of the story's attributes by name; empty if they are not known
     """

@@ -45,8 +45,6 @@ _LOADING_ERROR = re.compile(r"error loading model: (.+)")
 def threads_for(chosen: int | None, cores: int) -> tuple[int, int]:
     """Return the numbers of threads for reading a prompt and for writing an answer.
 
-    They are the chosen number for reading and up to two of them for writing; by default half the cores, and one.
-
     llama.cpp's threads wait for one another by spinning at every token, so one that shares its core with another
     program slows all of them down. A second thread speeds up reading only (``benchmarks/embedded_turn.py``).
     """
@@ -80,17 +78,13 @@ def available_cores() -> int:
 class EmbeddedServer:
     """A server for the model file ``gguf``, at ``base_url`` with the key ``api_key`` while it is open.
 
-    It listens on loopback only.
-
     Each role has a slot of ``CONTEXT_TOKENS`` (prompt and answer together) with its own prefix cache. The server
     gives a prompt to the slot with the longest common prefix, so the roles do not evict one another. Longer prompts
-    share one context, as a slot of that size for each role would take several gigabytes.
+    share one context, as a slot of that size for each role would take several gigabytes. A prompt of which only the
+    last few tokens are new is computed differently from one that is read whole, and may get a different answer.
 
-    With a seed, the same prompts in the same order get the same answers from every new server. A prompt of which only
-    the last few tokens are new is computed differently from one that is read whole, and may get a different answer.
-
-    Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, the file is first
-    loaded in a child process, because llama.cpp may crash on a bad file.
+    Opening raises ``ConfigurationError`` for a file that cannot be loaded; it is tried out first unless it is
+    ``proven``.
 
     model: its name, as the server gives it
     threads: for reading prompts, up to two of them also for writing; see ``threads_for`` for the default

@@ -1,14 +1,4 @@
-"""The errors of a request to a model server, and whether a retry can help.
-
-LanguageModelUnavailable
-  RequestFailed     one request got no answer
-    AnswerCutOff      the connection ended within the answer
-  ServerRefuses     the user can fix it (key, model, URL); also a ConfigurationError
-  RequestRefused    this request is refused; the server may answer others
-ResponseInvalid
-  ReplyUnreadable   the response has no format that a model server uses
-  SampleFailed      the server reports that the model's answer does not fit; another one may
-"""
+"""The errors of a request to a model server, and whether a retry can help."""
 
 from __future__ import annotations
 

@@ -36,9 +36,7 @@ _REPORTED_FROM = 5.0  # seconds of waiting for a model that is down
 class OpenAIModel:
     """Each role's model on its server. Roles with the same URL and key share the connections.
 
-    The server constrains answers to their schema, or if it cannot, the prompt describes the schema. What a server
-    rejects is remembered for the life of this object. ``Completion.usage`` sums all requests of a completion; it is
-    zero if the server does not count tokens.
+    What a server rejects is remembered for the life of this object.
 
     sleep, clock: seconds, monotonic
     """

@@ -227,21 +227,16 @@ class Exchange(Generic[Answer]):
         if dialect.schema_in_prompt:
             user = f"{user}\n\n{schema_instruction(self.schema)}"
         system, user = _sendable(self.prompt.system), _sendable(user)
-        has_system = dialect.takes(SYSTEM_ROLE)
-        if self.marks is None or not dialect.takes(CACHE_MARKS):
-            if not has_system:
-                return [{"role": "user", "content": f"{system}\n\n{user}"}, *self.repair]
-            return [{"role": "system", "content": system}, {"role": "user", "content": user}, *self.repair]
-        starts = (0, *self.marks)
-        parts = [_text(user[start:end], marked=True) for start, end in pairwise(starts)]
-        parts.append(_text(user[starts[-1] :], marked=False))
-        if not has_system:
-            return [{"role": "user", "content": [_text(f"{system}\n\n", marked=True), *parts]}, *self.repair]
-        return [
-            {"role": "system", "content": [_text(system, marked=True)]},
-            {"role": "user", "content": parts},
-            *self.repair,
-        ]
+        marks = self.marks if dialect.takes(CACHE_MARKS) else None
+        ends = [*(marks or ()), len(user)]
+        parts = [user[start:end] for start, end in pairwise([0, *ends])]
+        if dialect.takes(SYSTEM_ROLE):
+            instructions = system if marks is None else [_text(system, marked=True)]
+            before: list[ChatCompletionMessageParam] = [{"role": "system", "content": instructions}]
+        else:
+            parts, before = [f"{system}\n\n", *parts], []
+        content = [*(_text(part, marked=True) for part in parts[:-1]), _text(parts[-1], marked=False)]
+        return [*before, {"role": "user", "content": "".join(parts) if marks is None else content}, *self.repair]
 
     def draw_anew(self) -> None:
         """Use the next seed, since the same seed would give the same answer."""
@@ -251,12 +246,9 @@ class Exchange(Generic[Answer]):
     def read(self, reply: ChatReply, dialect: Dialect) -> Completion[Answer]:
         """Return the answer in ``reply``, from whose form ``dialect`` learns.
 
-        Raises ``ResponseInvalid`` if it is unusable, and changes the next request:
-
-        - Every new request has another seed.
-        - After an answer that was cut, the next request allows twice the tokens, once.
-        - After the first answer that does not fit, the next request contains it with its problems, and with the schema
-          if the model is not known to have it from the prompt or the server.
+        Raises ``ResponseInvalid`` if it is unusable, and changes the next request: it has another seed; after an answer
+        that was cut, it allows twice the tokens, once; after the first one that does not fit, it contains that with its
+        problems, and with the schema if the model is not known to have it.
         """
         was_repair, self.repair = bool(self.repair), []
         self.model = reply.model
