@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +71,11 @@ class Games(EpisodePlay):
         return [points for line in lines for points in line.split("; ")]
 
 
+@pytest.fixture
+def games(tmp_path: Path) -> Games:
+    return Games(tmp_path)
+
+
 def first_game(games: Games) -> None:
     """Points at the gate, for coming to the vats, and there."""
     games.turn("fill lamp", score=5)
@@ -80,8 +84,7 @@ def first_game(games: Games) -> None:
     games.end(1)
 
 
-def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_is_done(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_is_done(games: Games) -> None:
     first_game(games)
     assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
     games.turn("fill lamp", score=5)
@@ -93,8 +96,7 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     assert games.told == "all done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
 
 
-def test_what_is_lost_in_this_game_is_shown(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_what_is_lost_in_this_game_is_shown(games: Games) -> None:
     first_game(games)
     games.turn("fill lamp", score=5)
     games.turn("wait")
@@ -105,8 +107,7 @@ def test_what_is_lost_in_this_game_is_shown(tmp_path: Path) -> None:
     ]
 
 
-def test_a_scoring_command_with_a_pronoun_is_shown_with_the_command_that_names_the_thing(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_a_scoring_command_with_a_pronoun_is_shown_with_the_command_that_names_the_thing(games: Games) -> None:
     games.turn("examine lamp")
     games.turn("take it", score=5)
     games.end(1)
@@ -131,9 +132,8 @@ def ending_games(games: Games) -> None:
     games.start(3)
 
 
-def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_episode_and_turn(tmp_path: Path) -> None:
+def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_episode_and_turn(games: Games) -> None:
     """Nothing warned that a command ends the story as won before all points were got."""
-    games = Games(tmp_path)
     ending_games(games)
     died = ["jump, L11, here: you died", "the story ended, lost with 0 points out of 30 (episode 1, turn 2)"]
     drunk = "drink dye, L11, here: you died (episode 1, turn 1)"
@@ -143,16 +143,14 @@ def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_e
     assert ended_before(games)[0] == won
 
 
-def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_there(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_there(games: Games) -> None:
     ending_games(games)
     assert "ring bell" not in games.told
     games.state.notes.append(f"Go to Location {LOFT.num}")
     assert ended_before(games)[0].startswith(f"ring bell, L{LOFT.num}, 2 moves: the story ended, won with 26 points")
 
 
-def test_points_where_the_story_once_carried_the_player_have_that_distance(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_where_the_story_once_carried_the_player_have_that_distance(games: Games) -> None:
     games.turn("wait", location=VATS)
     games.turn("dip banner in vat", score=15)
     games.turn("up", location=LOFT)
@@ -165,9 +163,8 @@ def test_points_where_the_story_once_carried_the_player_have_that_distance(tmp_p
     ]
 
 
-def test_what_was_done_before_a_deadly_command_is_shown_with_it(tmp_path: Path) -> None:
+def test_what_was_done_before_a_deadly_command_is_shown_with_it(games: Games) -> None:
     """Without what was put there before, the same command had won points."""
-    games = Games(tmp_path)
     games.turn("read sign", score=5)
     games.turn("put bell on sill", score=5)
     games.turn("read sign", score=5, died=True)
@@ -184,16 +181,14 @@ def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_
         assert games.told == shown
 
 
-def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(games: Games) -> None:
     first_game(games)
     games.turn("up", location=LOFT)
     games.turn("west", location=VATS, score=5)
     assert games.ahead_of == ["+5 fill lamp, L11, 1 move, back?", "+15 dip banner in vat, L31, here"]
 
 
-def test_points_are_done_by_other_words_for_the_same_things(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_are_done_by_other_words_for_the_same_things(games: Games) -> None:
     first_game(games)
     games.turn("east", location=VATS, score=5)
     games.turn("dip banner in lamp")
@@ -205,8 +200,7 @@ def test_points_are_done_by_other_words_for_the_same_things(tmp_path: Path) -> N
     assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
 
 
-def test_points_are_listed_in_the_order_in_which_the_best_game_won_them(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_are_listed_in_the_order_in_which_the_best_game_won_them(games: Games) -> None:
     games.turn("wring banner", score=5)
     games.turn("stir vat", score=10)
     games.end(1)
@@ -217,15 +211,13 @@ def test_points_are_listed_in_the_order_in_which_the_best_game_won_them(tmp_path
     assert games.ahead_of == [f"+5 {command}, L11, here" for command in ("stir vat", "fill lamp", "wring banner")]
 
 
-def test_what_brought_no_points_this_time_says_so(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_what_brought_no_points_this_time_says_so(games: Games) -> None:
     first_game(games)
     games.turn("fill lamp", "There is no oil.")
     assert "+5 fill lamp, L11, here (no point in turn 1)" in games.ahead_of
 
 
-def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ended_it(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ended_it(games: Games) -> None:
     games.turn("fill lamp", score=5)
     games.turn("east", location=VATS, score=5)
     games.turn("push keeper", score=3)
@@ -236,10 +228,9 @@ def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ende
 
 
 def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_won_in_another_way(
-    tmp_path: Path,
+    games: Games,
 ) -> None:
     """A number that is drawn anew in each game was shown as worth points in the game after it had failed."""
-    games = Games(tmp_path)
     first_game(games)
     games.turn("fill lamp")
     games.turn("east", location=VATS)
@@ -264,8 +255,7 @@ def test_points_that_the_turns_left_do_not_reach_are_marked(tmp_path: Path) -> N
     assert re.search(r"Too far.*: \+15 dip banner in vat, L31, 1 move$", games.told, re.MULTILINE)
 
 
-def test_of_very_many_points_the_first_are_shown_and_the_others_counted(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_of_very_many_points_the_first_are_shown_and_the_others_counted(games: Games) -> None:
     for number in range(1, MOST_POINTS + 4):
         games.turn(f"stir vat {number}", score=number)
     games.end(1)
@@ -278,8 +268,7 @@ def test_a_small_model_is_not_shown_them(tmp_path: Path) -> None:
     assert games.ahead.section(games.now) is None
 
 
-def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(games: Games) -> None:
     games.turn("east", location=VATS)
     games.turn("west", location=GATE)
     games.knowledge.planned = (
@@ -303,8 +292,7 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(tmp
     assert lines["2"] == "dip banner, turn 8"
 
 
-def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(games: Games) -> None:
     rooms = games.map.game_map
     for room in range(100, 130):
         rooms.add_connection(room - 1 if room > 100 else GATE.num, "east", room)
@@ -325,79 +313,70 @@ def test_without_knowledge_of_earlier_episodes_no_points_are_known(tmp_path: Pat
     assert bool(games.ahead_of) == enabled
 
 
-def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player_comes_there(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    games.map.game_map.add_room(VATS.num, VATS.name)
-    games.map.game_map.add_room(LOFT.num, LOFT.name)
-    told = "Take the mordant along. " * 12
-    memories = Memories(
-        {
-            VATS.num: [replace(stands("Boil", told), episode=0), stands("Old").superseded("Boil", 3)],
-            LOFT.num: [stands("Dry")],
-        }
-    )
-    shown = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
+def stands(title: str, text: str = "") -> Memory:
+    return Memory("NOTE", title, 1, "3", None, text or title, "permanent")
 
-    def text() -> str:
-        section = shown.section(games.now)
+
+def arrivals_at_the_vats(number: int, text: str) -> list[Memory]:
+    return [replace(stands(f"Arrival at Blue Vats {each}", text), persistence="core") for each in range(number)]
+
+
+class Places(Games):
+    """Games with vats and loft on the map, where these things are remembered; the plan names the vats."""
+
+    def __init__(self, workdir: Path, *of_the_vats: Memory, plan: str = "L31", way: tuple[int, ...] = ()) -> None:
+        super().__init__(workdir)
+        for place in (VATS, LOFT):
+            self.map.game_map.add_room(place.num, place.name)
+        self.knowledge.planned = (plan,)
+        self.memories = Memories({VATS.num: [*of_the_vats]})
+        self.memories_ahead = MemoriesAhead(
+            *(structlog.get_logger(), self.config, self.state, self.map, self.memories),
+            aims=self.aims,
+            planned=lambda: way,
+        )
+
+    @property
+    def section(self) -> PromptSection:
+        section = self.memories_ahead.section(self.now)
         assert section is not None
-        return section.text
+        return section
 
-    assert text() == ""
+    @property
+    def lines(self) -> list[str]:
+        return self.section.text.splitlines()
+
+
+def test_memories_of_places_that_the_plan_names_are_shown_whole_until_the_player_comes_there(tmp_path: Path) -> None:
+    told = "Take the mordant along. " * 12
+    boil = replace(stands("Boil", told), episode=0)
+    games = Places(tmp_path, boil, stands("Old").superseded("Boil", 3), plan="Look about")
+    games.memories.memory_cache[LOFT.num] = [stands("Dry")]
+    assert games.lines == []
     games.knowledge.planned = ("Then dip it at the Blue Vats (31)",)
-    assert text() == f"L31 Blue Vats: [NOTE] Boil: {told.strip()}"
-    games.turn("east", location=VATS)
-    assert text() == ""
-    games.turn("west", location=GATE)
-    assert text() == ""
+    assert games.section.text == f"L31 Blue Vats: [NOTE] Boil: {told.strip()}"
+    for way, place in (("east", VATS), ("west", GATE)):
+        games.turn(way, location=place)
+        assert games.lines == []
 
 
 def test_memories_ahead_stand_in_the_order_of_the_plans_commands(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    for place in (VATS, LOFT):
-        games.map.game_map.add_room(place.num, place.name)
-    games.knowledge.planned = (f"L{VATS.num} at last, after L{LOFT.num}",)
-    memories = {room: [replace(stands("Lift"), score_change=5), stands("Dry")] for room in (VATS.num, LOFT.num)}
-    for way, first in (((LOFT.num, VATS.num, LOFT.num), LOFT), ((VATS.num,), VATS)):
-        manager = MemoriesAhead(
-            *(structlog.get_logger(), games.config, games.state, games.map, Memories(memories)),
-            aims=games.aims,
-            planned=partial(tuple, way),
-        )
-        section = manager.section(games.now)
-        assert section is not None
-        other = LOFT if first is VATS else VATS
-        places = [line.partition(" ")[0] for line in section.text.splitlines()]
-        assert places == [f"L{place.num}" for place in (first, other, first, other)]
+    known = replace(stands("Lift"), score_change=5), stands("Dry")
+    for way, places in (((LOFT.num, VATS.num, LOFT.num), ["L44", "L31"]), ((VATS.num,), ["L31", "L44"])):
+        games = Places(tmp_path / places[0], *known, plan=f"L{VATS.num} at last, after L{LOFT.num}", way=way)
+        games.memories.memory_cache[LOFT.num] = [*known]
+        assert [line.partition(" ")[0] for line in games.lines] == places * 2
 
 
 def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    games.map.game_map.add_room(VATS.num, VATS.name)
-    games.knowledge.planned = ("L31",)
-    scored = replace(stands("Dip banner"), score_change=5)
-    arrivals = [
-        replace(stands(f"Arrival at Blue Vats {number}", "word " * 120), persistence="core") for number in range(9)
-    ]
-    shown = memories_ahead(games, Memories({VATS.num: [*arrivals, stands("Dry"), scored]}))
-    first, second, *_, last = shown.text.splitlines()
+    arrivals, scored = arrivals_at_the_vats(9, "word " * 120), replace(stands("Dip banner"), score_change=5)
+    first, second, *_, last = Places(tmp_path, *arrivals, stands("Dry"), scored).lines
     assert ["Dip banner" in first, "Dry" in second] == [True] * 2
     assert re.fullmatch(r"\(\d more memories of places ahead left out\)", last)
 
 
-def memories_ahead(games: Games, memories: Memories) -> PromptSection:
-    manager = MemoriesAhead(structlog.get_logger(), games.config, games.state, games.map, memories, aims=games.aims)
-    section = manager.section(games.now)
-    assert section is not None
-    return section
-
-
 def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    games.map.game_map.add_room(VATS.num, VATS.name)
-    games.knowledge.planned = ("L31",)
-    memories = Memories({VATS.num: [stands(f"Rule {number}", "word " * 60) for number in range(20)]})
-    shown = memories_ahead(games, memories)
+    shown = Places(tmp_path, *(stands(f"Rule {number}", "word " * 60) for number in range(20))).section
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
     assert shown.text.endswith(f"({20 - whole} more memories of places ahead left out)")
@@ -405,23 +384,14 @@ def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
 
 
 def test_memories_ahead_that_are_not_proven_are_marked(tmp_path: Path) -> None:
-    games = Games(tmp_path)
-    games.map.game_map.add_room(VATS.num, VATS.name)
-    games.knowledge.planned = ("L31",)
-    guess = replace(stands("Rule"), status="TENTATIVE")
-    shown = memories_ahead(games, Memories({VATS.num: [guess]}))
-    assert shown.text == "L31 Blue Vats: [NOTE - TENTATIVE] Rule: Rule"
-
-
-def stands(title: str, text: str = "") -> Memory:
-    return Memory("NOTE", title, 1, "3", None, text or title, "permanent")
+    games = Places(tmp_path, replace(stands("Rule"), status="TENTATIVE"))
+    assert games.section.text == "L31 Blue Vats: [NOTE - TENTATIVE] Rule: Rule"
 
 
 JAR = frozenset({MORDANT.num})
 
 
-def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command(games: Games) -> None:
     games.turn("take all", score=3, inventory=(MORDANT,))
     games.turn("open gate", score=6)
     games.things = {(GATE.num, command): JAR for command in ("take all", "get jar", "take jar")}
@@ -435,8 +405,7 @@ def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command
     assert games.ahead_of == ["+3 open gate, L11, here", "+3 unlock gate, L11, here"]
 
 
-def test_points_of_one_game_and_for_other_things_are_others(tmp_path: Path) -> None:
-    games = Games(tmp_path)
+def test_points_of_one_game_and_for_other_things_are_others(games: Games) -> None:
     games.turn("take jar", score=3, inventory=(MORDANT,))
     games.turn("drop jar", inventory=())
     games.turn("grab jar", score=6, inventory=(MORDANT,))

@@ -96,18 +96,6 @@ def test_the_fourth_repetition_of_a_loop_is_a_circle_though_the_tree_always_diff
     assert "repeated yourself" in play.told()
 
 
-def test_other_commands_between_do_not_hide_a_circle_that_a_wanderer_out_of_sight_runs_along() -> None:
-    play, worlds = Play(), count()
-
-    def later(then: Observation) -> Observation:
-        return replace(then, parents=(0, 50 + next(worlds)), world_hash=str(next(worlds)))
-
-    for between in ("smell", "look", "listen", "jump", "sing", "smell", "look", "listen", "jump"):
-        play.do("north", "Storage", then=later(STORAGE)).do(between, "No.", then=later(STORAGE))
-        play.do("west", "Study", then=later(STUDY))
-    assert "repeated yourself" in play.told()
-
-
 def test_a_tour_is_no_circle_while_it_meets_something_new() -> None:
     play = Play(turns_without_score=99)
     for lap in range(9):
@@ -176,13 +164,6 @@ def test_what_failed_here_before_is_a_repetition_although_news_came_or_the_world
     for turn in range(3):
         play.do("open vial", "No.", then=replace(STUDY, world_hash=str(turn)))
     assert play.told() == warned(2)
-
-
-def test_a_fight_is_no_circle() -> None:
-    play = Play(repeated_states=1).do("attack troll", "You miss.")
-    for _ in range(3):
-        play.do("attack troll", "You miss.", in_combat=True)
-    assert play.told() == ""
 
 
 def scored(scores: Iterable[int | None], **options: int) -> Play:

@@ -111,15 +111,6 @@ def test_a_turn_of_which_only_the_reasoning_is_known_is_told_without_a_response(
     assert "Turn 4:\nReasoning: (No reasoning recorded)\n" in context.get_recent_reasoning_formatted(1)
 
 
-def test_the_window_slides_in_blocks_so_that_a_prompt_begins_with_the_one_before_up_to_its_present() -> None:
-    rendered = [manager(turns, agent={"history_window": 4}).get_agent_context(MILL).render() for turns in range(4, 12)]
-    first_turns = [text.split("Turn ")[1].split(":")[0] for text in rendered]
-    assert first_turns == ["1", "1", "1", "1", "5", "5", "5", "5"]
-    assert "Turn 11" in rendered[-1]
-    pasts = [text.partition("\n\n## Present")[0] for text in rendered]
-    assert [later.startswith(past) for past, later in pairwise(pasts)] == [True, True, True, False, True, True, True]
-
-
 def test_while_the_player_stays_a_prompt_begins_with_the_one_before_map_and_memories_included() -> None:
     pasts = []
     for turns in range(5, 9):
@@ -166,16 +157,6 @@ def test_a_description_that_the_history_has_is_not_said_twice(told_in: int) -> N
     shown = context.get_agent_context(MILL)
     assert shown.render().count("A mill by a brook.") == 1
     assert any("A mill" in section.text for section in shown.sections if "ROOM" in section.title) == (told_in == 1)
-
-
-def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
-    text = "Water Mill\nA mill by a brook."
-    for budget in (2000, 120, 60):
-        context = described(12, text, 12, prompt_budgets={"agent": budget})
-        change_response(context, 12, text)
-        assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
-    unplayed = described(1, MILL.text, 1)
-    assert unplayed.get_agent_context(MILL).render().count(MILL.text) == 1
 
 
 def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
@@ -285,6 +266,7 @@ def test_the_critic_reads_why_the_player_proposes_a_command_if_it_gave_a_reason(
     judged = context.get_critic_context(MILL, "tell miller", reason="He asked\nfor the code.").render()
     assert judged.endswith("## Proposed command\ntell miller\n\n## The player's reason\nHe asked for the code.")
     assert context.get_critic_context(MILL, "tell miller").render().endswith("## Proposed command\ntell miller")
+    assert letters(talkative().get_critic_context(HALL, LONG_X).render(), "x") == 200
 
 
 def test_a_direction_names_no_thing_and_words_that_the_story_printed_together_are_one_name() -> None:
@@ -407,8 +389,6 @@ def test_the_storys_latest_text_stands_once_at_the_end_of_the_history(window: in
     shown = context.get_agent_context(MILL).render()
     assert shown.count(MILL.text) == 1
     assert f"Response: {MILL.text}\n\n## Present\nLocation: Water Mill (ID: 12)\n" in shown
-    refused = Observation(MILL.text, Location(12, "Water Mill"), refusal="unsafe")
-    assert "The command did not reach the story" in context.get_agent_context(refused).render()
     menu = f"Help{' ' * 140}N = next subject"
     shown = after(menu, agent={"history_window": window}).get_agent_context(replace(MILL, text=menu)).render()
     assert shown.count("Help  N = next subject") == 1, "the blanks of a menu are not told"
@@ -477,12 +457,6 @@ def test_the_critic_is_shown_nothing_that_refers_to_the_plan() -> None:
     assert ("## Map" in shown, "## Known points" in shown) == (True, False)
 
 
-def test_the_critic_is_shown_three_turns_of_the_past_and_the_command() -> None:
-    shown = manager(5).get_critic_context(HALL, "wait").render()
-    assert [turn for turn in range(1, 6) if f"act {turn}" in shown] == [3, 4, 5]
-    assert letters(talkative().get_critic_context(HALL, LONG_X).render(), "x") == 200
-
-
 @pytest.mark.parametrize("shows_reasoning", [True, False])
 def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_window(*, shows_reasoning: bool) -> None:
     stay = manager(9, agent={"history_window": 2, "show_reasoning": shows_reasoning})
@@ -517,11 +491,6 @@ def told(played: list[tuple[str, str]], **style: Any) -> list[str]:
     return [turn.text for turn in history_turns(turns, **{"characters": 9000, "most": 3, **style})]
 
 
-def test_a_turn_is_told_with_reasoning_command_and_response() -> None:
-    turns = ["Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"]
-    assert told([("wait", " first\nline ")]) == turns
-
-
 def test_of_a_course_only_its_own_reason_is_told_once() -> None:
     counted = "On your course: command 2 of 3."
     turns = [a_turn(1, "up", "Loft", "To the rope."), *(a_turn(number, "wait", "", counted) for number in (2, 3))]
@@ -537,13 +506,6 @@ def test_one_long_answer_may_take_what_later_ones_are_not_sure_to_need() -> None
     assert ["x" * 450 in texts[0], "y" * 450 in texts[1], "z" * 450 in texts[2]] == [True, False, False]
     latest = told(played[:2], characters=900, precedes_present=True)[-1]
     assert latest.endswith(f"Response: {STANDS_BELOW}")
-
-
-def test_a_turn_is_told_by_what_came_before_it_alone() -> None:
-    played = [("read", "x" * 450), ("wait", "y" * 450), ("wait", SHEET), ("wait", SHEET)]
-    whole = told(played, characters=900, most=4)
-    for turns in (1, 2, 3):
-        assert told(played[:turns], characters=900, most=4) == whole[:turns]
 
 
 def test_a_long_line_is_repeated_by_its_beginning_unless_it_was_cut_before() -> None:
@@ -609,13 +571,3 @@ def test_what_the_program_says_of_a_command_that_did_not_reach_the_story_is_no_r
     play(context.game_state, "wait", "Time passes.")
     shown = context.get_agent_context(context.game_state.latest).render()
     assert "\n(The command did not reach the story: 'undo' is not available.)\n" in shown.replace("Response: ", "\n")
-
-
-def test_where_the_whole_game_has_no_room_the_window_is_shown() -> None:
-    context = manager(9, prompt_budgets=WHOLE)
-    context.tokens = TokenCounter(1.0)
-    for turn in range(1, 10):
-        change_response(context, turn, f"response {turn} " * 180)
-    shown = context.get_agent_context(MILL, system="rule " * 200).render()
-    assert context.tokens.estimate(shown) <= 16_000
-    assert "response 9" in shown

@@ -48,6 +48,11 @@ LAMP = KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(2, 9, 9)))
 BY_HAND = KnowledgeLine("Mind the step")
 
 
+@pytest.fixture
+def play(tmp_path: Path) -> EpisodePlay:
+    return EpisodePlay(tmp_path, lambda *_: NOTHING)
+
+
 def insight(text: str, heading: str = PATTERNS, **fields: object) -> dict[str, list[dict[str, object]]]:
     return {"insights": [{"heading": heading, "text": text, **fields}]}
 
@@ -102,8 +107,7 @@ def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -
     assert next_told(play).startswith("Episode 1 came to the story's end after 1 turn. The story")
 
 
-def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_a_death_is_kept_with_the_turns_that_led_to_it(play: EpisodePlay) -> None:
     play.wait_until(9)
     play.die()
     play.die()
@@ -120,8 +124,7 @@ def judged(confidence: float) -> tuple[Verdict, ...]:
     return (Verdict(accepted=True, confidence=confidence),)
 
 
-def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_the_critics_score_is_the_mean_confidence_in_what_was_played(play: EpisodePlay) -> None:
     against = Verdict(accepted=False, confidence=0.8)
     play.turn(verdicts=(against, *judged(0.9)))
     play.turn(verdicts=judged(0.5))
@@ -147,9 +150,8 @@ def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: P
     ],
 )
 def test_an_instructive_episode_is_asked_about(
-    tmp_path: Path, happening: Callable[[EpisodePlay], object], end: EpisodeEnd, asked: int
+    play: EpisodePlay, happening: Callable[[EpisodePlay], object], end: EpisodeEnd, asked: int
 ) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     happening(play)
     play.manager.end(end)
     assert [call.role for call in play.llm.calls] == ["analysis"] * asked
@@ -193,8 +195,7 @@ def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_on
     assert [section.text.count(line) for line in plan] == [1] * 4
 
 
-def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(play: EpisodePlay) -> None:
     game_map = MapManager(structlog.get_logger(), play.config, play.state)
     game_map.game_map.add_room(GATE.num, GATE.name)
     game_map.game_map.add_exits(GATE.num, ["east"])
@@ -462,32 +463,6 @@ def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_befor
     assert [(each.action, each.change) for each in play.manager.known_points()] == [("dip banner", 15)]
 
 
-def test_a_small_model_reads_where_the_points_came_from_in_the_report_of_the_last_episode(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, [NOTHING], episode=3, agent=SMALL)
-    play.turn("dip banner", "It turns blue!", score=15)
-    play.die()
-    points = "Points came in episode 3 by `dip banner` at Dye Works Gate (11) (+15, turn 1)."
-    assert next_told(play, "lost").endswith(f"\n{points}")
-
-
-@pytest.mark.parametrize(
-    ("end", "words"),
-    [
-        ("won", "Episode 1 was won"),
-        ("lost", "Episode 1 was lost"),
-        ("over", "Episode 1 came to the story's end"),
-        ("turn_limit", "Episode 1 reached its turn limit"),
-    ],
-)
-def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words: str) -> None:
-    play = EpisodePlay(tmp_path)
-    play.turn()
-    assert next_told(play, end).splitlines()[0] == (
-        f"{words} after 1 turn, with 0 points out of 50 and 1 room seen. "
-        "The story has begun anew since: nothing done then is done now."
-    )
-
-
 def test_a_summary_waits_for_the_commit_and_for_one_that_can_be_made(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
     held(tmp_path, play.manager)
@@ -626,8 +601,7 @@ def test_the_next_player_is_told_of_deaths_with_three_commands_and_of_the_eight_
     assert gains.endswith("(+1, turn 11); and 3 more.")
 
 
-def test_the_next_player_is_told_which_command_ended_the_story(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_the_next_player_is_told_which_command_ended_the_story(play: EpisodePlay) -> None:
     play.turn("fill lamp", score=5)
     play.turn("ring bell", "You have won.", ending="won", max_score=30)
     play.manager.end("won")
@@ -640,8 +614,7 @@ def test_the_next_player_is_told_which_command_ended_the_story(tmp_path: Path) -
     assert "reached its turn limit after 1 turn, with 0 points" in play.manager.handover
 
 
-def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_whole_answer(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_whole_answer(play: EpisodePlay) -> None:
     for turn in range(1, 7):
         play.turn("drink dye", f"{'y' * 400} {turn} bites.", died=True)
     handover = next_told(play)
@@ -651,8 +624,9 @@ def test_the_next_player_is_told_so_in_1200_characters_and_of_each_death_the_who
     assert "(4 earlier left out)" in handover
 
 
-def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(tmp_path: Path) -> None:
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(
+    play: EpisodePlay,
+) -> None:
     play.turn("x" * 900, f"It {'y' * 9000} bites.", died=True)
     handover = next_told(play)
     assert max(map(len, re.findall("x+", handover))) == 80 - len(" […]")
@@ -660,9 +634,8 @@ def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_the
     assert 1150 < len(handover) <= 1200
 
 
-def test_the_cause_of_a_death_is_told_whole(tmp_path: Path) -> None:
+def test_the_cause_of_a_death_is_told_whole(play: EpisodePlay) -> None:
     cause = f"You read the chant aloud. {'The sand glows. ' * 60}The monster bites your throat."
-    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     play.turn("read writing", cause, died=True)
     play.manager.end("over")
     assert f"Response: {cause}\n" in f"{play.prompt}\n"

@@ -40,6 +40,11 @@ def nothing_new(*_: object) -> Reply:
     return NOTHING
 
 
+@pytest.fixture
+def play(tmp_path: Path) -> KnowledgePlay:
+    return KnowledgePlay(tmp_path, nothing_new)
+
+
 def taught(workdir: Path, *replies: Reply, turns: int = 10, **options: Any) -> KnowledgePlay:
     """That many turns were played with these answers."""
     play = KnowledgePlay(workdir, replies, **options)
@@ -66,8 +71,7 @@ def parts(prompt: str) -> dict[str, str]:
     return dict(zip(("known", "remembered", "ephemeral", "played"), found.groups(), strict=True))
 
 
-def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(tmp_path: Path) -> None:
-    play = KnowledgePlay(tmp_path, nothing_new)
+def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(play: KnowledgePlay) -> None:
     play.turn("north", GATE.name, location=Location(95, GATE.name), score=1)
     play.remember("1", persistence="core")
     play.manager.end()
@@ -88,8 +92,7 @@ def test_a_room_that_was_described_again_is_whole_in_the_latest_turn_only(tmp_pa
     assert texts[4] == texts[5] == f"{room} A dog barks.".replace("\n", ": ").replace("  ", " ")
 
 
-def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(tmp_path: Path) -> None:
-    play = KnowledgePlay(tmp_path, nothing_new)
+def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(play: KnowledgePlay) -> None:
     play.play(6)
     own = ChangedPrompt(file="mine.md", sha256="", text="* DEATH & DANGER ANALYSIS")
     for prompts in ({}, {"knowledge_deaths": own}):
@@ -123,8 +126,9 @@ class TestWhenTheModelIsAsked:
         assert play.metrics["trivial"] == 1
 
     @pytest.mark.parametrize(("turns", "is_asked"), [(4, False), (5, True)])
-    def test_about_five_turns_in_which_something_was_won(self, tmp_path: Path, turns: int, *, is_asked: bool) -> None:
-        play = KnowledgePlay(tmp_path, nothing_new)
+    def test_about_five_turns_in_which_something_was_won(
+        self, play: KnowledgePlay, turns: int, *, is_asked: bool
+    ) -> None:
         play.turn("north", "Blue Vats", location=VATS)
         for _ in range(turns - 1):
             play.turn()
@@ -570,8 +574,7 @@ class TestSmallModels:
 
 
 class TestHowMuchIsShown:
-    def test_of_a_turn_a_short_place_and_command_and_the_whole_response(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, nothing_new)
+    def test_of_a_turn_a_short_place_and_command_and_the_whole_response(self, play: KnowledgePlay) -> None:
         play.turn(location=Location(31, "p" * 900))
         play.turn("a" * 900, "r" * 9000, score=5)
         _, told = prompt_of(play).split("Turn 2")
@@ -584,8 +587,7 @@ class TestHowMuchIsShown:
         play.turn("read writing", f"You read. {'The sand glows green. ' * 200}It bites your throat.", died=True)
         assert "The sand glows green. It bites your throat.\n" in f"{prompt_of(play)}\n"
 
-    def test_a_memory_is_told_whole(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, nothing_new)
+    def test_a_memory_is_told_whole(self, play: KnowledgePlay) -> None:
         play.turn(score=5)
         for persistence in ("ephemeral", "permanent"):
             play.remember("1", persistence, title=f"Of {persistence} use, {WORDS}".strip())

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -10,14 +9,13 @@ import structlog
 
 from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.commands import Vocabulary
-from session.errors import StoreError
 from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_values import Edge, FatalExit
+from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.mapping.navigation import local_view, shortest_path, untried_from
 
@@ -25,6 +23,12 @@ from zorkgpt.mapping.navigation import local_view, shortest_path, untried_from
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
     state = GameState(latest=Observation("", None if here is None else Location(here, "")))
     return MapManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> MapManager:
+    """The player is in the hall."""
+    return manager_in(tmp_path, here=49)
 
 
 def on_disk(workdir: Path) -> MapGraph:
@@ -48,13 +52,6 @@ def test_a_walk_is_on_disk_at_once_and_a_known_one_at_the_end_of_the_episode(tmp
     assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 2}
 
 
-def test_it_is_saved_whenever_that_is_asked_for(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.game_map.add_room(7, "Weir")
-    manager.save_map_state()
-    assert on_disk(tmp_path).room_names == {7: "Weir"}
-
-
 def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     held(tmp_path, manager)
@@ -69,8 +66,7 @@ def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     assert (tmp_path / "map_state.json").stat() == before
 
 
-def test_a_room_that_was_dark_when_the_player_last_came_says_so(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=49)
+def test_a_room_that_was_dark_when_the_player_last_came_says_so(manager: MapManager) -> None:
     for text, mark in (("Darkness\nIt is pitch dark, and you can't see a thing.", " (dark)"), ("Hall\nA hall.", "")):
         manager.learn(turn(at(49), "north", said(46, "Hall", text)))
         assert f"L46 Hall{mark}: south -> L49" in local_view(MapGraph.from_dict(manager.game_map.to_dict()), 49, 2)
@@ -96,47 +92,6 @@ def test_what_somebody_says_names_no_exits(tmp_path: Path) -> None:
     assert "untried, read from the text: up" in manager.local_view()
 
 
-def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.learn(death(1, "n", 7))
-    assert on_disk(tmp_path).connections == {}
-    assert set(on_disk(tmp_path).rooms) == {1, 7}
-
-
-def test_an_exit_is_pruned_after_the_configured_failures_and_unpruned_when_it_works(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    for is_pruned in (False, False, True, True):
-        manager.learn(walk(1, "east", 1))
-        assert manager.game_map.is_pruned(1, "east") is on_disk(tmp_path).is_pruned(1, "east") is is_pruned
-    manager.learn(walk(1, "e", 2))
-    assert not on_disk(tmp_path).is_pruned(1, "east")
-
-
-def test_an_exit_that_leads_elsewhere_now_or_nowhere_is_a_contradiction_and_is_written(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    manager.learn(walk(1, "take lamp", 1))  # no exit
-    assert manager.game_map.exit_failure_counts == {}
-    for step in (walk(1, "launch", 2), walk(1, "launch", 1), walk(1, "n", 2), walk(1, "n", 1), walk(1, "n", 2)):
-        manager.learn(step)
-    assert on_disk(tmp_path).confidence(Edge(1, "launch")) == pytest.approx(0.2)
-    manager.learn(walk(2, "n", 1))
-    manager.learn(walk(1, "n", 2))
-    manager.learn(walk(2, "n", 2))
-    assert on_disk(tmp_path) == manager.game_map
-    manager.learn(walk(1, "n", 3))
-    assert on_disk(tmp_path).connections[1]["north"] == 3
-
-
-def test_again_is_an_edge_under_the_command_of_this_episode_that_reached_the_story(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    unsent = turn(at(2), "save", replace(at(2), refusal="not sent"))
-    for step in (walk(1, "n", 2), unsent, walk(2, "g", 3), walk(3, "again", 4)):
-        manager.learn(step)
-    manager.reset(GameState(episode=2))
-    manager.learn(walk(4, "again", 5))
-    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}, 3: {"north": 4}}
-
-
 def said(location_id: int, name: str, text: str) -> Observation:
     return replace(at(location_id, name), text=text)
 
@@ -159,12 +114,6 @@ class TestWhatThePromptSaysOfExits:
         manager.reset(state)
         assert manager.local_view() == "L32 Study (here): untried, read from the text: south, southeast"
 
-    def test_where_a_thing_is_and_what_side_of_it_are_no_exits(self, tmp_path: Path) -> None:
-        text = "Field\nYou are west of a house, at the north end of a field; paths lead east and to the south."
-        manager = manager_in(tmp_path, here=45)
-        manager.learn(turn(at(29, "Roof"), "down", said(45, "Field", text)))
-        assert manager.game_map.untried_exits(45) == ("east", "south")
-
     def test_what_a_model_reads_corrects_what_a_text_names_without_an_exit(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=45)
         church = said(
@@ -185,9 +134,8 @@ class TestWhatThePromptSaysOfExits:
         assert "south" in manager.game_map.untried_exits(45)
 
     def test_a_named_exit_that_something_passing_bars_is_listed_from_afar_until_it_is_pruned(
-        self, tmp_path: Path
+        self, manager: MapManager
     ) -> None:
-        manager = manager_in(tmp_path, here=49)
         manager.game_map.add_connection(60, "north", 49)
         manager.game_map.add_exits(49, ["west"])
         manager.game_map.add_connection(6, "north", 60)
@@ -203,9 +151,8 @@ class TestWhatThePromptSaysOfExits:
             assert ("too afraid" in untried_from(manager.game_map, 6)) == is_shown
 
     def test_an_exit_that_was_tried_and_refused_says_so_with_the_storys_words_and_is_not_untried(
-        self, tmp_path: Path
+        self, manager: MapManager
     ) -> None:
-        manager = manager_in(tmp_path, here=49)
         manager.game_map.add_exits(49, ["south"])
         refused = said(49, "Hall", "You can't, since the oak door is in the way.\n\nCharles shrugs.")
         manager.learn(turn(HALL, "south", refused))
@@ -250,21 +197,6 @@ class TestWhatThePromptSaysOfExits:
         assert manager.game_map.untried_exits(49) == ("east", "out")
         assert "west -> L49 again" in manager.local_view()
 
-    def test_ways_up_and_down_are_found_on_arrival_and_marked_until_a_model_has_read_them(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=49)
-        hall = said(46, "Hall", "Hall\nThe kitchen is north, a stair goes up to the landing, and steps lead down.")
-        manager.learn(turn(at(49), "north", hall))
-        assert "untried, read from the text: north, up, down" in manager.local_view()
-        shown = untried_from(manager.game_map, 49)
-        assert "L46 Hall (1): read from the text: north, up, down" in shown
-        copy = MapGraph.from_dict(manager.game_map.to_dict())
-        assert copy.read_exits == {46: {"north", "up", "down"}}
-        reading = Reading(is_room_description=True, exits=("north", "up"))
-        looked = turn(hall, "look", hall)
-        manager.learn(replace(looked, proposals=(replace(looked.proposals[0], reading=reading),)))
-        assert "untried: north, up" in manager.local_view()
-        assert "read from" not in manager.local_view()
-
     def test_the_words_of_a_text_alone_do_not_win_over_what_the_player_has_read_in_it(self, tmp_path: Path) -> None:
         text = "Bridge\nSheer walls rise to the north and west. A path wanders east."
         manager, bridge = manager_in(tmp_path, here=89), said(89, "Bridge", text)
@@ -283,8 +215,7 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(turn(at(60), "north", said(49, "Hall", "Hall\nA path leads east.")))
         assert "untried: east" in manager.local_view()
 
-    def test_another_command_that_leads_there_is_a_way(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=49)
+    def test_another_command_that_leads_there_is_a_way(self, manager: MapManager) -> None:
         gate = said(
             46, "Gate", "Gate\nA stair goes up, and a passage leads down. The way in is shut. Only west is open."
         )
@@ -302,8 +233,7 @@ class TestWhatThePromptSaysOfExits:
             "climb down passage",
         }
 
-    def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=49)
+    def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, manager: MapManager) -> None:
         for _ in range(5):
             manager.learn(turn(HALL, "north", said(49, "Hall", "You run.\n\nHall\n\nIt is dusty.")))
         assert manager.local_view() == "L49 Hall (here): north -> L49 again"
@@ -327,9 +257,8 @@ class TestWhatThePromptSaysOfExits:
         ],
     )
     def test_a_question_is_no_refusal_and_its_answer_is_no_way_without_it(
-        self, tmp_path: Path, question: str, answers: list[str], *, awaits_answer: bool
+        self, manager: MapManager, question: str, answers: list[str], *, awaits_answer: bool
     ) -> None:
-        manager = manager_in(tmp_path, here=49)
         manager.movements = MovementAnalyzer(vocabulary=Vocabulary(9, frozenset({"sneak"}), verbs=frozenset({"sneak"})))
         manager.game_map.add_exits(49, ["west"])
         here = replace(HALL, moves=4, inventory=(), visible=())
@@ -347,8 +276,7 @@ class TestWhatThePromptSaysOfExits:
         assert manager.game_map.connections.get(49, {}) == {}
         assert shortest_path(manager.game_map, 49, 62) is None
 
-    def test_a_command_after_a_question_to_which_it_is_no_answer_is_a_way(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=49)
+    def test_a_command_after_a_question_to_which_it_is_no_answer_is_a_way(self, manager: MapManager) -> None:
         manager.movements = MovementAnalyzer(vocabulary=Vocabulary(9, frozenset({"enter"}), verbs=frozenset({"enter"})))
         asking = said(49, "Hall", "You are told nothing.\n\nWhat next?")
         manager.learn(turn(HALL, "ask guard", asking))
@@ -356,8 +284,7 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(turn(asking, "enter boat", at(51)))
         assert manager.game_map.connections[49] == {"north": 50, "enter boat": 51}
 
-    def test_a_refusal_in_the_form_of_a_question_counts_as_one(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=49)
+    def test_a_refusal_in_the_form_of_a_question_counts_as_one(self, manager: MapManager) -> None:
         refused = replace(HALL, text='"Where are you going?" asks the guard.\n\nWhat next?', moves=5)
         for _ in range(3):
             manager.learn(turn(replace(HALL, moves=4), "west", refused))
@@ -379,22 +306,12 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(walk(1, "north", 2))
         assert "died" not in manager.local_view()
 
-    def test_a_death_is_known_only_if_its_words_are_the_same_as_a_whole(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, here=1)
-        told = ["Splash: You drown.", "You drown.", ""]
-        for turn_number, text in enumerate([*told, *told], start=1):
-            fatal = death(1, "n", 1)
-            manager.learn(replace(fatal, turn=turn_number, after=replace(fatal.after, text=text)))
-        seen = manager.game_map.exit_deaths[Edge(1, "north")]
-        assert [(each.turn, each.words) for each in seen if isinstance(each, FatalExit)] == list(enumerate(told, 1))
-
     @pytest.mark.parametrize("moves", [True, False], ids=["in another room", "on the spot"])
     @pytest.mark.parametrize("ending", ["won", "over", "lost"])
     def test_an_exit_that_ended_the_story_says_so_with_points_and_turn(
-        self, tmp_path: Path, ending: Literal["won", "over", "lost"], *, moves: bool
+        self, manager: MapManager, ending: Literal["won", "over", "lost"], *, moves: bool
     ) -> None:
         """A game was won at 26 of 30 points, and nothing said in the next one that `north` wins it."""
-        manager = manager_in(tmp_path, here=49)
         last = walk(49, "north", 60) if moves else turn(HALL, "north", said(49, "Hall", ""))
         after = replace(last.after, text="You go home.", ending=ending, score=26, max_score=30)
         manager.learn(replace(last, episode=2, turn=31, after=after))
@@ -406,21 +323,6 @@ class TestWhatThePromptSaysOfExits:
         assert "led nowhere" not in manager.local_view()
         manager.learn(walk(49, "north", 61))
         assert "ended" not in manager.local_view(), "it works without that"
-
-
-def test_a_door_in_the_southern_wall_is_an_untried_exit_that_was_read_in_the_text(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=49)
-    hall = replace(at(49, "Hall"), text="Hall\nStairs go up. A massive oak door, set in the southern wall, is shut.")
-    manager.learn(turn(at(32, "Study"), "down", hall))
-    view = local_view(manager.game_map, 49, 2)
-    assert "untried, read from the text: south" in view
-
-
-def test_an_exit_behind_a_locked_door_has_the_storys_words_after_those_in_brackets(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=49)
-    locked = replace(at(49, "Hall"), text="(opening the oak door first)\nIt seems to be locked.\n\nIt rains.")
-    manager.learn(turn(at(49, "Hall"), "north", locked))
-    assert "north ((opening the oak door first) It seems to be locked.)" in local_view(manager.game_map, 49, 2)
 
 
 def test_a_distance_names_the_command_on_the_way_that_may_not_lead_there_again(tmp_path: Path) -> None:
@@ -484,22 +386,6 @@ def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Pat
             manager.learn(step)
         assert [line.split()[0] for line in manager.local_view().splitlines()] == rooms
     assert manager_in(tmp_path, here=None).local_view() == ""
-
-
-def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learned_the_turn(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path / "gone")
-    (tmp_path / "gone").write_text("a file where the folder should be")
-    with pytest.raises(StoreError):
-        manager.learn(walk(1, "n", 2))
-    assert manager.game_map.connections == {1: {"north": 2}}
-
-
-def test_the_status_counts_what_is_known_and_is_json(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=2)
-    manager.learn(walk(1, "n", 2))
-    status = manager.get_status()
-    assert status["metrics"] == {"rooms": 2, "connections": 1, "pruned_exits": 0}
-    assert json.loads(json.dumps(status)) == status
 
 
 def test_a_key_is_no_exit_and_neither_a_menu_nor_its_reading_names_one(tmp_path: Path) -> None:

@@ -31,18 +31,6 @@ def test_the_model_is_asked_once_an_interval_in_the_role_for_analysis(tmp_path: 
     assert play.metrics["updates"] == 19
 
 
-def test_an_episode_that_begins_with_knowledge_has_objectives_from_its_first_turn_on(tmp_path: Path) -> None:
-    (tmp_path / "knowledgebase.md").write_text("The sluice opens with the crank.")
-    play = ObjectivePlay(tmp_path, [found("Open the sluice with the crank"), NOTHING, NOTHING])
-    asked = []
-    while play.state.turn_count < 45:
-        play.turn()
-        asked.append(len(play.llm.calls))
-        assert play.texts == ["Open the sluice with the crank"]
-    assert [turn for turn in range(1, 45) if asked[turn] > asked[turn - 1]] == [20, 40]
-    assert asked[0] == 1
-
-
 @pytest.mark.parametrize(
     ("memory_of", "options", "first"),
     [(1, {}, 1), (2, {}, 20), (1, {"enable_enhanced_objectives": False}, 20)],

@@ -25,8 +25,12 @@ from zorkgpt.llm.language_model import Prompt
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 
 
-def test_the_inventory_is_shown_with_the_state_of_things(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+@pytest.fixture
+def play(tmp_path: Path) -> ObjectivePlay:
+    return ObjectivePlay(tmp_path, [{}])
+
+
+def test_the_inventory_is_shown_with_the_state_of_things(play: ObjectivePlay) -> None:
     play.manager.attribute_names = {"lit": 20}
     play.turn("light lamp", inventory=(replace(BANNER, attributes=frozenset({20})), MORDANT), score=5)
     play.wait_until(20)
@@ -120,9 +124,10 @@ def test_recent_play_is_the_last_twenty_turns_or_those_since_the_last_update(tmp
         assert told_turns(last_prompt(play)) == list(range(31 - shown, 31))
 
 
-def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every_answer_is_told(tmp_path: Path) -> None:
+def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every_answer_is_told(
+    play: ObjectivePlay,
+) -> None:
     room = "Dye Works Gate\n" + "Looms stand here and clatter on and on. " * 40
-    play = ObjectivePlay(tmp_path, [{}])
     for turn in range(1, 21):
         play.turn("look", f"{room}\nThread {turn} breaks.\n{'The weaver tells of it at length. ' * 5}")
     user = last_prompt(play).user
@@ -130,8 +135,7 @@ def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every
     assert user.count("[line as in turn 20]") >= 19
 
 
-def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its_order(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its_order(play: ObjectivePlay) -> None:
     play.turn("up", "The ladder creaks.\n\nDrying Loft\nYarn hangs here.\n\nOn the beam is a key.", location=LOFT)
     play.wait_until(20)
     shown = last_prompt(play).user.split("Turn 1 ")[1].split("Turn 2")[0]
@@ -142,10 +146,9 @@ def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its
     ]
 
 
-def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(tmp_path: Path) -> None:
+def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(play: ObjectivePlay) -> None:
     """The refusal that named the obstacle was left out, while every room on the way was described."""
     refusal = "You have nothing to dig with, and the floor of the works is hard. " * 4
-    play = ObjectivePlay(tmp_path, [{}])
     for number in range(1, 20):
         room = Location(100 + number, f"Loom {number}")
         play.turn(f"climb {number}", f"{room.name}\n" + f"Loom {number} clatters on. " * 60, location=room)
@@ -156,8 +159,7 @@ def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_r
     assert sum(line.startswith("  Response: Loom ") for line in responses) < 19
 
 
-def test_what_a_move_brought_besides_the_rooms_description_is_a_response(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+def test_what_a_move_brought_besides_the_rooms_description_is_a_response(play: ObjectivePlay) -> None:
     dog = "The dog follows you, dragging its chain."
     for number in range(1, 20):
         room = Location(100 + number % 6, f"Loom {number % 6}")
@@ -168,8 +170,7 @@ def test_what_a_move_brought_besides_the_rooms_description_is_a_response(tmp_pat
     assert lines.count(f"  {dog}") == 1
 
 
-def test_turns_on_a_route_have_no_reason_of_their_own(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+def test_turns_on_a_route_have_no_reason_of_their_own(play: ObjectivePlay) -> None:
     play.wait_until(17)
     play.turn("dip banner", verdicts=(Verdict(accepted=True, source="route"),))
     play.wait_until(20)
@@ -192,8 +193,7 @@ def test_a_course_has_its_reason_once_at_its_first_turn(tmp_path: Path) -> None:
     assert shown[1] == [("15", "because of dip banner"), ("20", "because of wait")]
 
 
-def test_of_older_turns_no_reason_is_shown(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+def test_of_older_turns_no_reason_is_shown(play: ObjectivePlay) -> None:
     play.wait_until(20)
     reasoned = re.findall(r"^Turn (\d+) at .*: wait\n  Why: ", last_prompt(play).user, re.MULTILINE)
     assert reasoned == ["16", "17", "18", "19", "20"]
@@ -222,8 +222,7 @@ def test_for_want_of_any_room_the_oldest_turns_go_last_their_commands(tmp_path: 
     assert all(turns == list(range(21 - len(turns), 21)) for turns in told.values())
 
 
-def test_the_latest_objectives_that_have_ended_are_shown(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}])
+def test_the_latest_objectives_that_have_ended_are_shown(play: ObjectivePlay) -> None:
     play.wait_until(19)
     play.manager.objectives = tuple(Objective(number, f"Wring {number}", 1, status="dropped") for number in range(30))
     play.turn()
@@ -403,20 +402,18 @@ def test_a_long_line_is_shown_once_and_the_score_with_the_most_points(tmp_path: 
     assert "- Score: 0 of 1\n" in user
 
 
-def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(tmp_path: Path) -> None:
+def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(play: ObjectivePlay) -> None:
     aim = "The fair is tomorrow, and the grey banner has to hang there, blue: it is up to you to bring it home, dyed."
     opening = f"{aim}\n\nTHE DYE WORKS\nRelease 1 / Serial number 260101\n\nDye Works Gate\nIt creaks."
-    play = ObjectivePlay(tmp_path, [{}])
     play.begin(1, replace(play.now, text=opening))
     play.wait_until(20)
     assert f"=== HOW THE STORY BEGAN ===\n{aim}\n\n===" in last_prompt(play).user
 
 
-def test_a_story_that_begins_in_its_first_room_begins_with_the_text_of_that(tmp_path: Path) -> None:
+def test_a_story_that_begins_in_its_first_room_begins_with_the_text_of_that(play: ObjectivePlay) -> None:
     licence = (
         "Copyright (C) 1996, by A. Dyer.\n\nThis is free software, under a licence.\n\nRelease 3 / Serial number 960606"
     )
-    play = ObjectivePlay(tmp_path, [{}])
     play.begin(1, replace(play.now, text=f"THE DYE WORKS\n{licence}\n\nDye Works Gate\nThe master holds the banner."))
     play.wait_until(20)
     assert "=== HOW THE STORY BEGAN ===\nDye Works Gate\nThe master holds the banner.\n\n===" in last_prompt(play).user

@@ -50,6 +50,11 @@ def manager_in(folder: Path, *routes: Route) -> RouteManager:
     return with_map(folder, GameState())
 
 
+@pytest.fixture
+def manager(tmp_path: Path) -> RouteManager:
+    return manager_in(tmp_path)
+
+
 def told(manager: RouteManager | CourseManager, now: Observation) -> str:
     section = manager.section(now)
     assert section is not None
@@ -81,6 +86,22 @@ def play(manager: RouteManager, before: Observation, after: Observation, action:
     record = TurnRecord(state.episode, state.turn_count + 1, before, (proposal,), (verdict,), after)
     state.record(record)
     manager.learn(record)
+
+
+def play_on(manager: RouteManager, here: Observation, *way: tuple[str, Observation]) -> None:
+    """Turns that are not part of a course: each command, and what is seen after it."""
+    for action, after in way:
+        play(manager, here, after, action)
+        here = after
+
+
+def after_game(folder: Path, start: Observation, *way: tuple[str, Observation]) -> RouteManager:
+    """A manager that begins the episode after one with this way."""
+    manager = manager_in(folder)
+    play_on(manager, start, *way)
+    manager.end("left")
+    manager.reset(GameState(episode=2))
+    return manager
 
 
 def with_map(
@@ -202,9 +223,8 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
         RouteStep(command, Waypoint.of(after)) for command, after in (("north", hall), ("up", loft), ("climb", roof))
     )
     manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1))
-    play(manager, YARD, hall, "north")
-    play(manager, hall, replace(YARD, score=12), "dig")
-    play(manager, replace(YARD, score=12), here := replace(HALL, score=12), "north")
+    here = replace(HALL, score=12)
+    play_on(manager, YARD, ("north", hall), ("dig", replace(YARD, score=12)), ("north", here))
     assert told(manager, here).startswith("1: +10 in 2 turns from here")
     courses = courses_of(manager)
     assert courses.set_out(Proposal("wait", follow=1), here) == ""
@@ -223,9 +243,8 @@ def test_points_that_came_with_a_thing_elsewhere_are_not_promised_for_it_again(t
     route = zip(("north", "take bone", "up"), (grave, taken, loft), strict=True)
     steps = tuple(RouteStep(command, Waypoint.of(after)) for command, after in route)
     manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1, touched=(30,)))
-    play(manager, YARD, caught := replace(YARD, inventory=(bone,), score=5), "catch bone")
-    play(manager, caught, carried := replace(HALL, inventory=(bone,), score=5), "north")
-    play(manager, carried, here := replace(grave, score=5), "drop bone")
+    caught, here = replace(YARD, inventory=(bone,), score=5), replace(grave, score=5)
+    play_on(manager, YARD, ("catch bone", caught), ("north", taken), ("drop bone", here))
     assert told(manager, here).startswith("1: perhaps +10 in 2 turns from here")
 
 
@@ -242,9 +261,8 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
     learn_routes(tmp_path, Route(0, goal, Waypoint.of(YARD), steps, 1), rooms=(4,))
     manager = with_map(tmp_path, GameState())
     key = manager.book.routes[0].key
-    play(manager, YARD, loft := replace(LOFT, score=0), "fly")
-    play(manager, loft, roof := replace(roof, score=10), "climb")
-    play(manager, roof, here := replace(HALL, score=10), "fall")
+    here = replace(HALL, score=10)
+    play_on(manager, YARD, ("fly", replace(LOFT, score=0)), ("climb", replace(roof, score=10)), ("fall", here))
     assert told(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up (+10)"
     courses = courses_of(manager)
     assert courses.set_out(Proposal("wait", follow=1), here) == ""
@@ -257,11 +275,7 @@ def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_pat
     """A route that cuts a cord was shown as proven to a player without the knife."""
     knife = GameObject(30, "gutting knife", 9)
     armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, LOFT))
-    manager = manager_in(tmp_path)
-    for before, after, action in ((YARD, armed, "take knife"), (armed, hall, "north"), (hall, loft, "cut cord")):
-        play(manager, before, after, action)
-    manager.end("left")
-    manager.reset(GameState(episode=2))
+    manager = after_game(tmp_path, YARD, ("take knife", armed), ("north", hall), ("cut cord", loft))
     assert "not held now" not in told(manager, YARD)
     play(manager, YARD, HALL, "north")
     assert "from here" in told(manager, HALL)
@@ -274,32 +288,20 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     with_key, unlocked = replace(YARD, inventory=(key,)), (replace(locked, attributes=frozenset()),)
     at_door = replace(HALL, visible=(locked,))
     hall, is_open = replace(at_door, inventory=(key,)), replace(HALL, inventory=(key,), visible=unlocked)
-    played = (
-        (YARD, with_key, "take key"),
-        (with_key, hall, "north"),
-        (hall, hall, "examine key"),
-        (hall, is_open, "unlock door with key"),
-        (is_open, replace(LOFT, inventory=(key,)), "up"),
-    )
-    manager = manager_in(tmp_path)
-    for before, after, action in played:
-        play(manager, before, after, action)
-    manager.end("left")
-    manager.reset(GameState(episode=2))
+    way = ("take key", with_key), ("north", hall), ("examine key", hall), ("unlock door with key", is_open)
+    manager = after_game(tmp_path, YARD, *way, ("up", replace(LOFT, inventory=(key,))))
     assert "not done" not in told(manager, YARD)
     play(manager, YARD, at_door, "north")
     shown = told(manager, at_door)
     assert ": 1. up (+5); " in shown
     assert shown.endswith("; not held now: key; not done in this game: unlock door with key (L2)")
     manager.reset(GameState(episode=3))
-    for before, after, action in played[:-1]:
-        play(manager, before, after, action)
+    play_on(manager, YARD, *way)
     assert "not done" not in told(manager, is_open)
 
 
-def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(tmp_path: Path) -> None:
+def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(manager: RouteManager) -> None:
     """They led to nothing new, so that no route has them."""
-    manager = manager_in(tmp_path)
     manager.game_state = GameState(opening_location=YARD.location)
     turns = (PlayedTurn(1, "North", "Hall", to_id=2), PlayedTurn(2, "wait", "Time passes."))
     manager._games = lambda: (Game(1, 0, "Yard", turns),)
@@ -320,20 +322,11 @@ def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing
     """A route took an egg in a tree for points, and promised them to a player who had broken it under the tree."""
     egg, broken = GameObject(30, "egg", 3), GameObject(30, "egg", 2, frozenset({7}))
     loft = replace(LOFT, visible=(egg,), score=0)
-    manager = manager_in(tmp_path)
-    for before, after, action in (
-        (YARD, HALL, "north"),
-        (HALL, loft, "up"),
-        (loft, replace(LOFT, inventory=(egg,)), "take egg"),
-    ):
-        play(manager, before, after, action)
-    manager.end("left")
-    manager.reset(GameState(episode=2))
+    manager = after_game(tmp_path, YARD, ("north", HALL), ("up", loft), ("take egg", replace(LOFT, inventory=(egg,))))
     play(manager, YARD, HALL, "north")
     assert [offer.choice for offer in manager.offers(HALL) if "+5" in offer.choice] == ["follow route 3 (+5)"]
-    play(manager, HALL, caught := replace(HALL, inventory=(broken,)), "shake tree")
-    play(manager, caught, replace(HALL, visible=(broken,)), "drop egg")
-    play(manager, replace(HALL, visible=(broken,)), YARD, "south")
+    caught, dropped = replace(HALL, inventory=(broken,)), replace(HALL, visible=(broken,))
+    play_on(manager, HALL, ("shake tree", caught), ("drop egg", dropped), ("south", YARD))
     assert told(manager, YARD).endswith("; done in this game only: shake tree (L2), drop egg (L2)")
     assert [offer.choice for offer in manager.offers(YARD) if "+5" in offer.choice] == ["follow route 3 (perhaps +5)"]
 
@@ -343,18 +336,9 @@ def test_a_thing_that_no_tree_of_objects_shows_is_not_taken_to_be_as_it_was(tmp_
     rope = GameObject(30, "rope", 9)
     shut, opened = (replace(HALL, attributes_hash=each) for each in ("shut", "open"))
     with_rope, ready = (replace(each, inventory=(rope,)) for each in (shut, opened))
-    manager = manager_in(tmp_path)
-    for before, after, action in (
-        (YARD, shut, "north"),
-        (shut, opened, "open window"),
-        (opened, ready, "take rope"),
-        (ready, replace(LOFT, inventory=(rope,)), "in"),
-    ):
-        play(manager, before, after, action)
-    manager.end("left")
-    manager.reset(GameState(episode=2))
-    play(manager, YARD, shut, "north")
-    play(manager, shut, with_rope, "take rope")
+    way = ("north", shut), ("open window", opened), ("take rope", ready), ("in", replace(LOFT, inventory=(rope,)))
+    manager = after_game(tmp_path, YARD, *way)
+    play_on(manager, YARD, ("north", shut), ("take rope", with_rope))
     assert ": perhaps +5 in 1 turn from here" in told(manager, with_rope)
     assert told(manager, with_rope).endswith("; not done in this game: open window (L2)")
     play(manager, with_rope, ready, "open window")
@@ -364,33 +348,11 @@ def test_a_thing_that_no_tree_of_objects_shows_is_not_taken_to_be_as_it_was(tmp_
 def test_routes_are_not_offered_where_the_story_waits_for_an_answer(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"), route_to(9, "ring", "up"))
     asked = replace(HALL, awaits_answer=True)
-    play(manager, YARD, HALL, "north")
-    play(manager, HALL, asked, "ask bell")
+    play_on(manager, YARD, ("north", HALL), ("ask bell", asked))
     assert manager.offers(asked) == ()
     manager.reset(GameState(episode=2))
     play(manager, YARD, asked, "north")
     assert [offer.number for offer in manager.offers(asked)] == [1], "the route led to the question, too"
-
-
-def test_the_rest_of_a_route_is_offered_after_a_deviation(tmp_path: Path) -> None:
-    hall, loft = replace(HALL, score=5), replace(LOFT, score=15)
-    steps = tuple(RouteStep(command, Waypoint.of(after)) for command, after in (("north", hall), ("up", loft)))
-    manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1))
-    courses = courses_of(manager)
-    assert courses.set_out(Proposal("wait", follow=1), YARD) == ""
-    lead(courses, YARD, HALL)
-    reason = "stopped at `north` (1 command played): the score is not 5 but 0. Not played: 2. up."
-    assert told(courses, HALL) == f"Route 1 {reason}"
-    assert told(manager, HALL).startswith("1: +10 in 1 turn from here")
-
-
-def test_the_route_that_wins_most_per_turn_comes_first_with_its_commands(tmp_path: Path) -> None:
-    far = route_to(6, "north", "wait", "open box", "take gem", "up", "pray")
-    manager = manager_in(tmp_path, far, route_to(5, "up", "jump"))
-    short, long = told(manager, YARD).splitlines()
-    commands = "1. north, 2. wait, 3. open box, 4. take gem, 5. up, 6. pray (+6)"
-    assert short == "2: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. jump (+5)"
-    assert long == f"1: +6 in 6 turns, worked in 1 of 1 episode: {commands}; only text: 2, 3, 4, 5"
 
 
 def test_nothing_is_said_of_what_commands_in_another_order_change(tmp_path: Path) -> None:
@@ -433,15 +395,6 @@ def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["1:"]
 
 
-def test_the_next_episode_is_shown_what_a_route_takes(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    lamp = GameObject(30, "storm lamp", 9)
-    play(manager, YARD, replace(HALL, inventory=(lamp,)), "take lamp")
-    manager.end("left")
-    manager.reset()
-    assert told(manager, YARD).endswith(": 1. take lamp; then you also hold: storm lamp")
-
-
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
     """A plan named the route 8 of the end question, which the next game did not show."""
     routes = [
@@ -465,17 +418,6 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
     assert not courses.has_stopped
     assert told(courses, HALL) == "Route 1 was followed up to `north`, in 1 command."
     assert manager.book.routes[0].followed == 0
-
-
-def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, route_to(5, "north", "up"))
-    key = manager.book.routes[0].key
-    for _ in range(3):
-        manager._store.apply(lambda book: book.with_try(key, stopped_at=2, start=1))
-    manager.game_state.turn_count = 1
-    assert manager.offers(HALL) == ()
-    assert [each.is_listed for each in manager.offers(YARD)] == [True]
-    assert "worked in 1 of 1 episode" in told(manager, YARD)
 
 
 CELLAR = [Location(number, name) for number, name in ((11, "Stair"), (12, "Cellar"), (13, "Vault"), (14, "Cave"))]
@@ -592,8 +534,7 @@ def test_a_walk_begins_with_a_presumed_way_since_the_map_marks_it(tmp_path: Path
     assert courses.next_proposal.action == "south"
 
 
-def test_a_sentence_that_was_printed_about_another_thing_that_a_command_named_is_known(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
+def test_a_sentence_that_was_printed_about_another_thing_that_a_command_named_is_known(manager: RouteManager) -> None:
     courses = courses_of(manager)
     play(manager, YARD, replace(YARD, text="You open the wardrobe."), "open wardrobe")
     courses.learn(manager.game_state.turns[-1])
@@ -630,17 +571,6 @@ def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(
     assert cannot_read.next_proposal is not None
 
 
-def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    for episode in (1, 2):
-        manager.reset(GameState(episode=episode))
-        play(manager, YARD, HALL, "north")
-        assert (manager.times_tried("jump") > 100) == (episode == 2)
-        play(manager, HALL, replace(HALL, died=True, ending="lost"), "jump")
-        manager.end("lost")
-    assert manager.times_tried("wait") < 100
-
-
 def test_what_ended_the_story_at_a_location_every_second_time_counts_as_tried_very_often(tmp_path: Path) -> None:
     manager, times = manager_in(tmp_path), []
     for episode, is_fatal in enumerate((True, False, False), start=1):
@@ -654,27 +584,15 @@ def test_what_ended_the_story_at_a_location_every_second_time_counts_as_tried_ve
     assert times == [True, True, False]
 
 
-def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    rooms = [Observation("A room.", Location(number, f"Room {number}"), (), (), score=0) for number in range(2, 10)]
-    for number, (here, there) in enumerate(pairwise([YARD, *rooms])):
-        play(manager, here, there, f"door {number}")
-    manager.end("turn_limit")
-    assert [route.goal.number for route in manager.book.routes if route.goal.kind == "room"] == [2, 3, 4, 5, 6, 7]
-
-
 ROPE = GameObject(31, "rope")
 
 
-def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_things(tmp_path: Path) -> None:
+def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_things(manager: RouteManager) -> None:
     """A player that counted only commands dropped each thing as often as it took it, and carried nothing far."""
-    manager = manager_in(tmp_path)
     with_rope, hall_with_rope = (replace(room, inventory=(ROPE,)) for room in (YARD, HALL))
     play(manager, YARD, with_rope, "take rope")
     assert manager.times_tried("take rope") == 1, "seen once with the rope, where it was taken"
-    play(manager, with_rope, YARD, "drop rope")
-    play(manager, YARD, HALL, "north")
-    play(manager, HALL, YARD, "south")
+    play_on(manager, with_rope, ("drop rope", YARD), ("north", HALL), ("south", YARD))
     assert manager.times_tried("north") == 1
     assert manager.times_tried("wait") == 0, "its effect is unknown"
     play(manager, YARD, with_rope, "take rope")
@@ -688,8 +606,7 @@ def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_thin
     assert manager.times_tried("north") == 3, "chosen twice before, and the hall was seen once without the rope"
 
 
-def test_a_command_that_killed_the_player_has_no_known_effect(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
+def test_a_command_that_killed_the_player_has_no_known_effect(manager: RouteManager) -> None:
     play(manager, YARD, replace(HALL, died=True), "jump")
     assert manager._trail.effects == {}
 
@@ -721,15 +638,10 @@ def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_pla
     """A route went up a wall from the quay, and promised its points to a player who sat in the boat there."""
     boat = GameObject(40, "boat", 2)
     at_sea = replace(HALL, inside=boat)
-    manager = manager_in(tmp_path)
-    for before, after, action in ((YARD, HALL, "north"), (HALL, at_sea, "enter boat"), (at_sea, LOFT, "up")):
-        play(manager, before, after, action)
-    manager.end("left")
-    manager.reset(GameState(episode=2))
+    manager = after_game(tmp_path, YARD, ("north", HALL), ("enter boat", at_sea), ("up", LOFT))
     play(manager, YARD, HALL, "north")
     assert ": +5 in 2 turns from here" in told(manager, HALL)
-    play(manager, HALL, YARD, "south")
-    play(manager, YARD, at_sea, "swim")
+    play_on(manager, HALL, ("south", YARD), ("swim", at_sea))
     assert ": perhaps +5 in 2 turns from here" in told(manager, at_sea)
     assert told(manager, at_sea).endswith("; not tried in or on: boat")
     route, near = manager.book.routes[1], replace(HALL, visible=(boat,))

@@ -90,13 +90,6 @@ def test_an_episode_is_counted_turn_by_turn() -> None:
     assert progress.new_bests == [NewBest(1, 5), NewBest(4, 7)]
 
 
-def test_a_score_that_is_not_known_at_the_end_leaves_the_last_known_one() -> None:
-    progress = EpisodeProgress(Observation("Hm.", score=0, max_score=50))
-    progress.count(record(Observation(""), "wait", Observation("Oh.", score=5, max_score=50), 1), 1.0)
-    progress.count(record(Observation(""), "wait", Observation("Hm."), 2), 1.0)
-    assert (progress.score, progress.max_score) == (5, 50)
-
-
 def test_the_first_score_that_is_known_is_no_new_best() -> None:
     progress = EpisodeProgress(Observation("Hm."))
     assert (progress.best_score, progress.rooms) == (None, set())

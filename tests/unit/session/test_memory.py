@@ -91,16 +91,6 @@ def answer(**changes: Any) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(**{**fields, **changes})
 
 
-@pytest.mark.parametrize("others", [{}, {"persistence": "rubbish"}])
-def test_a_refusal_to_remember_needs_nothing_else_and_may_invalidate_titles(others: dict[str, str]) -> None:
-    refusal = MemorySynthesisResponse.model_validate({"should_remember": False, **others})
-    assert (refusal.persistence, refusal.status) == (None, MemoryStatus.ACTIVE)
-    assert refusal.supersedes_memory_titles == refusal.invalidate_memory_titles == set()
-    titles = {"invalidate_memory_titles": {"Old"}, "invalidation_reason": "wrong"}
-    said = MemorySynthesisResponse.model_validate({"should_remember": False, **others, **titles})
-    assert said.invalidate_memory_titles == {"Old"}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -28,6 +28,11 @@ SEEN: dict[str, Any] = {"visible": (MORDANT,)}
 IN_THE_LOFT: dict[str, Any] = {"location": LOFT}
 
 
+@pytest.fixture
+def play(tmp_path: Path) -> MemoryPlay:
+    return play_at_the_vats(tmp_path)
+
+
 def is_news(play: MemoryPlay, action: str, text: str = "Time passes.", **after: Any) -> bool:
     """The turn was worth a question."""
     play.turn(action, text, **after)
@@ -179,8 +184,7 @@ CHANTS = [known("hum", "You hum.", score=5), news("hum", "You hum.", score=7)]
         *("no command in it", "no failure", "blows of a fight until somebody dies"),
     ],
 )
-def test_what_is_news_after_a_memory(tmp_path: Path, remembered: Memory, turns: Sequence[Turn | None]) -> None:
-    play = play_at_the_vats(tmp_path)
+def test_what_is_news_after_a_memory(play: MemoryPlay, remembered: Memory, turns: Sequence[Turn | None]) -> None:
     play.manager.add_memory(VATS.num, VATS.name, remembered)
     check(play, turns)
 
@@ -240,8 +244,7 @@ def test_points_are_told_by_the_memories_of_the_same_question_or_by_those_that_s
     assert is_news(play, "up", "Loft", score=5, **IN_THE_LOFT)
 
 
-def test_one_command_that_the_parser_did_not_understand_is_worth_no_question_but_two_are(tmp_path: Path) -> None:
-    play = play_at_the_vats(tmp_path)
+def test_one_command_that_the_parser_did_not_understand_is_worth_no_question_but_two_are(play: MemoryPlay) -> None:
     play.now = replace(play.now, moves=7)
     assert not is_news(play, "examine vial", "You can't see any such thing.", moves=7)
     assert is_news(play, "open vial", "You can't open it.", moves=8)
@@ -257,8 +260,7 @@ def test_a_room_that_was_only_walked_through_is_no_news_whatever_lies_there(tmp_
 
 
 @pytest.mark.parametrize("sight", ["Blue Vats", "Blue Vats. The banner is gone."])
-def test_a_first_visit_is_news_unless_the_sight_or_what_spawns_is_known(tmp_path: Path, sight: str) -> None:
-    play = play_at_the_vats(tmp_path)
+def test_a_first_visit_is_news_unless_the_sight_or_what_spawns_is_known(play: MemoryPlay, sight: str) -> None:
     visit_again(play, sight)
     assert is_news(play, "wait") is (sight != "Blue Vats")
     play.manager.add_memory(VATS.num, VATS.name, memory("Banner hangs here", "core"))
@@ -344,8 +346,9 @@ class TestLedger:
 
 
 class TestOneQuestionAVisit:
-    def test_the_news_of_a_visit_are_considered_together_and_once_when_the_player_leaves(self, tmp_path: Path) -> None:
-        play = play_at_the_vats(tmp_path)
+    def test_the_news_of_a_visit_are_considered_together_and_once_when_the_player_leaves(
+        self, play: MemoryPlay
+    ) -> None:
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         for _ in range(2):
             play.turn("take beam", "You can't.")
@@ -356,13 +359,11 @@ class TestOneQuestionAVisit:
         assert told == [("3", "take jar"), ("4", "take beam")]
 
     @pytest.mark.parametrize("after", [{"died": True}, {"ending": "lost"}, {"location": None}])
-    def test_news_do_not_wait_longer_than_a_death_or_an_ending(self, tmp_path: Path, after: dict[str, Any]) -> None:
-        play = play_at_the_vats(tmp_path)
+    def test_news_do_not_wait_longer_than_a_death_or_an_ending(self, play: MemoryPlay, after: dict[str, Any]) -> None:
         play.turn("drink dye", "You can't breathe.", **after)
         assert len(play.prompts) == 1
 
-    def test_a_stay_is_asked_about_once_however_long_it_is(self, tmp_path: Path) -> None:
-        play = play_at_the_vats(tmp_path)
+    def test_a_stay_is_asked_about_once_however_long_it_is(self, play: MemoryPlay) -> None:
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         for _ in range(9):
             play.turn()
@@ -374,9 +375,8 @@ class TestOneQuestionAVisit:
         assert "no longer carries jar" in play.prompts[0]
 
     def test_a_visit_that_was_asked_about_before_its_end_is_asked_about_again_only_for_points(
-        self, tmp_path: Path
+        self, play: MemoryPlay
     ) -> None:
-        play = play_at_the_vats(tmp_path)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.manager.consider()
         play.turn("pour jar", "It is empty now.", inventory=())
@@ -389,9 +389,8 @@ class TestOneQuestionAVisit:
         play.turn("up", location=LOFT)
         assert ["dip banner" in prompt.split("WHAT IS NEW")[1] for prompt in play.prompts[1:]] == [False, True]
 
-    def test_news_of_two_locations_are_never_mixed_and_a_new_episode_loses_none(self, tmp_path: Path) -> None:
+    def test_news_of_two_locations_are_never_mixed_and_a_new_episode_loses_none(self, play: MemoryPlay) -> None:
         """Setting the story back to another turn, as a resumed run does, is not a move."""
-        play = play_at_the_vats(tmp_path)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.now = replace(play.now, location=LOFT)
         play.turn("take beam", "You can't.")
@@ -422,8 +421,7 @@ class TestOneQuestionAVisit:
         assert kept.turns == "3-5"
 
 
-def test_a_thing_that_is_exchanged_for_one_of_its_name_is_not_shown_as_taken_and_gone(tmp_path: Path) -> None:
-    play = play_at_the_vats(tmp_path)
+def test_a_thing_that_is_exchanged_for_one_of_its_name_is_not_shown_as_taken_and_gone(play: MemoryPlay) -> None:
     play.turn("take jar", inventory=(MORDANT,))
     play.turn(
         "open jar", "It holds a note.", inventory=(replace(MORDANT, num=99), replace(MORDANT, num=98, name="note"))

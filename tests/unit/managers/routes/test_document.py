@@ -164,16 +164,6 @@ def test_a_shortened_form_that_stopped_is_not_learned_again(
     assert parse_routes(again.render(), FILE) == again
 
 
-def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_played() -> None:
-    room, thing = Goal("room", 7), Goal("thing", 7)
-    kept = book(route("acd", spare=route("abcd").steps), route("ac", room, spare=route("abc").steps), rooms=(7,))
-    stopped = kept.with_try(kept.routes[0].key, stopped_at=2)
-    assert commands_of(stopped) == ["abcd", "abc"]
-    assert [each.followed for each in stopped.routes] == [1, 0]
-    learned = stopped.with_episode(RouteBook(routes=(route("acf", thing, spare=route("abcf").steps),)), (7,))
-    assert commands_of(learned) == ["abcd", "abc", "abcf"]
-
-
 def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
     kept = book(route("abcdef"))
     forms = (route("ab", proof=Proof(5, 5)), route("abc", carried=3, proof=Proof(5, 5)))

@@ -34,10 +34,6 @@ def route_of(*way: tuple[str, Observation]) -> Route:
     return [*trail_of(*way).routes(1)][-1]
 
 
-def commands_of(*way: tuple[str, Observation]) -> tuple[str, ...]:
-    return route_of(*way).commands
-
-
 def test_a_refused_command_is_left_out_and_kept_as_a_spare() -> None:
     route = route_of(("save", replace(YARD, text="No.", refusal="No.")), ("east", CAVE))
     assert route.commands == ("east",)
@@ -113,18 +109,6 @@ def test_a_command_that_changed_a_thing_out_of_sight_is_not_one_of_text_alone() 
     way = ("feel", START), ("knock", knocked), ("call", START), ("pray", unknown), ("sing", unknown), ("east", CAVE)
     steps = [*trail_of(*way, opening=START).routes(1)][-1].steps
     assert [step.command for step in steps if step.only_text] == ["feel"]
-
-
-def test_a_thing_that_was_taken_and_laid_down_again_is_part_of_the_route() -> None:
-    taken, laid_down = replace(HALL, inventory=(COIN, OWNED), visible=()), replace(HALL, text="Dropped.")
-    route = route_of(("up", HALL), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE))
-    assert (route.commands, route.touched) == (("up", "take lamp", "drop lamp", "east"), (LAMP.num,))
-
-
-def test_what_brought_a_thing_to_light_is_kept() -> None:
-    dug = replace(YARD, visible=(BOX, replace(LAMP, parent=11)))
-    taken = replace(YARD, inventory=(COIN, OWNED))
-    assert commands_of(("dig", dug), ("take lamp", taken)) == ("dig", "take lamp")
 
 
 @pytest.mark.parametrize(("last", "is_kept"), [("again", True), ("rub it", True), ("g", True), ("rub box", False)])

@@ -19,7 +19,6 @@ from session.errors import StoreError
 from session.events import (
     EpisodeStarted,
     Event,
-    FileWritten,
     MemoryRemoved,
     ModelAnswered,
     RunPaused,
@@ -341,10 +340,6 @@ class TestRepeating:
         with pytest.raises(Diverged):
             run.recording.emit(OTHER)
         assert run.recorded == [answered(), turn_played(1.0)]
-
-    def test_a_write_that_was_not_recorded_is_a_difference(self) -> None:
-        with pytest.raises(Diverged):
-            replay_of(START).emit(FileWritten("Memories.md", "", "0" * 64))
 
 
 class TestPauses:
