@@ -670,13 +670,6 @@ def test_the_latest_summary_of_each_episode_reads_back(text: str, kept: list[Epi
     assert document.render().startswith(text)
 
 
-@given(SUMMARIES)
-def test_keeping_a_summary_twice_gives_the_very_same_document(summary: EpisodeSummary) -> None:
-    document = parse_summaries("# mine").with_summary(summary)
-    assert document.with_summary(summary) is document
-    assert parse_summaries(document.render()).with_summary(summary).render() == document.render()
-
-
 def test_half_a_character_of_a_broken_story_does_not_keep_a_summary_out_of_the_file() -> None:
     summary = EpisodeSummary(1, "over", 1, scored=(Scored(1, Location(11, "Gate \ud800"), "wait", 1),))
     document = parse_summaries("").with_summary(summary)

@@ -71,15 +71,6 @@ def parts(prompt: str) -> dict[str, str]:
     return dict(zip(("known", "remembered", "ephemeral", "played"), found.groups(), strict=True))
 
 
-def test_rooms_of_one_name_are_told_apart_in_facts_and_memories(play: KnowledgePlay) -> None:
-    play.turn("north", GATE.name, location=Location(95, GATE.name), score=1)
-    play.remember("1", persistence="core")
-    play.manager.end()
-    shown = parts(play.llm.calls[-1].prompt.user)
-    assert f"first visit in this game: {GATE.name} (95)" in shown["played"]
-    assert f"T1, {GATE.name} ({GATE.num}): " in shown["remembered"]
-
-
 def test_a_room_that_was_described_again_is_whole_in_the_latest_turn_only(tmp_path: Path) -> None:
     play, room = KnowledgePlay(tmp_path, nothing_new), f"{GATE.name}\n{'Looms clatter. ' * 9}"
     for score in (0, 0, 1, 1, 2, 2):
@@ -284,22 +275,6 @@ class TestNothingOfThisEpisodeAlone:
         play.remember("6-999999999")
         play.manager.end()
         assert play.known == []
-
-    def test_what_an_earlier_episode_learned_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
-        play = taught(tmp_path, answer(line("Gate sticks.", 5)))
-        play.begin(1)
-        play.remember("5")
-        play.manager.end()
-        assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
-
-    def test_persistent_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [SOLVED], episode=2)
-        play.remember("5-7", "permanent")
-        play.state.episode = 1
-        play.remember("5-7")
-        play.state.episode = 2
-        play.play(10)
-        assert play.metrics["taken"] == 1
 
     def test_the_model_is_shown_them_as_such(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
@@ -586,14 +561,6 @@ class TestHowMuchIsShown:
             play.turn("wait", WORDS)
         play.turn("read writing", f"You read. {'The sand glows green. ' * 200}It bites your throat.", died=True)
         assert "The sand glows green. It bites your throat.\n" in f"{prompt_of(play)}\n"
-
-    def test_a_memory_is_told_whole(self, play: KnowledgePlay) -> None:
-        play.turn(score=5)
-        for persistence in ("ephemeral", "permanent"):
-            play.remember("1", persistence, title=f"Of {persistence} use, {WORDS}".strip())
-        shown = parts(prompt_of(play))
-        assert f"Of permanent use, {WORDS.strip()}: It lies here." in shown["remembered"]
-        assert f"Of ephemeral use, {WORDS.strip()}: It lies here." in shown["ephemeral"]
 
     def test_responses_without_a_fact_go_first_and_each_is_whole(self, tmp_path: Path) -> None:
         seen: list[tuple[int, int]] = []
