@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from zorkgpt.mapping.map_graph import MapGraph
@@ -129,59 +130,43 @@ def _steps(ways: Iterable[Way]) -> dict[int, dict[int, Cell]]:
     return steps
 
 
-class _Lines:
-    """The columns or the rows of a part in their order, by numbers that stay when a line is put between two of them."""
+def _beside(lines: Sequence[Fraction], line: Fraction, step: int) -> Fraction | None:
+    """Return the column or row that is a step of -1, 0 or 1 away; ``None`` if there is none yet."""
+    at = bisect_left(lines, line) + step
+    return lines[at] if 0 <= at < len(lines) else None
 
-    def __init__(self) -> None:
-        self._beside: Mapping[int, dict[int, int]] = {1: {}, -1: {}}
-        self._latest = 0
 
-    def beside(self, line: int, step: int) -> int | None:
-        """Return the line that is a step of -1, 0 or 1 away; ``None`` if there is none yet."""
-        return self._beside[step].get(line) if step else line
-
-    def add(self, line: int, step: int) -> int:
-        """Put a new line a step away from that one; the lines beyond move. Return it; ``line`` for a step of 0."""
-        if not step:
-            return line
-        beyond = self._beside[step].get(line)
-        self._latest += 1
-        for one, other in ((line, self._latest), (self._latest, beyond)):
-            if other is not None:
-                self._beside[step][one], self._beside[-step][other] = other, one
-        return self._latest
-
-    def places(self) -> dict[int, int]:
-        """Return the place of each line, from 0."""
-        line: int | None = next(each for each in range(self._latest + 1) if each not in self._beside[-1])
-        order: dict[int, int] = {}
-        while line is not None:
-            order[line] = len(order)
-            line = self._beside[1].get(line)
-        return order
+def _line_beside(lines: list[Fraction], line: Fraction, step: int, *, is_taken: bool) -> Fraction:
+    """Return the column or row that is a step away; a new one, between it and the present one, if that is taken."""
+    beside = _beside(lines, line, step)
+    if beside is not None and not (is_taken and step):
+        return beside
+    new = line + step if beside is None else (line + beside) / 2
+    insort(lines, new)
+    return new
 
 
 def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
     """Place all rooms that compass directions connect to ``start``, from column 0 and row 0 on."""
-    columns, rows = _Lines(), _Lines()
-    cells = {start: (0, 0)}  # by the numbers of their lines
-    taken: set[tuple[int | None, int | None]] = {(0, 0)}
+    origin = Fraction(0)
+    columns, rows = [origin], [origin]
+    cells = {start: (origin, origin)}
+    taken = {*cells.values()}
     placed = deque([start])
     while placed:
-        room = placed.popleft()
+        x, y = cells[room := placed.popleft()]
         for near, (right, down) in steps.get(room, {}).items():
             if near not in cells:
-                column, row = columns.beside(cells[room][0], right), rows.beside(cells[room][1], down)
-                is_taken = (column, row) in taken
-                if column is None or is_taken:
-                    column = columns.add(cells[room][0], right)
-                if row is None or is_taken:
-                    row = rows.add(cells[room][1], down)
-                cells[near] = (column, row)
-                taken.add((column, row))
+                is_taken = (_beside(columns, x, right), _beside(rows, y, down)) in taken
+                cell = (
+                    _line_beside(columns, x, right, is_taken=is_taken),
+                    _line_beside(rows, y, down, is_taken=is_taken),
+                )
+                cells[near] = cell
+                taken.add(cell)
                 placed.append(near)
-    x, y = columns.places(), rows.places()
-    return {room: (x[column], y[row]) for room, (column, row) in cells.items()}
+    column, row = ({line: place for place, line in enumerate(lines)} for lines in (columns, rows))
+    return {room: (column[x], row[y]) for room, (x, y) in cells.items()}
 
 
 def _near(one: Cell, other: Cell, taken: Mapping[int, list[int]]) -> Iterator[Cell]:
