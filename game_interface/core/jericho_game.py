@@ -252,10 +252,10 @@ def is_locked_in(
     def goes_on(text: str) -> bool:
         if not is_decided and names_the_outcome(text):
             return True
-        if interpreter.prompt == "key" and not interpreter.stop:
-            interpreter.send("")  # another page
-        if not interpreter.listens:
+        if interpreter.stop:
             return False
+        if interpreter.prompt == "key":  # another page; a rejected key prints nothing
+            return text != "" and not offers_a_new_game(text)
         return (interpreter.prompt_place in command_places) is asked or reads_commands(interpreter)
 
     if interpreter.prompt == "line" and reads_commands(interpreter):
