@@ -229,7 +229,7 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
         result = played(in_own_folder, server, "--max-turns", "5")
         assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
     assert result.status == 1
-    assert "Paused after 1 turn: agent: " in result.text
+    assert "Paused in episode 1 after 1 turn: agent: " in result.text
     assert "401" in result.text
     assert b"Traceback" not in result.out + result.err
     written = [path.read_text(encoding="utf-8") for path in in_own_folder.rglob("*") if path.is_file()]

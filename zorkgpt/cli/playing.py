@@ -20,7 +20,7 @@ from orchestration.parts import Parts, in_folder_of_story, open_parts
 from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed, observation_in
-from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
+from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.markdown import BYTE_ORDER_MARK
 from session.game_configuration import GameConfiguration
 from session.processes import install_extra, program
@@ -84,7 +84,6 @@ class Watching:
             if (more := len(problems) - MOST_PROBLEMS) > 0:
                 check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
                 print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
-        self.screen.episodes = len(read_manifest(run.folder).seeds)
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         if run.is_played and not self.screen.is_json:
             self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))

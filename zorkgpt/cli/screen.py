@@ -76,7 +76,6 @@ class Screen:
     as_json: print each event as a line of JSON, as in the journal's ``event`` field
     console: of the terminal; ``None`` if events are printed as lines
     view: drawn below the events, if it is set
-    episodes: of the run; 0 if unknown
     stop: set if the reader of stdout is gone (``| head``), and by Ctrl-C
     """
 
@@ -85,7 +84,6 @@ class Screen:
         is_drawn = sys.stdout.isatty() and not quiet and not as_json
         self.console = Console(highlight=False) if is_drawn else None
         self.view: LiveView | None = None
-        self.episodes = 0
         self.stop = Flag()
 
     def show(self, event: Event) -> None:
@@ -96,9 +94,9 @@ class Screen:
             elif self.view is not None:
                 self.view.show(event)
             elif self.console is not None:
-                draw(event, self.console, self.episodes)
+                draw(event, self.console)
             else:
-                for line in plain_lines(event, self.episodes, quiet=self.is_quiet):
+                for line in plain_lines(event, quiet=self.is_quiet):
                     print_line(line)
         except BrokenPipeError:
             discard_stdout()
@@ -120,28 +118,22 @@ class Screen:
             print_line(line)
 
 
-def plain_lines(event: Event, episodes: int = 0, *, quiet: bool = False) -> list[str]:
-    """Return the lines about the event, none if it does not concern a reader.
-
-    episodes: of the run; 0 if unknown
-    """
+def plain_lines(event: Event, *, quiet: bool = False) -> list[str]:
+    """Return the lines about the event, none if it does not concern a reader."""
     if quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
         return []
     if isinstance(event, EpisodeStarted):
         return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
     if not isinstance(event, TurnPlayed):
-        return _news(event, episodes)
+        return _news(event)
     record = event.record
     lines = ["", f"[Turn {record.turn}, {event.seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
     lines += [f"  ({record.reasoning})"] if record.reasoning else []
     return [*lines, *_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
 
 
-def draw(event: Event, console: Console, episodes: int = 0) -> None:
-    """Print the event with colours and frames, if it concerns a reader.
-
-    episodes: of the run; 0 if unknown
-    """
+def draw(event: Event, console: Console) -> None:
+    """Print the event with colours and frames, if it concerns a reader."""
     if isinstance(event, EpisodeStarted):
         console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
         console.print(Text(printable(event.opening.text.strip())))
@@ -161,11 +153,11 @@ def draw(event: Event, console: Console, episodes: int = 0) -> None:
         )
         console.print(panel)
     else:
-        for line in _news(event, episodes):
+        for line in _news(event):
             console.print(Text(printable(line), style="bold"))
 
 
-def _news(event: Event, episodes: int) -> list[str]:
+def _news(event: Event) -> list[str]:
     """Return what there is to report besides the turns. Names and reasons add no lines of their own."""
     lines: list[str] = []
     match event:
@@ -185,8 +177,7 @@ def _news(event: Event, episodes: int) -> list[str]:
         case ModelFailed() if event.role != "agent":
             lines = [f"The {event.role} model gave no answer: {event.error}"]
         case RunPaused():
-            episode = "" if episodes == 1 else f" in episode {event.episode}"  # numbers go up across runs
-            where = f"{episode} after {counted(event.turns, 'turn')}" if event.episode else ""
+            where = f" in episode {event.episode} after {counted(event.turns, 'turn')}" if event.episode else ""
             lines = [f"Paused{where}: {event.reason}"]
         case GameFailed():
             lines = [f"The interpreter failed and was restored: {event.error}"]
@@ -374,7 +365,7 @@ class LiveView:
         """Print the event if it concerns a reader, and update the panel."""
         with self._drawing:
             self.note(event)
-            draw(event, self._console, self._episodes)
+            draw(event, self._console)
 
     def note(self, event: Event) -> None:
         """Update the panel without printing the event."""

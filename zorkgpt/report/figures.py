@@ -93,14 +93,6 @@ class RoleUsage:
     unpriced: int
 
 
-def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxyType({})) -> tuple[RoleUsage, ...]:
-    """Return the usage of every role with a call, in the order of ``ROLES``; ``prices`` override the run's."""
-    by_role: dict[Role, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
-    for call, dollars in priced_calls(run, prices):
-        by_role.setdefault(call.role, []).append((call, dollars))
-    return tuple(_usage(role, priced) for role, priced in by_role.items() if priced)
-
-
 def _usage(role: Role, priced: Sequence[tuple[ModelCall, float | None]]) -> RoleUsage:
     calls = [call for call, _ in priced]
     known = [dollars for call, dollars in priced if _was_answered(call) and dollars is not None]
@@ -212,23 +204,12 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """The success metrics of a run, with the value that each should have.
+    """The success metrics of a run; docs/reference/figures.md defines them, with the value that each should have.
 
-    repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before in this run; under
-        0.05
-    memory_tokens: of the location memory shown to the agent, a turn; 200 to 500
-    milestones: lowest score first; fewer turns from episode to episode
-    memory_coverage: share (0 to 1) of the locations in which a turn was begun that have a memory at the end, superseded
-        ones not counting; 0.8 by episode 3
-    core_downgrades: core memories proposed on return visits, which become permanent
-    tentative_memories: left unconfirmed in the file at the end
-    objectives: how many were proposed
-    objectives_located: share (0 to 1) of these with a location id; over 0.8
-    objectives_cited: share (0 to 1) of these that name a source: memory, knowledge, exit, fact or turn; over 0.6
-    objective_tokens: of an update, prompt and answer, on average; 15,000 at most
-    objective_seconds: of an update, on average; under 30
-    route_turns: share of the turns (0 to 1) whose command was taken from a route
-    route_points: points won by these; ``None`` if the score was not always known
+    repeated_actions, memory_coverage, objectives_located, objectives_cited, route_turns: shares (0 to 1)
+    memory_tokens: a turn; objective_tokens, objective_seconds: of an update, on average
+    milestones: lowest score first
+    route_points: ``None`` if the score was not always known
     calls_saved: turns in which the player was not asked: on a course, or if its list had one command
     """
 
@@ -277,7 +258,11 @@ def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = MappingProxy
     of_episodes = iter(repeated)
     episodes = tuple(_episode(each, of_episodes, has_memories=run.memories is not None) for each in run.episodes)
     metrics = _metrics(run, episodes, mean(repeated))
-    return RunFigures(run.summary, run.manifest, episodes, metrics, usage_by_role(run, prices), run.points)
+    by_role: dict[Role, list[tuple[ModelCall, float | None]]] = {role: [] for role in ROLES}
+    for call, dollars in priced_calls(run, prices):
+        by_role.setdefault(call.role, []).append((call, dollars))
+    usage = tuple(_usage(role, priced) for role, priced in by_role.items() if priced)
+    return RunFigures(run.summary, run.manifest, episodes, metrics, usage, run.points)
 
 
 def new_best_scores(episodes: Iterable[EpisodeFigures]) -> list[int]:

@@ -49,7 +49,6 @@ def watch(
     if not as_json:
         print_line(f"Run {folder.name} of {manifest.story}{', live; Ctrl-C leaves it playing' if is_live else ''}")
     configuration, screen = recorded(folder, now), Screen(as_json=as_json)
-    screen.episodes = len(manifest.seeds)
     spending, log = Spending(configuration), GrowingFile(folder / RUN_LOG)
     latest, had_news = datetime.fromtimestamp(0, timezone.utc), False
     with ExitStack() as stack:

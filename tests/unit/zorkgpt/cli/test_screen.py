@@ -442,23 +442,6 @@ def test_in_a_terminal_that_became_narrower_every_row_of_the_old_panel_is_cleare
     assert redrawn.count("\x1b[2K") == rows
 
 
-def test_a_pause_names_the_episode_only_if_the_run_has_several(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paused = RunPaused("the server is gone", episode=2, turns=4)
-    screen = Screen()
-    for screen.episodes in (1, 2):
-        screen.show(paused)
-    assert capsys.readouterr().out.splitlines() == [
-        "Paused after 4 turns: the server is gone",
-        "Paused in episode 2 after 4 turns: the server is gone",
-    ]
-    write_run(tmp_path, [], RUN, seeds=(20,), first_episode=2)
-    alone = Stage(tmp_path, 80, 24)
-    alone.view.show(paused)
-    assert "Paused after 4 turns" in alone.printed.getvalue()
-
-
 def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(as_json=True)
     for event in EVENTS:
