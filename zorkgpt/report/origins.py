@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -341,8 +340,9 @@ def _repeated(origins: Origins, run: Path, now: GameConfiguration, start: Items)
         repetition.hear(call)
 
     try:
-        once_more = partial(repeat, run, now, show=see, asked=hear, meet=repetition.meet)
-        replayed = once_more(until="damage", changed=lambda then: then)
+        replayed = repeat(
+            run, now, show=see, asked=hear, meet=repetition.meet, until="damage", changed=lambda then: then
+        )
         repetition.end(is_whole=replayed.difference is None)
         if replayed.difference is not None:
             episode, turn = repetition.moment

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -21,14 +20,14 @@ from orchestration.recorded_configuration import recorded
 from orchestration.run import other_versions
 from session.errors import StoreError, ZorkGPTError, reported_as
 from session.events import Event, RunMoment
-from session.files.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE, Manifest
 from session.files.run_folders import is_claimed
 from session.files.shared_files import make_folder, places_below, require_no_link, write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted, without_period
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.played_run import PlayedRun, read_run
+from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition, read_end
 from zorkgpt.report.run_page import IndexData, IndexedRun, Note, PageData, PageRun, page_of_run
 from zorkgpt.report.run_summary import RunSummary, summarise
@@ -72,7 +71,7 @@ class RunPage:
         run = read_run(self.folder, for_player=self._for_player)
         is_played = run.summary.state == "playing"
         if not is_played or self._is_due(self._size):
-            self._repeat(run)
+            self._repeat(run.manifest)
         notes = [*self._notes]
         if run.summary.state == "damaged":
             notes.insert(0, Note(f"{run.summary.reason}. What was played up to there is shown."))
@@ -90,18 +89,12 @@ class RunPage:
     def _is_due(self, size: int) -> bool:
         return size != self._repeated_size and time.monotonic() >= self._due
 
-    def _repeat(self, run: PlayedRun) -> None:
+    def _repeat(self, manifest: Manifest) -> None:
         start, repetition = time.monotonic(), Repetition()
         self._repeated_size, self._repetition, self._notes = _size(self.folder), repetition, []
-        once_more = partial(
-            repeat, self.folder, self._now, show=repetition.see, asked=repetition.hear, meet=repetition.meet
-        )
+        see, hear, meet = repetition.see, repetition.hear, repetition.meet
         try:
-            try:
-                replayed = once_more(until="damage" if run.summary.state in ("damaged", "playing") else None)
-            except StoreError as error:
-                replayed = once_more(until="damage")
-                self._notes.append(Note(f"{without_period(error)}. What the journal still tells is shown."))
+            replayed = repeat(self.folder, self._now, show=see, asked=hear, meet=meet, until="damage")
         except ZorkGPTError as error:
             text = "The run could not be repeated, so prompts and what each turn taught are missing"
             self._notes.append(Note(f"{text}: {without_period(error)}."))
@@ -112,7 +105,7 @@ class RunPage:
                     "This version of the program plays the run differently from here on, so later prompts and what "
                     f"later turns taught are missing: line {replayed.difference.line} of the journal."
                 )
-                versions = other_versions(run.manifest)
+                versions = other_versions(manifest)
                 self._notes.append(Note(f"{text} It was {versions}." if versions else text, repetition.moment))
         now = time.monotonic()
         self._due = now + PAUSE * (now - start)
