@@ -215,10 +215,9 @@ def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callabl
 
 @contextmanager
 def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]:
-    """Set ``screen.stop``, which cancels a request to a model, at the first signal to stop; interrupt at the second.
+    """Set ``screen.stop``, which cancels a request to a model, at the first signal; interrupt at the second.
 
-    The signals are SIGINT, SIGTERM and SIGHUP, which a closed terminal sends. If the keyboard waits for a line, the
-    first one interrupts that.
+    If the keyboard waits for a line, the first signal interrupts that. A closed terminal sends SIGHUP.
     """
 
     def request(number: int, _frame: object) -> None:
@@ -298,11 +297,7 @@ class Keyboard:
         return None
 
     def _edited(self, typed: str, proposed: str) -> str | None:
-        """Return what to play instead of ``proposed``; "" or ``None`` for nothing.
-
-        typed: the part of it that was already typed
-        Raises ``WaitInterrupted`` at Ctrl-C.
-        """
+        """Return what to play instead of ``proposed``, "" or ``None`` for nothing; ``typed``: what is typed of it."""
         command = typed or self.read_line("Command: ", begun=proposed)
         while command and not self._awaits_key and (unfit := _unfit(command)):
             self._screen.tell(unfit)
@@ -338,10 +333,7 @@ class Keyboard:
 
 
 def _unfit(command: str, way_out: str = "") -> str | None:
-    """Return why the story may not be given a command, ``None`` if it may.
-
-    way_out: what else a person can do besides pausing
-    """
+    """Return why the story may not be given a command, ``None`` if it may; ``way_out``: what else a person can do."""
     reason = refusal(command)
     if reason and ends_session(command):
         return f"Progress is saved automatically; Ctrl-C pauses and shows how to resume{way_out}."

@@ -139,10 +139,7 @@ def priced_calls(
 
 
 def _with_key(configuration: GameConfiguration) -> GameConfiguration:
-    """Return the configuration with a placeholder for the API key if there must have been one; runs do not keep it.
-
-    A model that is not a file can be named only with a key.
-    """
+    """Return the configuration with a placeholder for the key, which runs do not keep, if a model needs one."""
     key = SecretStr("left out") if configuration.agent_model else None
     return configuration.model_copy(update={"llm": configuration.llm.model_copy(update={"api_key": key})})
 

@@ -190,11 +190,9 @@ def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _play_script(path: Path, configuration: GameConfiguration, expect_score: int | None) -> None:
-    """Play the commands of a file and show what the story answers. Lines that begin with ``#`` are comments.
+    """Play the commands of a file and show what the story answers.
 
     Exits with status 1 if a command cannot reach the story, or the score at the end is not the expected one.
-
-    Raises ``ConfigurationError`` if the file is not text, and what opening a story raises.
     """
     from orchestration.parts import open_story
     from session.commands import read_script

@@ -130,10 +130,7 @@ def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_run
 
 
 def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, *, follows_latest: bool) -> None:
-    """Serve the page of runs, and renew it while they are played, until Ctrl-C.
-
-    follows_latest: whether another run may be chosen later
-    """
+    """Serve the page of runs, or of others if these are chosen later, and renew it until Ctrl-C."""
     from session.files.run_folders import is_claimed
     from zorkgpt.report.pages import RunPage, page_data
     from zorkgpt.report.server import ReportServer, as_json

@@ -81,10 +81,7 @@ def resume(
 
 
 def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
-    """Return the folder of the run that is named, by default of the latest that is neither done nor damaged.
-
-    If that is not the latest run, it prints a line on stderr. If no run can go on, it returns the latest.
-    """
+    """Return the folder of the run that is named, else of the latest that can go on, else of the latest of all."""
     from session.files.run_folders import latest_runs
     from zorkgpt.report.run_summary import summarise
 

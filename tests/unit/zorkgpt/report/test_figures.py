@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from managers.known import Known
 from managers.memory.document import parse_memories
 from managers.routes.document import RouteBook
-from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunEnded, TurnPlayed
-from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import MEMORIES_AT_END
 from session.game_configuration import GameConfiguration
 from session.game_state import NewBest
@@ -226,26 +224,6 @@ def test_the_embedded_model_costs_nothing_and_options_of_another_version_leave_t
     assert (agent.dollars, agent.unpriced) == (dollars, int(dollars is None))
 
 
-# damage
-
-
-def test_a_damaged_journal_is_read_up_to_the_damage(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, two_episodes())
-    journal = folder / JOURNAL_FILE
-    journal.write_bytes(journal.read_bytes().replace(b"drop banner", b"hide banner"))
-    found = figures_of(read_run(folder))
-    assert found.run.state == "damaged"
-    assert f"{JOURNAL_FILE}:5:" in found.run.reason
-    assert found.episodes[0].turns == 3
-
-
-def test_a_run_without_a_manifest_cannot_be_read(tmp_path: Path) -> None:
-    folder = write_run(tmp_path, two_episodes())
-    (folder / "manifest.json").unlink()
-    with pytest.raises(StoreError, match=r"manifest"):
-        read_run(folder)
-
-
 def by_route(record: TurnRecord) -> TurnRecord:
     return replace(record, verdicts=(Verdict(accepted=True, source="route"),))
 
@@ -344,26 +322,22 @@ def test_where_no_object_tree_is_known_only_a_refusal_is_certain() -> None:
     assert has_failed(turn(1, "save", Observation("Steam."), refusal="no saving"))
 
 
-def repeats(*records: TurnRecord) -> list[bool | None]:
-    return list(repeat_failures(records))
+PULLED, WENT = turn(1, "pull chain"), turn(1, "north")
 
 
-def test_the_same_command_at_the_same_place_repeats_a_failure_of_any_episode() -> None:
-    turns = (turn(1, "pull chain"), turn(2, "Pull   CHAIN"), turn(3, "push chain"), turn(1, "pull chain", episode=2))
-    assert repeats(*turns) == [False, True, False, True]
-    assert repeats(turns[0], turn(4, "pull chain", after(SEEN, location=LOFT))) == [False, False]
-
-
-def test_a_command_that_worked_before_is_no_repeated_failure() -> None:
-    assert repeats(turn(1, "pull chain", world_hash="00000002"), turn(2, "pull chain")) == [False, False]
-
-
-def test_a_repetition_counts_though_it_works_this_time() -> None:
-    assert repeats(turn(1, "north"), turn(2, "north", location=LOFT)) == [False, True]
-
-
-def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
-    assert repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) == [None]
+@pytest.mark.parametrize(
+    ("records", "repeats"),
+    [
+        ((PULLED, turn(2, "Pull   CHAIN"), turn(3, "push chain"), turn(1, "pull chain", episode=2)), [0, 1, 0, 1]),
+        ((PULLED, turn(4, "pull chain", after(SEEN, location=LOFT))), [0, 0]),
+        ((turn(1, "pull chain", world_hash="00000002"), turn(2, "pull chain")), [0, 0]),
+        ((WENT, turn(2, "north", location=LOFT)), [0, 1]),
+        ((turn(1, "pull chain", Observation("Fog.", world_hash="00000001")),), [None]),
+    ],
+    ids=["in any episode", "elsewhere", "it worked before", "it works now", "place unknown"],
+)
+def test_a_command_repeats_a_failure_at_the_same_place(records: tuple[TurnRecord, ...], repeats: list[int]) -> None:
+    assert list(repeat_failures(records)) == repeats
 
 
 YARD = Observation("A yard.", Location(1, "Yard"), score=0)
@@ -411,14 +385,6 @@ def test_a_cost_states_the_calls_whose_tokens_or_price_are_unknown(tmp_path: Pat
     assert gains_line(figures_of(run), configuration, 2, KNOWN, spending).endswith(
         " Cost: 990 tokens and 13 calls of unknown count, $1.5000 and 1 call of unknown price."
     )
-
-
-def test_points_by_a_route_are_left_out_if_the_score_before_one_of_its_commands_is_unknown(tmp_path: Path) -> None:
-    opened, followed, last = episode(2, 20, follows=1)
-    assert isinstance(followed, TurnPlayed)
-    foggy = replace(followed.record, before=replace(HALL, score=None))
-    unknown = (opened, followed, replace(followed, record=foggy), last)
-    assert line(tmp_path, episode(1, 1), unknown).endswith("Episode 2: 20 points.")
 
 
 def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from session.errors import StoreError
 from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE, read_journal
-from session.files.run_folders import SharedFiles, claimed, make_checkpoint, run_folders
+from session.files.run_folders import SharedFiles, claimed, make_checkpoint
 from session.values import Observation
 from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered
@@ -134,13 +134,6 @@ def test_a_maximum_that_was_known_once_is_not_forgotten(tmp_path: Path) -> None:
     known, unknown = replace(SEEN, score=5, max_score=50), replace(SEEN, score=6, max_score=None)
     run = summarise(write_run(tmp_path, [started(opening=known), played(turn(1, "wait", unknown))]))
     assert (run.best_score, run.max_score) == (6, 50)
-
-
-def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) -> None:
-    old = write_run(tmp_path, EPISODE, "20260131-184500-ffff")
-    new = write_run(tmp_path, EPISODE, "20260201-000000-0000")
-    (tmp_path / "runs" / "zz.txt").touch()
-    assert run_folders([tmp_path, tmp_path / "other"]) == [new, old]
 
 
 def test_summaries_as_json_hold_no_control_character(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
