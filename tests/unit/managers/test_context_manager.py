@@ -337,30 +337,6 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
     assert tokens.estimate(system + judged) <= budget
 
 
-LONG = "word " * 100
-
-
-@pytest.mark.parametrize(
-    ("budget", "notes", "kept"),
-    [
-        (2000, (LONG, LONG, LONG, LONG), ["known", "Objectives", "Map", "Memory"]),
-        (500, (LONG, LONG, LONG, LONG), ["Objectives", "Map", "Memory"]),
-        (370, (LONG, LONG, LONG, LONG), ["Objectives", "Memory"]),
-        (80, (LONG, LONG, LONG, LONG), []),
-        (120, (LONG, "O", LONG), ["Objectives"]),
-    ],
-)
-def test_over_budget_the_least_wanted_goes_first_and_the_present_never(
-    budget: int, notes: tuple[str, ...], kept: list[str]
-) -> None:
-    sections = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, said(*notes)).sections
-    titles = [section.title for section in sections]
-    names = ("known", "Objectives", "Map", "Memory")
-    assert [name for name in names if any(name in title for title in titles)] == kept
-    assert len(titles) == len(kept) + 2
-    assert {"Since the arrival here", "Present"} <= {*titles}
-
-
 def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
     context = manager()
     context.game_state.begin(MILL)

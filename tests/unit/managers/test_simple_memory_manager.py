@@ -34,24 +34,6 @@ def text_of(workdir: Path) -> str:
 
 
 class TestRouting:
-    @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
-    def test_a_memory_is_in_the_file_for_the_next_run_unless_ephemeral(self, tmp_path: Path, persistence: str) -> None:
-        manager, kept = manager_in(tmp_path), memory(persistence=persistence)
-        assert manager.add_memory(31, "Blue Vats", kept)
-        if persistence == "ephemeral":
-            assert (manager.get_ephemeral_count(31), text_of(tmp_path)) == (1, "")
-        else:
-            assert f"[NOTE - {persistence.upper()}] Mordant first" in text_of(tmp_path)
-            assert manager_in(tmp_path).memory_cache == {31: [kept]}
-
-    @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
-    @pytest.mark.parametrize("other", ["permanent", "ephemeral"])
-    def test_a_title_that_stands_is_refused_in_any_spelling(self, tmp_path: Path, persistence: str, other: str) -> None:
-        manager = manager_in(tmp_path)
-        assert manager.add_memory(31, "Blue Vats", memory("Mordant first", persistence))
-        assert not manager.add_memory(31, "Blue Vats", memory("mordant   FIRST", other))
-        assert manager.add_memory(44, "Drying Loft", memory("Mordant first", other))
-
     def test_counts_and_breakdown_tell_the_tiers_apart(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, memory("a", "core"), memory("b"), memory("c"), memory("d", "ephemeral"))
         manager.add_memory(44, "Drying Loft", memory("e", "ephemeral"))
@@ -140,11 +122,6 @@ class TestSupersession:
         assert not manager.supersede_memory(31, "Blue Vats", "Fumes", memory("Fumes sting"))
         assert not manager.invalidate_memory(31, "Fumes", "no")
         assert titles(manager.memory_cache) == ["Fumes kill"]
-
-    def test_nothing_changes_where_the_new_title_stands_already(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, memory("Old way"), memory("New way"))
-        assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way"))
-        assert titles(manager_in(tmp_path).memory_cache) == titles(manager.memory_cache) == ["Old way", "New way"]
 
     def test_a_memory_may_be_superseded_under_its_own_title(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, memory("Way", status=MemoryStatus.TENTATIVE))

@@ -150,17 +150,6 @@ def test_a_snapshot_that_does_not_fit_never_reaches_the_machine(interpreter: Int
     assert interpreter.snapshot() == start
 
 
-def test_memory_is_the_machine_s_own_while_it_runs_and_a_copy_once_it_is_closed(interpreter: Interpreter) -> None:
-    before = interpreter.snapshot().memory
-    seen = interpreter.memory
-    interpreter.send("north")
-    assert bytes(seen) == bytes(interpreter.memory) != before
-    after = bytes(interpreter.memory)
-    interpreter.close()
-    assert interpreter.memory == after
-    assert isinstance(interpreter.memory, bytes)
-
-
 def test_a_command_may_be_as_long_as_the_story_s_buffer_and_a_yes_or_no_question_takes_none(
     game: JerichoInterface,
 ) -> None:

@@ -16,12 +16,6 @@ def test_what_is_drawn_later_replaces_what_was_there() -> None:
     assert window((0, 0, "  one\n  two"), (0, 0, "> "), (0, 0, "  "), (1, 0, "> ")).text() == "  one\n> two"
 
 
-def test_text_is_drawn_where_the_cursor_is_and_goes_on_in_the_next_line() -> None:
-    drawn = window((2, 4, "a\nb"), (2, 6, "c"))
-    assert drawn.rows == ("", "", "    a c", "b")
-    assert (drawn.row, drawn.column) == (2, 7)
-
-
 def test_margins_are_left_out_and_wide_gaps_made_narrow() -> None:
     assert window((1, 5, "left"), (1, 70, "right"), (5, 7, "below")).text() == "left    right\n\n  below"
 
