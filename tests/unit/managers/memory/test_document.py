@@ -180,14 +180,6 @@ def test_sections_of_one_location_are_one_list_of_memories_below_the_first_name(
     assert document.names() == {5: "A", 8: ""}
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_do_not_matter(line_end: str, mark: str) -> None:
-    changed = mark + EXAMPLE.replace("\n", line_end)
-    assert parse(changed).memories() == parse(EXAMPLE).memories()
-    assert parse(changed).problems() == []
-
-
 # What is not
 
 
@@ -286,11 +278,6 @@ def test_a_new_section_goes_where_its_id_belongs(location_id: int, order: list[i
     assert document.render().endswith("## My notes\nA paragraph.\n")
 
 
-def test_sections_that_someone_reordered_stay_so() -> None:
-    document = parse("## Location 8: B\n\n## Location 3: A\n").add_memory(5, "Quay", memory())
-    assert list(document.names()) == [5, 8, 3]
-
-
 def test_the_file_s_own_line_ends_are_used_for_every_line_added() -> None:
     text = EXAMPLE.replace("\n", "\r\n")
     document = parse(text).add_memory(5, "", memory(text="a\nb")).add_memory(30, "Quay", memory())
@@ -329,12 +316,6 @@ def test_giving_up_what_is_not_there_or_given_up_already_gives_the_same_document
     assert give_up(document, 99, "Net lies here", "invalidated", "wrong", 1) is document
     once = give_up(document, 5, "Net lies here", "superseded", "Better", 1)
     assert give_up(once, 5, "Net lies here", "invalidated", "wrong", 2) is once
-
-
-def test_giving_up_the_last_memory_of_a_file_adds_no_line_end_to_it() -> None:
-    document = parse(in_section("**[NOTE] Beam holds**\nIt is old."))
-    document = give_up(document, 5, "Beam holds", "invalidated", "it broke", 3)
-    assert document.render().endswith("\n~~It is old.~~")
 
 
 def test_a_visit_counts_and_its_episode_is_listed_once() -> None:
