@@ -133,7 +133,6 @@ def ending_games(games: Games) -> None:
 
 
 def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_episode_and_turn(games: Games) -> None:
-    """Nothing warned that a command ends the story as won before all points were got."""
     ending_games(games)
     died = ["jump, L11, here: you died", "the story ended, lost with 0 points out of 30 (episode 1, turn 2)"]
     drunk = "drink dye, L11, here: you died (episode 1, turn 1)"
@@ -164,7 +163,6 @@ def test_points_where_the_story_once_carried_the_player_have_that_distance(games
 
 
 def test_what_was_done_before_a_deadly_command_is_shown_with_it(games: Games) -> None:
-    """Without what was put there before, the same command had won points."""
     games.turn("read sign", score=5)
     games.turn("put bell on sill", score=5)
     games.turn("read sign", score=5, died=True)
@@ -230,7 +228,6 @@ def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ende
 def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_won_in_another_way(
     games: Games,
 ) -> None:
-    """A number that is drawn anew in each game was shown as worth points in the game after it had failed."""
     first_game(games)
     games.turn("fill lamp")
     games.turn("east", location=VATS)

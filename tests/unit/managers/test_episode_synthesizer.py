@@ -158,7 +158,6 @@ def test_an_instructive_episode_is_asked_about(
 
 
 def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path) -> None:
-    """Two players stopped at the same trap without a knife, because no note told them to take it along."""
     first = {**NOTHING, "plan": ["Take the knife from the drawer along (a guess)"]}
     play = EpisodePlay(tmp_path, [first, {**NOTHING, "plan": None}, {**NOTHING, "plan": []}])
     for episode in (1, 2, 3):

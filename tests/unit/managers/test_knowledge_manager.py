@@ -210,7 +210,6 @@ class TestWhatIsTaken:
         assert [play.metrics[name] for name in ("updates", "taken", "archived")] == [3, 3, 2]
 
     def test_a_wrong_number_does_not_remove_a_solution(self, tmp_path: Path) -> None:
-        """One wrong digit removed a procedure that was worth 15 points."""
         play = taught(tmp_path, SOLVED, answer(line("The otter wants a herring.", 15, replaces=[1])), turns=20)
         assert play.known == [
             "- Mordant first, then dye. *(Ep1, T5; Ep1, T7)*",
@@ -218,7 +217,6 @@ class TestWhatIsTaken:
         ]
 
     def test_a_correction_in_other_words_takes_the_place_of_what_it_corrects(self, tmp_path: Path) -> None:
-        """The refuted line stayed beside its correction, because less than half of its words were in it."""
         refuted = line("The keeper wins every fight while the lamps burn, so put out the lamps before noon strikes.", 5)
         better = "The keeper wins in darkness, too, unless the fight comes after he has drunk."
         play = taught(tmp_path, answer(refuted), answer(line(better, 15, replaces=[1])), turns=20)
@@ -616,7 +614,6 @@ class TestHowMuchIsShown:
 
 
 def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path) -> None:
-    """A move that failed was told "as known", so the line of knowledge that it disproved stayed."""
     vats, loft = (Waypoint.of(replace(OPENING, location=location)) for location in (VATS, LOFT))
     steps = (RouteStep("east", vats), RouteStep("wait", vats), RouteStep("up", loft))
     route = Route(0, Goal("room", LOFT.num, LOFT.name), Waypoint.of(OPENING), steps, 1)

@@ -85,7 +85,6 @@ def test_a_room_stays_dark_if_only_that_is_printed_until_the_story_describes_it(
 
 
 def test_what_somebody_says_names_no_exits(tmp_path: Path) -> None:
-    """A monk's "you must go out into a world gone mad" made an exit of the chapel."""
     manager = manager_in(tmp_path, here=35)
     speech = '"You must go out into the world.\n\n"Look east." A monk bows.\n\n\u201cOr west,\u201d he says.'
     manager.learn(turn(at(33), "north", said(35, "Chapel", f"Chapel\nThe exit is south.\n\n{speech} A stair goes up.")))
@@ -311,7 +310,6 @@ class TestWhatThePromptSaysOfExits:
     def test_an_exit_that_ended_the_story_says_so_with_points_and_turn(
         self, manager: MapManager, ending: Literal["won", "over", "lost"], *, moves: bool
     ) -> None:
-        """A game was won at 26 of 30 points, and nothing said in the next one that `north` wins it."""
         last = walk(49, "north", 60) if moves else turn(HALL, "north", said(49, "Hall", ""))
         after = replace(last.after, text="You go home.", ending=ending, score=26, max_score=30)
         manager.learn(replace(last, episode=2, turn=31, after=after))
@@ -326,7 +324,6 @@ class TestWhatThePromptSaysOfExits:
 
 
 def test_a_distance_names_the_command_on_the_way_that_may_not_lead_there_again(tmp_path: Path) -> None:
-    """A story took the player away during a blow, and the place was said to be two moves away."""
     manager = manager_in(tmp_path, here=22)
     manager.learn(walk(22, "attack spy", 29))
     manager.learn(walk(29, "down", 32))
@@ -354,7 +351,6 @@ def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_t
 
 
 def test_a_place_to_which_the_story_took_the_player_is_as_far_as_the_turns_until_then(tmp_path: Path) -> None:
-    """A ceremony of five turns was one move long, so that every distance behind it was four moves too short."""
     manager = manager_in(tmp_path, here=20)
     came = turn(at(19, "Porch"), "north", at(20, "Chapel"))
     stays = [turn(at(20, "Chapel"), command, at(20, "Chapel")) for command in ("pray", "examine rod", "pray", "wait")]

@@ -108,7 +108,6 @@ def test_the_text_is_kept_whole_and_names_the_location_id_once(tmp_path: Path, t
 
 @pytest.mark.parametrize(("rest", "place"), [("Sell the banner", None), ("Sell it at the loft (44)", 44)])
 def test_the_rest_of_an_objective_has_the_place_that_it_names(tmp_path: Path, rest: str, place: int | None) -> None:
-    """What was left to do at another place was said to be at that of the part that was done."""
     answer = {"objectives": [{"text": "Dip and sell the banner", "location_id": 11, "evidence": "a sign"}]}
     play = ObjectivePlay(tmp_path, [answer])
     play.wait_until(20)

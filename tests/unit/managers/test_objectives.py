@@ -147,7 +147,6 @@ def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its
 
 
 def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(play: ObjectivePlay) -> None:
-    """The refusal that named the obstacle was left out, while every room on the way was described."""
     refusal = "You have nothing to dig with, and the floor of the works is hard. " * 4
     for number in range(1, 20):
         room = Location(100 + number, f"Loom {number}")
@@ -256,7 +255,6 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
 
 
 def test_memories_of_the_locations_that_open_objectives_name_are_shown_wherever_they_are(tmp_path: Path) -> None:
-    """Coal that needs a tool lay two steps away, and the objective to bring it was judged without its memory."""
     play = ObjectivePlay(
         tmp_path, memories=Memories({LOFT.num: [memory("Of the loft")], VATS.num: [memory("Of vats")]})
     )
@@ -378,7 +376,6 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
 
 
 def test_ways_and_untried_exits_are_shown_once_as_the_agent_sees_them(tmp_path: Path) -> None:
-    """ "No mapped exits" contradicted the way there, which began with the way back."""
     play = ObjectivePlay(tmp_path)
     play.turn("north", location=VATS)
     play.map.game_map.add_exits(VATS.num, ["up"])
@@ -391,7 +388,6 @@ def test_ways_and_untried_exits_are_shown_once_as_the_agent_sees_them(tmp_path: 
 
 
 def test_a_long_line_is_shown_once_and_the_score_with_the_most_points(tmp_path: Path) -> None:
-    """ "Score: 0" stood where the player was shown "0 of 1": the end alone counts."""
     pulp = "The pulp turns in the vat like a slow grey wheel, and a smell of wet wool comes up from it, warm and sour."
     play = ObjectivePlay(tmp_path)
     play.turn("examine pulp", pulp, max_score=1)

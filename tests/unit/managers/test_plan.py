@@ -84,7 +84,6 @@ def test_a_command_counts_as_walked_if_it_followed_the_one_before_it_at_this_pla
 
 
 def test_waits_until_the_story_takes_the_player_along_are_at_one_place() -> None:
-    """A single wait had ended a ceremony, before which other commands were refused."""
     walked = Walked({(1, "pray"): [1], (1, "wait"): [2], (2, "north"): [3]}, {((1, "wait"), (2, "north"))})
     line = commands_line(["wait", "wait", "wait", "north"], 1, walked, {})
     assert line.startswith("Commands: 4 commands, 0 points; commands 2 to 3 not played in this order before: ")

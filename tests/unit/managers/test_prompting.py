@@ -89,7 +89,6 @@ def played(turn: int, *, rank: int = 0) -> list[Line]:
 
 class TestParts:
     def test_what_fits_stays_whole_and_no_text_is_cut_to_make_room_for_others(self) -> None:
-        """Texts were cut alike, and lost what only their middle had."""
         part = Part("play", [played(1), played(2)], separator="\n\n")
         text, count, _ = part.fit(2000)
         assert text == "\n\n".join(f"Turn {turn}: dig\n  {'word ' * 100}" for turn in (1, 2))
@@ -210,7 +209,6 @@ def test_questions_are_asked_in_one_call_and_each_gets_its_part_of_the_answer() 
 
 
 def test_in_one_call_nothing_is_told_twice_that_the_question_about_knowledge_contains(tmp_path: Path) -> None:
-    """An insight was printed three times, each line of knowledge and the last turns twice."""
     (tmp_path / "knowledgebase.md").write_text(
         f"## PUZZLE SOLUTIONS\n\n- Mordant first.\n\n## CROSS-EPISODE INSIGHTS\n\n### {INSIGHTS[0]}\n\n- Fumes kill.\n"
     )

@@ -236,7 +236,6 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
 
 
 def test_points_that_came_with_a_thing_elsewhere_are_not_promised_for_it_again(tmp_path: Path) -> None:
-    """A bone that was won in the street and dropped at the grave was promised there as the first one had been."""
     bone = GameObject(30, "old bone", 2)
     grave, loft = replace(HALL, visible=(bone,)), replace(LOFT, inventory=(bone,), score=15)
     taken = replace(HALL, inventory=(bone,), score=5)
@@ -272,7 +271,6 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
 
 
 def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_path: Path) -> None:
-    """A route that cuts a cord was shown as proven to a player without the knife."""
     knife = GameObject(30, "gutting knife", 9)
     armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, LOFT))
     manager = after_game(tmp_path, YARD, ("take knife", armed), ("north", hall), ("cut cord", loft))
@@ -283,7 +281,6 @@ def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_pat
 
 
 def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path: Path) -> None:
-    """A route went through a door that it had unlocked, and was shown without a word to a player who had not."""
     key, locked = GameObject(30, "key", 9), GameObject(40, "door", 2, frozenset({7}))
     with_key, unlocked = replace(YARD, inventory=(key,)), (replace(locked, attributes=frozenset()),)
     at_door = replace(HALL, visible=(locked,))
@@ -319,7 +316,6 @@ def test_of_many_commands_that_a_joined_route_did_before_the_latest_are_named_an
 
 
 def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing_of_the_route(tmp_path: Path) -> None:
-    """A route took an egg in a tree for points, and promised them to a player who had broken it under the tree."""
     egg, broken = GameObject(30, "egg", 3), GameObject(30, "egg", 2, frozenset({7}))
     loft = replace(LOFT, visible=(egg,), score=0)
     manager = after_game(tmp_path, YARD, ("north", HALL), ("up", loft), ("take egg", replace(LOFT, inventory=(egg,))))
@@ -396,7 +392,6 @@ def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_
 
 
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
-    """A plan named the route 8 of the end question, which the next game did not show."""
     routes = [
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
@@ -442,7 +437,6 @@ def followed(
 
 
 def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
-    """A route was walked on in the dark for six turns until the player died."""
     manager = followed(tmp_path / "route", [LIT[0], DARK])
     assert manager.next_proposal is None
     reason = "the story does not describe Cellar as it did then"
@@ -588,7 +582,6 @@ ROPE = GameObject(31, "rope")
 
 
 def test_a_command_counts_with_the_turns_spent_where_it_leads_with_the_same_things(manager: RouteManager) -> None:
-    """A player that counted only commands dropped each thing as often as it took it, and carried nothing far."""
     with_rope, hall_with_rope = (replace(room, inventory=(ROPE,)) for room in (YARD, HALL))
     play(manager, YARD, with_rope, "take rope")
     assert manager.times_tried("take rope") == 1, "seen once with the rope, where it was taken"
@@ -612,8 +605,6 @@ def test_a_command_that_killed_the_player_has_no_known_effect(manager: RouteMana
 
 
 def test_a_turn_of_a_course_takes_as_long_after_many_turns_as_after_few(tmp_path: Path) -> None:
-    """What a command had done before was looked for in every turn of the game, each time."""
-
     def calls_after(turns: int) -> int:
         manager = with_map(tmp_path, GameState())
         courses = courses_of(manager)
@@ -635,7 +626,6 @@ def test_a_turn_of_a_course_takes_as_long_after_many_turns_as_after_few(tmp_path
 
 
 def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_played_otherwise(tmp_path: Path) -> None:
-    """A route went up a wall from the quay, and promised its points to a player who sat in the boat there."""
     boat = GameObject(40, "boat", 2)
     at_sea = replace(HALL, inside=boat)
     manager = after_game(tmp_path, YARD, ("north", HALL), ("enter boat", at_sea), ("up", LOFT))

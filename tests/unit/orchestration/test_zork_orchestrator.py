@@ -199,7 +199,6 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
 
 
 def test_equally_fresh_actions_are_offered_in_an_order_that_depends_on_the_seed(tmp_path: Path) -> None:
-    """In the game's order moves came first, and a small model played almost the same with every seed."""
     actions, shown = ("board boat", "wait", "row home", "sing", "swim"), []
     for number, seed in enumerate((1, 1, 2)):
         run = Run(

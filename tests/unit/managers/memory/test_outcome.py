@@ -253,7 +253,6 @@ def test_one_command_that_the_parser_did_not_understand_is_worth_no_question_but
 
 
 def test_a_room_that_was_only_walked_through_is_no_news_whatever_lies_there(tmp_path: Path) -> None:
-    """Twelve of 34 questions were about such rooms, and all their answers were empty."""
     play = MemoryPlay(tmp_path, silent)
     play.begin(1, Observation(f"Blue Vats\nA jar of mordant. {LONG}", VATS, (), (MORDANT,), score=0))
     assert not is_news(play, "up", "Loft", location=LOFT, visible=())

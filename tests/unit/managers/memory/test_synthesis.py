@@ -172,7 +172,6 @@ class TestOtherLocations:
     def test_another_thing_of_the_same_name_or_a_room_of_that_kind_makes_no_memory_about_the_visit(
         self, tmp_path: Path
     ) -> None:
-        """What "stairs" and "a chamber" say of one room was shown in another with other stairs, five times."""
         play = play_with_a_map(tmp_path)
         for title in ("Stairs are carved", "Jar leaks", "Nothing else"):
             play.manager.add_memory(GATE.num, GATE.name, memory(title, text="So it seems."))
@@ -182,8 +181,6 @@ class TestOtherLocations:
         play.turn("push rail", "You hear a gate beyond a small gate.", world_hash="1")
         shown = asked(play, "MEMORIES OF OTHER LOCATIONS, seen in this episode, about what was seen or used here:")
         assert re.findall(r"ACTIVE\] (.*?): So", shown) == ["Jar leaks"]
-
-    """Two false guesses stayed for three episodes: they were of a room that the player had left."""
 
     def test_a_memory_may_be_about_another_location_on_the_map_where_it_is_never_core(self, tmp_path: Path) -> None:
         about = [learned(f"At {place}", "core", location_id=place) for place in (GATE.num, LOFT.num)]
@@ -274,7 +271,6 @@ class TestPrompt:
     def test_a_return_visit_shows_what_the_story_printed_on_arrival_if_that_is_not_known(
         self, tmp_path: Path, more: str, *, shown: bool
     ) -> None:
-        """What slid out of a chute just when the player came was in no prompt about the visit."""
         play = play_at_the_vats(tmp_path, arrival="Blue Vats\nIt stinks.", memory_sampling={"memory_history_window": 1})
         play.turn("up", "Loft", location=LOFT)
         play.turn("down", f"Blue Vats\nIt stinks.{more}", location=VATS)
@@ -581,7 +577,6 @@ class TestPrompt:
         ]
 
     def test_what_looks_note_of_several_things_is_no_change_in_sight(self, tmp_path: Path) -> None:
-        """A story marked the thing that was named last: "something in sight changed" by each look."""
         vat, beam, rail = (GameObject(num, name, 31) for num, name in ((72, "vat"), (73, "beam"), (74, "rail")))
         play = play_at_the_vats(tmp_path)
         things = (vat, beam, rail)
@@ -604,7 +599,6 @@ class TestPrompt:
     def test_what_came_to_light_has_the_name_that_the_story_printed_and_was_not_there_before(
         self, tmp_path: Path
     ) -> None:
-        """Trees became other objects of the same name, and "unliving flowers" was printed nowhere."""
         trees, others = (GameObject(num, "unliving trees", 31) for num in (72, 73))
         flowers, fan = GameObject(74, "unliving flowers", 31), GameObject(75, "tasseled fan", 31)
         play = play_at_the_vats(tmp_path)

@@ -247,8 +247,6 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Rout
 
 
 def test_what_routes_promise_is_found_in_time_in_proportion_to_their_number() -> None:
-    """A turn with 2,000 routes took three times as long when each looked at all that it begins with."""
-
     def calls(number: int) -> int:
         book = RouteBook(routes=tuple(replace(route("ab" * 50 + "c" * at), number=at) for at in range(1, number + 1)))
         profile = Profile()

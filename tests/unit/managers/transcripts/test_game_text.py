@@ -178,7 +178,6 @@ def test_the_texts_of_a_whole_course_are_shown_after_it_even_if_older_turns_are_
 
 
 def test_what_differs_from_the_text_before_stands_in_its_place_and_nothing_else_is_said_to_be_the_same() -> None:
-    """The last line of a text had gone, and the abbreviation said that it was still there."""
     rain = "Rain patters down softly, over the hazy black and white of the dark alley."
     texts = [f"Open.\n\n{rain}\n\nThe spy sits alone.", f"Best not.\n\n{rain}\n\nThe chef wanders in."]
     game = text_of(("open panel", texts[0]), ("drop coin", texts[1]))
