@@ -22,7 +22,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord
-from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.fixtures.dye_works import GATE, LOFT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learned, manager_in, memory, titles
 from tests.unit.zorkgpt.mapping.turns import walk
@@ -277,18 +277,6 @@ class TestVisits:
         play.manager.end()
         assert f"## Location {VATS.num}: {VATS.name}\n" in text_of(tmp_path)
         assert "**[NOTE - PERMANENT] Mine**\nKeep this.\n" in text_of(tmp_path)
-
-    def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, lambda *_: {"memories": [learned()]})
-        play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        visit = play.manager._visit
-        before = deepcopy(visit)
-        play.manager.consider()
-        assert titles(play.manager.memory_cache, GATE) == ["Mordant first"]
-        assert (visit.news, visit.visited, visit.location_id) == ([], before.visited, before.location_id)
-        play.turn("drop jar", "Dropped.", inventory=())
-        (news,) = visit.news
-        assert (news.record.turn, news.first_visit) == (2, False)
 
     def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path)
