@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,13 +86,6 @@ def test_the_text_of_a_first_arrival_is_whole() -> None:
     for number, (action, to_id) in enumerate([("look in", None), ("north", 5), ("south", 4), ("north", 5)], start=1):
         game.add(PlayedTurn(number, action, HALL, to_id=to_id))
     assert [part.count("eleven keepers") for part in game.text().split("\n\n")] == [1, 1, 1, 0]
-
-
-def test_the_text_only_grows_at_its_end_and_is_condensed_seldom() -> None:
-    texts = [text_of(*played(turns), characters=4000).text() for turns in range(1, 300)]
-    rewritten = [turn for turn, (one, other) in enumerate(pairwise(texts), start=2) if not other.startswith(one)]
-    assert 2 <= len(rewritten) <= 299 // 40
-    assert max(map(len, texts)) <= 4000
 
 
 def test_what_was_new_stays_for_good_and_what_was_not_becomes_its_command() -> None:

@@ -36,7 +36,6 @@ from session.files.journal import (
     read_manifest,
 )
 from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
-from session.files.shared_files import GrowingFile
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.full_disk import no_file_may_pass
 from tests.fixtures.recorded_run import RECORDED
@@ -220,17 +219,6 @@ def test_a_new_run_is_for_its_user_alone(tmp_path: Path) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
     assert modes == {folder.name: 0o700, "manifest.json": 0o600, "journal.jsonl": modes["journal.jsonl"]}
     assert not modes["journal.jsonl"] & 0o111
-
-
-def test_each_whole_line_is_read_once(tmp_path: Path) -> None:
-    file = tmp_path / "lines"
-    growing = GrowingFile(file)
-    assert growing.new_lines() == []
-    file.write_bytes(b"one\ntwo\nthr")
-    assert growing.new_lines() == [b"one", b"two"]
-    assert growing.new_lines() == []
-    file.write_bytes(b"one\ntwo\nthree\n")
-    assert growing.new_lines() == [b"three"]
 
 
 INTERRUPTED = RunPaused("interrupted", 1, 0)
