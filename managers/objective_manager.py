@@ -51,8 +51,7 @@ from session.memory import LocationMemories, Memory
 from session.text import counted, one_line, text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.mapping.map_values import adjacent_ids
-from zorkgpt.mapping.navigation import local_view
+from zorkgpt.mapping.navigation import local_view, neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
 
 KNOWLEDGE_SHARE = 0.25
@@ -376,10 +375,8 @@ class ObjectiveManager(BaseManager):
 
     def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
         """Return the locations at most ``max_depth`` moves away in either direction, in order of their ids."""
-        found, connections = {location_id}, self.map_manager.game_map.connections if self.map_manager else {}
-        for _ in range(max_depth):
-            found.update(beside for each in tuple(found) for beside in adjacent_ids(each, connections))
-        return sorted(found - {location_id})
+        near = neighbourhood(self.map_manager.game_map, location_id, max_depth) if self.map_manager else {}
+        return sorted(near.keys() - {location_id})
 
     def _format_memories(self, memories: Sequence[Memory]) -> str:
         """Return the memories as a prompt shows them."""

@@ -35,14 +35,11 @@ from zorkgpt.mapping.map_values import (
     MOST_ANSWERS,
     OPPOSITES,
     OTHER_WORDS,
-    REFUSED,
     SEVERAL,
     SURE,
-    WAY_BACK,
     ByEdge,
     ByRoom,
     Carry,
-    Choice,
     Edge,
     EdgeKey,
     FailureOutcome,
@@ -241,15 +238,6 @@ class MapGraph(BaseModel):
         """Return whether the opposite of the way by which the player came was tried and did not lead back."""
         led_to = self.connections.get(location_id, {}).get(exit_)
         return led_to not in from_ids if led_to is not None else self.last_refusal(Edge(location_id, exit_)) is not None
-
-    @kept
-    def surest_ways(self, location_id: int, *, uses_ways_back: bool = True) -> Mapping[int, Choice]:
-        """Return the surest command to each room that edges, and ways back if these are used, lead to."""
-        ways = ((Edge(location_id, command), to_id) for command, to_id in self.connections.get(location_id, {}).items())
-        choices = [(REFUSED if self.is_refused(way) else self.confidence(way), to_id, way.exit) for way, to_id in ways]
-        if uses_ways_back:
-            choices += [(WAY_BACK, to_id, command) for command, to_id in self.ways_back(location_id).items()]
-        return {to_id: Choice(confidence, command) for confidence, to_id, command in sorted(choices)}
 
     @property
     def room_names(self) -> Mapping[int, str]:

@@ -40,12 +40,8 @@ OTHER_WORDS = {
 INITIAL_CONFIDENCE = 0.8
 LEADS_BACK = "leads back here"
 """What the map says, in the place of the story's answer, of an exit that led to the room itself."""
-WAY_BACK = 0.5
-"""The confidence in a way back that was never tried."""
 SURE = 0.5
 """An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
-REFUSED = 0.1
-"""The confidence in an exit that led nowhere when it was last tried in this game: ten tries, for a way around it."""
 LEAST_CONFIDENCE = 0.01
 
 WalkOutcome = Literal["new", "verified", "contradicted"]
@@ -120,13 +116,6 @@ class FatalExit:
     is_dark: bool = False
 
 
-class Choice(NamedTuple):
-    """A command that leads to another room, and the confidence in it."""
-
-    confidence: float
-    command: str
-
-
 class Room(BaseModel):
     """A location of the map, identified by its Z-machine object number; names may be empty or shared.
 
@@ -149,12 +138,6 @@ class Room(BaseModel):
     def label(self) -> str:
         """A name to show, never empty."""
         return Location(self.id, self.name).label
-
-
-def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
-    """Return the locations one move away in either direction, in order of their ids."""
-    leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
-    return tuple(sorted(leading_here.union(connections.get(location_id, {}).values()) - {location_id}))
 
 
 def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:

@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 from session.text import asks, counted, out_of
 from zorkgpt.mapping.map_graph import MapGraph, kept
-from zorkgpt.mapping.map_values import LEADS_BACK, SURE, Choice, Edge, FatalExit, by_destination, in_order, plain_line
+from zorkgpt.mapping.map_values import LEADS_BACK, SURE, Edge, FatalExit, by_destination, in_order, plain_line
 
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
 REFUSED, TRIED = "led nowhere: ", "tried: "
-_CARRIED = 0.2  # the confidence that the story carries the player along again
+_WAY_BACK = 0.5  # the confidence in a way back that was never tried
+_CARRIED = 0.2  # that the story carries the player along again
+_REFUSED = 0.1  # in an exit that led nowhere when it was last tried in this game: ten tries, for a way around it
 
 
 def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = ()) -> str:
@@ -372,13 +374,18 @@ def paths_from(
 def _steps_from(
     graph: MapGraph, here: int, *, uses_ways_back: bool, uses_carries: bool, is_new_game: bool
 ) -> Sequence[tuple[float, Path]]:
-    """Return the paths of a single move from a room, and the confidence in each."""
-    ways = graph.surest_ways(here, uses_ways_back=uses_ways_back)
+    """Return the path of one move to each room beside that one, by the surest command, and the confidence in it."""
+    ways = [
+        (_REFUSED if graph.is_refused(edge) else graph.confidence(edge), to_id, edge.exit)
+        for edge, to_id in ((Edge(here, command), to_id) for command, to_id in graph.connections.get(here, {}).items())
+    ]
+    if uses_ways_back:
+        ways += [(_WAY_BACK, to_id, command) for command, to_id in graph.ways_back(here).items()]
     if uses_carries:
-        carried = {to.to_id: Choice(_CARRIED, each) for each, to in graph.carries_from(here).items()}
-        ways = {**carried, **ways}
+        ways += [(_CARRIED, carry.to_id, command) for command, carry in graph.carries_from(here).items()]
+    surest = {to_id: (confidence, command) for confidence, to_id, command in sorted(ways)}
     steps = []
-    for to_id, (confidence, command) in ways.items():
+    for to_id, (confidence, command) in surest.items():
         reason = _doubt(graph, edge := Edge(here, command), is_new_game=is_new_game)
         is_back = not reason and command not in graph.connections.get(here, ())
         moves = 1 + (graph.carries[edge].stayed if edge in graph.carries else 0)
