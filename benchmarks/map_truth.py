@@ -25,9 +25,10 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.values import TurnRecord
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_values import Edge
-from zorkgpt.mapping.movement_analyzer import carries_along, repeated
+from zorkgpt.mapping.movement_analyzer import carries_along
 from zorkgpt.mapping.navigation import shortest_path
 
 
@@ -97,10 +98,11 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager, truth: MapT
     """Play the commands, as many as the story takes, let the map learn from each, and count; return the moves."""
     walked: dict[Edge, Walked] = {}
     presumed: dict[tuple[Edge, int], bool] = {}
-    previous, now, seconds = "", game.save(), 0.0
-    for turn in played(game, commands):
+    turns, now, seconds = list[TurnRecord](), game.save(), 0.0
+    for typed in played(game, commands):
+        turn = manager.movements.understood(typed, turns)
+        turns.append(turn)
         before, state, now = turn.before, now, game.save()
-        previous = repeated(turn.action, previous)
         started = time.perf_counter()
         manager.learn(turn)
         seconds += time.perf_counter() - started
@@ -111,7 +113,7 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager, truth: MapT
                 back = (Edge(here.num, exit_back), to_id)
                 if back not in presumed:
                     presumed[back] = _leads(game, now, exit_back, to_id)
-        exit_ = manager.movements.exit_of(previous)
+        exit_ = manager.movements.exit_of(turn.action)
         if exit_ and turn.moved and not turn.after.died and before.location and here:
             edge = Edge(before.location.num, exit_)
             if carries_along(exit_) or _leads(game, state, "wait", here.num):

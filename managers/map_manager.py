@@ -20,7 +20,7 @@ from session.text import asks, description_in, first_line, is_dark, one_line
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.map_values import LEADS_BACK, Carry, Edge, FatalExit
-from zorkgpt.mapping.movement_analyzer import Attempt, repeated
+from zorkgpt.mapping.movement_analyzer import Attempt
 from zorkgpt.mapping.navigation import local_view, untried_from
 
 SAVE_INTERVAL = 10  # turns
@@ -48,7 +48,7 @@ class MapManager(BaseManager):
         self._store = MapStore(config.zork_game_workdir / config.map_state_file, self.log_error)
         self.stores = (self._store,)
         self.game_map = self._store.graph
-        self._previous_command = self._asked = ""
+        self._asked = ""
 
     @classmethod
     @override
@@ -58,7 +58,7 @@ class MapManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._previous_command = self._asked = ""  # the second: what the story responded to with its last question
+        self._asked = ""  # what the story responded to with its last question
         self.game_map.begin_game()
         here = self.game_state.opening_location
         self._note_bearings(self.game_state.opening, here)
@@ -74,13 +74,12 @@ class MapManager(BaseManager):
         file cannot be written. The map in memory is then up to date.
         """
         graph, store = self.game_map, self._store
-        attempt = self.movements.attempt(record, self._previous_command)
+        attempt = self.movements.attempt(record)
         self._note_carry(record)
-        exit_, here = self.movements.exit_tried(record, self._previous_command), record.before.location
+        exit_, here = self.movements.exit_tried(record), record.before.location
         if here and self.movements.is_direction(exit_) and self.movements.boards(record):
             graph.deny_exit(here.num, exit_)
         if record.after.refusal is None and not record.is_key:
-            self._previous_command = repeated(record.action, self._previous_command)
             self._asked = "" if record.moved else self._with_question(record, self.movements.exit_of(record.action))
         for location in (record.before.location, record.after.location):
             if location is not None and graph.add_room(location.num, location.name):
@@ -177,7 +176,7 @@ class MapManager(BaseManager):
 
     def _note_carry(self, record: TurnRecord) -> None:
         """Record where the story carried the player during a command that is no exit."""
-        command = self.movements.carrying(record, self._previous_command)
+        command = self.movements.carrying(record)
         here, to = record.before.location, record.after.location
         if command and here and to and record.after.ending is None:
             line = self._with_question(record, command)

@@ -36,7 +36,7 @@ _COMPASS = _BEARINGS - {"up", "down"}
 _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
 _REWINDING = frozenset({"restart", "restore", "undo"})
-_ANSWERS = frozenset({"yes", "y", "no"})
+_NO_EXITS = AGAIN | {"yes", "y", "no"}
 _HANDLING = re.compile(
     r"(?:read|click|look|search|grab|pick)\b"
     r"|(?:get|take)\b(?! (?:in|out|on|off|up|down|to|across|over|under|through|into|onto|aboard|inside|outside|back)\b)"
@@ -106,7 +106,7 @@ class MovementAnalyzer:
         self._directions = frozenset(directions)
         self._vocabulary = vocabulary
 
-    def attempt(self, turn: TurnRecord, previous_command: str = "") -> Attempt | None:
+    def attempt(self, turn: TurnRecord) -> Attempt | None:
         """Return the exit that the turn tried, or ``None`` if the turn shows nothing about the map.
 
         These turns show nothing:
@@ -118,10 +118,8 @@ class MovementAnalyzer:
         - the command only carries the player along (``carries_along``), or answers a question
         - the player stays, and is in or on a thing before or after it, such as a boat that was boarded, unless the
           story describes the room anew, so that the way in the boat leads back
-
-        previous_command: the command that "again" repeats
         """
-        exit_ = self.exit_tried(turn, previous_command)
+        exit_ = self.exit_tried(turn)
         before, after = turn.before, turn.after
         if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
             return None
@@ -137,15 +135,14 @@ class MovementAnalyzer:
             confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
         )
 
-    def carrying(self, turn: TurnRecord, previous_command: str = "") -> str:
+    def carrying(self, turn: TurnRecord) -> str:
         """Return the command or line of commands during which the player came to another location, if it is no exit.
 
         It is "" for all others, and for keys, deaths and turns that set the clock back.
         """
-        command = repeated(turn.action, previous_command)
-        if not turn.moved or turn.after.died or self._is_unread(turn) or self.attempt(turn, previous_command):
+        if not turn.moved or turn.after.died or self._is_unread(turn) or self.attempt(turn):
             return ""
-        return self.exit_of(command)
+        return self.exit_of(turn.action)
 
     def understood(self, turn: TurnRecord, earlier: Sequence[TurnRecord]) -> TurnRecord:
         """Return the turn; if it is an "again" that the story carried out, with the command that it repeated.
@@ -198,10 +195,9 @@ class MovementAnalyzer:
         """Return whether the player got into or onto a thing, such as a boat, and stayed at the location."""
         return not turn.moved and turn.before.inside is None and turn.after.inside is not None
 
-    def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
+    def exit_tried(self, turn: TurnRecord) -> str:
         """Return the turn's command as the map writes it, or "" if the story did not carry one out: a key is none."""
-        command = repeated(turn.action, previous_command)
-        return self.exit_of(command) if self._is_single(command) and not self._is_unread(turn) else ""
+        return self.exit_of(turn.action) if self._is_single(turn.action) and not self._is_unread(turn) else ""
 
     @staticmethod
     def _is_unread(turn: TurnRecord) -> bool:
@@ -284,18 +280,11 @@ def _was_carried_out(turn: TurnRecord) -> bool:
     return turn.moved or turn.did_something or (before is not None and after is not None and after > before)
 
 
-def repeated(command: str, previous_command: str) -> str:
-    """Return the command that is really given: for "again" the last step of the one before."""
-    if command.strip().lower() not in AGAIN:
-        return command
-    return "".join(steps_of(previous_command)[-1:])
-
-
 def carries_along(exit_: str) -> bool:
     """Return whether ``exit_``, a command as the map spells it, is not an exit, though the player may move during it.
 
-    Such commands wait, answer a question, look at, read or take a thing, or have a pronoun, which may mean another
-    thing the next time. ``get in`` and ``take off`` are exits.
+    Such commands wait, answer a question, look at, read or take a thing, repeat an uncertain command ("again"), or have
+    a pronoun, which may mean another thing the next time. ``get in`` and ``take off`` are exits.
     """
     is_unclear = not PRONOUNS.isdisjoint(exit_.split()[1:])
-    return is_unclear or passes_time(exit_) or exit_ in _ANSWERS or exit_.isdigit() or bool(_HANDLING.match(exit_))
+    return is_unclear or passes_time(exit_) or exit_ in _NO_EXITS or exit_.isdigit() or bool(_HANDLING.match(exit_))

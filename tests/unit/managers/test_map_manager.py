@@ -396,7 +396,3 @@ def test_a_key_is_no_exit_and_neither_a_menu_nor_its_reading_names_one(tmp_path:
     assert manager.game_map.connections == {1: {"east": 2}}
     assert [edge.exit for edge in manager.game_map.exit_failure_counts] == ["north"]
     assert manager.game_map.untried_exits(1) == ()
-    manager.learn(turn(at(1), "east", at(2)))
-    manager.learn(turn(replace(at(2), awaits_key=True), "north", at(2)))
-    manager.learn(turn(at(2), "g", at(3)))
-    assert manager.game_map.connections[2] == {"east": 3}

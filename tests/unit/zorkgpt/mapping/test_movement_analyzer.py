@@ -7,7 +7,7 @@ import pytest
 from session.commands import Vocabulary
 from session.values import GameObject, TurnRecord
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
-from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
+from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer
 
 VERSION_3_WORDS = ("d", "down", "e", "east", "in", "land", "n", "ne", "north", "northe", "up", "w", "west")
 CHAIR = GameObject(9, "chair")
@@ -195,20 +195,14 @@ def test_a_command_with_a_pronoun_is_shown_on_the_map_but_not_walked() -> None:
     assert movements.attempt(walk(1, "blow whistle", 2)) is not None
 
 
-def test_again_repeats_the_last_step_of_the_command_before() -> None:
-    for word in ("again", "G"):
-        assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
-    for previous in ("n. e", "north then e.", "n; e", "n, and then e"):
-        assert repeated("again", previous) == "e"
-
-
 def test_again_means_the_command_before_if_the_story_carried_both_out() -> None:
     movements, went = MovementAnalyzer(), walk(1, "go up", 2)
     understood = movements.understood(walk(2, "G", 3), [walk(0, "n", 1), went])
     assert (understood.action, understood.typed, understood.command_text) == ("go up", "G", "go up (typed: G)")
     assert movements.understood(walk(3, "again", 4), [understood]).action == "go up"
     unsent = turn(at(2), "save", replace(at(2), refusal="not sent"))
-    assert movements.understood(walk(2, "g", 3), [went, unsent]).action == "go up"
+    pressed = turn(replace(at(2), awaits_key=True), "north", at(2))
+    assert movements.understood(walk(2, "g", 3), [went, unsent, pressed]).action == "go up"
     waited = turn(at(2, moves=1), "z", at(2, moves=2))
     assert movements.understood(turn(at(2, moves=2), "g", at(2, moves=3)), [waited]).action == "z", "time passed"
 
