@@ -63,6 +63,13 @@ def course_in(prompt: str) -> str:
     return prompt.partition("## COURSE\n")[2].split("\n\n")[0]
 
 
+def one_episode(folder: Path, *answers: Answer, script: Script, turns: int = 3) -> tuple[WholeRun, list[str]]:
+    """Return an episode of these answers, and what each of its prompts says of the course before it."""
+    model = answering(*answers)
+    run = play_mill(folder, model, script, episodes=1, max_turns_per_episode=turns)
+    return run, [course_in(call.prompt.user) for call in model.calls]
+
+
 def test_further_commands_of_an_answer_are_turns_without_a_call(tmp_path: Path) -> None:
     run, prompts = second_episode(tmp_path, {"action": "up", "then": ["take rope", "down"]})
     assert len(prompts) == 1
@@ -72,19 +79,14 @@ def test_further_commands_of_an_answer_are_turns_without_a_call(tmp_path: Path) 
     assert figures_of(read_run(find_run(tmp_path))).metrics.calls_saved == 2
 
 
-def test_the_latest_reason_is_that_of_the_answer_which_began_the_course(tmp_path: Path) -> None:
-    answer: Answer = {"reasoning": "The rope is up there.", "action": "up", "then": ["take rope"]}
-    _, prompts = second_episode(tmp_path, answer)
-    assert "## Your latest reason\nTurn 1: The rope is up there." in prompts[1]
-
-
 def test_a_new_place_stops_them_and_the_next_prompt_names_what_remains(tmp_path: Path) -> None:
-    model = answering({"action": "up", "then": ["take rope", "down"]})
+    model = answering({"reasoning": "A rope is up there.", "action": "up", "then": ["take rope", "down"]})
     run = play_mill(tmp_path, model, episodes=1)
     assert [turn.action for turn in run.turns] == ["up", "wait", "wait"]
     assert course_in(model.calls[1].prompt.user) == (
         "Your course was interrupted after `up` by a new place: Loft. Not played: `take rope`, `down`."
     )
+    assert "## Your latest reason\nTurn 1: A rope is up there." in model.calls[1].prompt.user
     assert course_in(model.calls[2].prompt.user) == ""
 
 
@@ -165,10 +167,9 @@ def test_a_new_sentence_about_points_stops_none_but_one_about_a_thing_does(tmp_p
     text, things, score, goes_on = REVEALED[case]
     opened = replace(YARD, text=text, visible=things, score=score, moves=1, attributes_hash="a")
     script: Script = {"": replace(YARD, visible=(HAMPER,)), "open basket": opened, "take board": opened}
-    model = answering({"action": "open basket", "then": ["take board", "wait"]})
-    run = play_mill(tmp_path, model, script, episodes=1)
+    run, reports = one_episode(tmp_path, {"action": "open basket", "then": ["take board", "wait"]}, script=script)
     assert (sources(run, 1)[1] == ("take board", "then")) == goes_on
-    assert ("something new: " in "".join(course_in(call.prompt.user) for call in model.calls)) != goes_on
+    assert ("something new: " in "".join(reports)) != goes_on
 
 
 def test_a_thing_that_was_not_in_sight_there_before_is_news(tmp_path: Path) -> None:
@@ -201,9 +202,8 @@ def test_a_command_that_the_interpreter_refuses_is_not_played(tmp_path: Path) ->
 
 def test_an_exit_that_leads_nowhere_stops_them(tmp_path: Path) -> None:
     wall = replace(LOFT, text="Taken.", moves=3)
-    run, prompts = second_episode(tmp_path, {"action": "up", "then": ["down", "wait"]}, script={**MILL, "down": wall})
+    _, prompts = second_episode(tmp_path, {"action": "up", "then": ["down", "wait"]}, script={**MILL, "down": wall})
     assert "stopped at `down` (2 commands played): you are still at Loft. Not played: `wait`." in course_in(prompts[1])
-    assert len(sources(run)) == 3
 
 
 @pytest.mark.parametrize("moves", [3, 2], ids=["a turn passes", "nothing else changes"])
@@ -297,15 +297,13 @@ def test_a_route_that_is_followed_to_its_end_counts_even_if_what_follows_it_stop
 def test_at_most_twelve_are_played_and_a_line_of_several_commands_is_one_of_them_each(tmp_path: Path) -> None:
     script = {**MILL, "wait": replace(YARD, text="Time passes.")}
     for then, turns in ((["wait"] * 15, 13), (["wait. wait then wait"], 4)):
-        model = answering({"action": "wait"}, {"action": "wait", "then": then})
-        folder = tmp_path / str(turns)
-        run = play_mill(folder, model, script, episodes=1, max_turns_per_episode=20)
+        answers: tuple[Answer, ...] = ({"action": "wait"}, {"action": "wait", "then": then})
+        run, reports = one_episode(tmp_path / str(turns), *answers, script=script, turns=20)
         assert len([turn for turn in run.turns if turn.verdicts[-1].source == "then"]) == turns - 1
         told = "ended after `wait`: at most 12 further commands are played. Not played: `wait`, `wait`, `wait`."
-        assert course_in(model.calls[2].prompt.user) == (f"Your course {told}" if len(then) > 12 else "")
-    model = answering({"action": "wait"}, {"action": "wait. wait. wait", "then": ["wait"]})
-    run = play_mill(tmp_path / "line", model, script, episodes=1, max_turns_per_episode=5)
-    assert len(model.calls) == 2
+        assert reports[2] == (f"Your course {told}" if len(then) > 12 else "")
+    answers = ({"action": "wait"}, {"action": "wait. wait. wait", "then": ["wait"]})
+    assert len(one_episode(tmp_path / "line", *answers, script=script, turns=5)[1]) == 2
 
 
 def test_they_belong_to_the_full_answer_and_not_to_a_choice_from_a_list(tmp_path: Path) -> None:
@@ -331,17 +329,16 @@ ROUTINE: Script = {
     "read rope": replace(TAKEN, text="Its label says: MADE BY HAND.", moves=4, state_hash="c"),
     "ask miller": replace(TAKEN, text="The miller shrugs.", moves=5, state_hash="d"),
 }
+IN_LOFT = replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4)
 AFTER_TAKING = {
-    "a new place": (
-        replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4),
-        "interrupted after `up` by a new place: Loft.",
-    ),
+    "a new place": (IN_LOFT, "interrupted after `up` by a new place: Loft."),
     "a refusal": (replace(TAKEN, text="It is too high.", moves=4), "you are still at Yard"),
-    "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
-    "a loss of points": (
-        replace(LOFT, text="It creaks.", inventory=(ROPE,), moves=4, score=-5),
-        "your score fell by 5",
+    "a refusal at which something else happens": (
+        replace(TAKEN, text="You loiter. A miller comes out.", visible=(KEY,), moves=4, state_hash="d"),
+        "stopped at `up` (3 commands played): you are still at Yard. Not",
     ),
+    "a death": (replace(TAKEN, text="You fall.", died=True, moves=4), "you died"),
+    "a loss of points": (replace(IN_LOFT, score=-5), "your score fell by 5"),
     "a question": (replace(TAKEN, text="Up or down?", inventory=(), moves=4), "the text ends with a question"),
     "a key": (replace(TAKEN, text="It creaks.", awaits_key=True, score=1), "the story waits for a key"),
     "a thing that the command does not name": (
@@ -349,6 +346,7 @@ AFTER_TAKING = {
         "now you carry: brass key",
     ),
 }
+STOPPING = [("failure", case) for case in AFTER_TAKING] + [("place", case) for case in list(AFTER_TAKING)[:-1]]
 
 
 def routine(*then: str) -> Answer:
@@ -367,31 +365,80 @@ def test_a_course_that_stops_at_failures_goes_on_over_new_sentences_and_all_text
     shown = model.calls[1].prompt.user
     assert all(turn.after.text in shown for turn in run.turns[:13])
     assert run.turns[0].proposals[-1].stop_at == "failure"
-    model = answering({**routine(*list(ROUTINE)[2:]), "stop_at": "something else"})
-    assert sources(play_mill(tmp_path / "news", model, ROUTINE, episodes=1), 1)[1][0] == "wait"
+    otherwise = {**routine(*list(ROUTINE)[2:]), "stop_at": "something else"}
+    assert sources(one_episode(tmp_path / "news", otherwise, script=ROUTINE)[0], 1)[1][0] == "wait"
 
 
-@pytest.mark.parametrize("case", AFTER_TAKING)
-def test_a_course_that_stops_at_failures_still_stops_at(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(("stop_at", "case"), STOPPING)
+def test_a_course_that_stops_at_failures_or_at_places_still_stops_at(tmp_path: Path, stop_at: str, case: str) -> None:
     after, reason = AFTER_TAKING[case]
-    model = answering(routine("take rope", "up", "down"))
-    run = play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
+    answer = {**routine("take rope", "up", "down"), "stop_at": stop_at}
+    run, reports = one_episode(tmp_path, answer, script={**ROUTINE, "up": after}, turns=4)
     assert [action for action, _ in sources(run, 1)][:3] == ["examine hook", "take rope", "up"]
-    assert reason in course_in(model.calls[1].prompt.user)
-    assert course_in(model.calls[1].prompt.user).endswith("Not played: `down`.")
+    assert reason in reports[1]
+    assert reports[1].endswith("Not played: `down`.")
 
 
 @pytest.mark.parametrize("case", AFTER_TAKING)
 def test_a_course_of_the_players_own_whose_last_command_failed_says_so(tmp_path: Path, case: str) -> None:
     after, reason = AFTER_TAKING[case]
-    told = {}
-    for then in (("take rope", "up", "down"), ("take rope", "up")):
-        model = answering(routine(*then))
-        play_mill(tmp_path / str(len(then)), model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=5)
-        told[len(then)] = course_in(model.calls[1].prompt.user)
-    assert reason in told[3]
-    is_failure = case in {"a refusal", "a death"}
-    assert told[2] == (f"Your course was played to its end (3 commands); last: {reason}." if is_failure else "")
+    _, reports = one_episode(tmp_path, routine("take rope", "up"), script={**ROUTINE, "up": after}, turns=5)
+    told = f"Your course was played to its end (3 commands); last: {reason}."
+    assert reports[1] == (told if case in {"a refusal", "a death"} else "")
+
+
+PLACED = (*(0 for _ in range(90)), YARD.location.num if YARD.location else 0, 90, 0)
+WHILE_PLAYING: dict[str, tuple[Script, tuple[str, ...], str]] = {
+    "a new answer to a command that did nothing": (
+        {"pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")},
+        ("pull hook", "take rope"),
+        "`pull hook` by a new answer, and nothing visible changed: ",
+    ),
+    "what a waiting player is given, which is named once": (
+        {"wait": replace(TAKEN, text="She gives you a brass key.", inventory=(ROPE, KEY), moves=4, state_hash="d")},
+        ("take rope", "wait", "read rope"),
+        "stopped at `wait` (3 commands played): now you carry: brass key. Not played: `read rope`.",
+    ),
+    "a place to which no move led, named with what was gained there": (
+        {"read rope": replace(CELLAR, inventory=(ROPE, KEY), moves=4)},
+        ("take rope", "read rope", "wait"),
+        "stopped at `read rope` (3 commands played): you came to Cellar; now you carry: brass key.",
+    ),
+    "no first reading that changes nothing": (
+        {"read board": replace(TAKEN, text="It is a coded message: impossible to say what it means.", moves=4)},
+        ("take rope", "read board", "read rope"),
+        "",
+    ),
+    **{
+        f"no text after {answer}": (
+            {answer: replace(HOOKED, text="He tells of his mill at length.", moves=3, state_hash="z")},
+            (answer, "take rope"),
+            "",
+        )
+        for answer in ("yes", "no")
+    },
+    "no new answer if what is there has moved": (
+        {
+            **{command: replace(seen, parents=PLACED) for command, seen in ROUTINE.items()},
+            "pull hook": replace(HOOKED, text="You wake him.", parents=(*PLACED[:91], 0, 90), state_hash="z"),
+        },
+        ("pull hook", "take rope"),
+        "",
+    ),
+    "no text about darkness behind a door": (
+        {"read board": replace(HOOKED, text="Stairs lead down into darkness.", moves=9, state_hash="e")},
+        ("read board", "take rope"),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WHILE_PLAYING)
+def test_a_course_that_stops_at_failures_is_stopped_by(tmp_path: Path, case: str) -> None:
+    changed, then, report = WHILE_PLAYING[case]
+    run, reports = one_episode(tmp_path, routine(*then), script={**ROUTINE, **changed}, turns=len(then) + 1)
+    assert report in "".join(reports)
+    assert ([source for _, source in sources(run, 1)[1:]] == ["then"] * len(then)) == (not report)
 
 
 def test_a_walk_that_was_played_to_its_end_says_what_differed_there(tmp_path: Path) -> None:
@@ -430,21 +477,20 @@ ASKED = {
 @pytest.mark.parametrize("case", MENTIONED)
 def test_a_question_that_is_only_mentioned_does_not_stop_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
     command, after = MENTIONED[case]
-    model = answering({**routine("take rope", command, "read rope"), "stop_at": stop_at})
-    run = play_mill(tmp_path, model, {**ROUTINE, command: after}, episodes=1, max_turns_per_episode=4)
+    answer = {**routine("take rope", command, "read rope"), "stop_at": stop_at}
+    run, reports = one_episode(tmp_path, answer, script={**ROUTINE, command: after}, turns=4)
     assert [action for action, _ in sources(run, 1)] == ["examine hook", "take rope", command, "read rope"]
-    assert len(model.calls) == 1
+    assert len(reports) == 1
 
 
 @pytest.mark.parametrize("stop_at", ["failure", "place"])
 @pytest.mark.parametrize("case", ASKED)
 def test_a_question_to_the_player_stops_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
     command, after = ASKED[case]
-    model = answering({**routine("take rope", command, "read rope"), "stop_at": stop_at})
-    run = play_mill(tmp_path, model, {**ROUTINE, command: after}, episodes=1, max_turns_per_episode=4)
+    answer = {**routine("take rope", command, "read rope"), "stop_at": stop_at}
+    run, reports = one_episode(tmp_path, answer, script={**ROUTINE, command: after}, turns=4)
     assert [action for action, _ in sources(run, 1)][2:] == [command, "wait"]
-    told = course_in(model.calls[1].prompt.user)
-    assert re.search(r"the text ends with a question|the story waits for an answer, not for a command", told)
+    assert re.search(r"the text ends with a question|the story waits for an answer, not for a command", reports[1])
 
 
 def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Path) -> None:
@@ -455,43 +501,18 @@ def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Pa
     assert [action for action, _ in sources(run)][:2] == ["up", "down"]
 
 
-def test_a_first_reading_does_not_fail_though_it_changes_nothing(tmp_path: Path) -> None:
-    letter = replace(TAKEN, text="It is a coded message, and it is impossible to say what it means.")
-    model = answering(routine("take rope", "read board", "read rope"))
-    run = play_mill(
-        tmp_path, model, {**ROUTINE, "read board": replace(letter, moves=4)}, episodes=1, max_turns_per_episode=4
-    )
-    assert [action for action, _ in sources(run, 1)][2:4] == ["read board", "read rope"]
-
-
 def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path) -> None:
     """Thirteen questions to a man who was called otherwise took a quarter of a game."""
     nobody = replace(HOOKED, text="You seem to want to talk to someone, but I can't see whom.")
     asked = [f"{verb} miller" for verb in ("take", "read", "pull", "dip")]
     script = {**ROUTINE, **dict.fromkeys(asked, nobody)}
-    model = answering({**routine(*asked[:2], "take rope", *asked, "ask miller"), "stop_at": "place"})
-    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=9)
+    answer = {**routine(*asked[:2], "take rope", *asked, "ask miller"), "stop_at": "place"}
+    run, reports = one_episode(tmp_path, answer, script=script, turns=9)
     assert [source for _, source in sources(run, 1)].count("then") == 7
-    assert (
+    told = (
         "the last 3 commands took no turn of the story, but 3 of the 9 turns of the episode. Not played: `ask miller`"
-        in (course_in(model.calls[1].prompt.user))
     )
-
-
-def test_a_course_that_stops_at_failures_stops_at_a_new_answer_to_a_command_that_did_nothing(tmp_path: Path) -> None:
-    fixed = {**ROUTINE, "pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")}
-    model = answering(routine("pull hook", "take rope"))
-    play_mill(tmp_path, model, fixed, episodes=1)
-    told = course_in(model.calls[1].prompt.user)
-    assert "`pull hook` by a new answer, and nothing visible changed: " in told
-
-
-@pytest.mark.parametrize("answered", ["yes", "no"])
-def test_what_the_story_prints_after_yes_or_no_is_no_refusal(tmp_path: Path, answered: str) -> None:
-    told = replace(HOOKED, text="He tells of his mill at length.", moves=3, state_hash="z")
-    script = {**ROUTINE, answered: told}
-    run = play_mill(tmp_path, answering(routine(answered, "take rope")), script, episodes=1)
-    assert [source for _, source in sources(run, 1)[1:]] == ["then", "then"]
+    assert told in reports[1]
 
 
 def test_a_note_of_the_story_on_what_was_named_last_is_no_sign_that_a_command_did_something(tmp_path: Path) -> None:
@@ -507,33 +528,19 @@ def test_a_note_of_the_story_on_what_was_named_last_is_no_sign_that_a_command_di
         **{f"examine {name}": named(number, f"An old {name}.") for number, name in names.items()},
         "pull hook": named(90, "It is fixed to the wall."),
     }
-    model = answering(routine("examine board", "examine rope", "pull hook", "north"))
-    play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=5)
-    told = course_in(model.calls[1].prompt.user)
-    assert "`pull hook` by a new answer, and nothing visible changed: " in told
+    answer = routine("examine board", "examine rope", "pull hook", "north")
+    _, reports = one_episode(tmp_path, answer, script=script, turns=5)
+    assert "`pull hook` by a new answer, and nothing visible changed: " in reports[1]
 
 
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
     refused = replace(TAKEN, text="The miller would not like that.", moves=4, state_hash="e")
     script = {**ROUTINE, "pull rope": refused, "dip rope": replace(refused, moves=5, state_hash="f")}
     again = {**routine("wait"), "action": "dip rope"}
-    model = answering(routine("take rope", "pull rope", "dip rope"), again)
-    play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
-    assert "by a new answer, and" in course_in(model.calls[1].prompt.user)
-    told = course_in(model.calls[2].prompt.user)
-    assert "it got the same answer as `pull rope` in turn 3. Not played: `wait`." in told
-
-
-def test_what_changes_its_place_where_the_player_is_shows_that_a_new_answer_is_no_refusal(tmp_path: Path) -> None:
-    here = YARD.location.num if YARD.location else 0
-    asleep = (*(0 for _ in range(90)), here, 90, 0)
-    woken = replace(HOOKED, text="You cannot but wake him.", parents=(*asleep[:91], 0, 90), state_hash="z")
-    before = {command: replace(seen, parents=asleep) for command, seen in ROUTINE.items()}
-    script: Script = {**before, "pull hook": woken}
-    model = answering(routine("pull hook", "take rope"))
-    run = play_mill(tmp_path, model, script, episodes=1)
-    assert [turn.action for turn in run.turns[:3]] == ["examine hook", "pull hook", "take rope"]
-    assert "by a new answer, and" not in "".join(call.prompt.user for call in model.calls)
+    answers = (routine("take rope", "pull rope", "dip rope"), again)
+    _, reports = one_episode(tmp_path, *answers, script=script, turns=6)
+    assert "by a new answer, and" in reports[1]
+    assert "it got the same answer as `pull rope` in turn 3. Not played: `wait`." in reports[2]
 
 
 TRIALS: Script = {
@@ -555,20 +562,10 @@ def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_
     assert all(turn.after.text in shown for turn in run.turns[: len(trials) + 2])
 
 
-@pytest.mark.parametrize("case", list(AFTER_TAKING)[:-1])
-def test_a_course_that_stops_at_places_still_stops_at(tmp_path: Path, case: str) -> None:
-    after, reason = AFTER_TAKING[case]
-    model = answering({**routine("take rope", "up", "down"), "stop_at": "place"})
-    play_mill(tmp_path, model, {**ROUTINE, "up": after}, episodes=1, max_turns_per_episode=4)
-    assert reason in course_in(model.calls[1].prompt.user)
-    assert course_in(model.calls[1].prompt.user).endswith("Not played: `down`.")
-
-
 def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
     nowhere = {command: replace(seen, location=None) for command, seen in ROUTINE.items()}
-    model = answering(routine("take rope"))
-    play_mill(tmp_path, model, nowhere, episodes=1)
-    assert 'something new: "A rope hangs from a hook."' in course_in(model.calls[1].prompt.user)
+    _, reports = one_episode(tmp_path, routine("take rope"), script=nowhere)
+    assert 'something new: "A rope hangs from a hook."' in reports[1]
 
 
 def test_a_route_and_a_walk_may_stop_at_failures_only(tmp_path: Path) -> None:
@@ -611,14 +608,6 @@ def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp
         assert ("it won no point, though it did here in an earlier game" in course) == is_stopped
 
 
-def test_an_exit_that_is_refused_stops_a_course_even_if_something_else_happens_meanwhile(tmp_path: Path) -> None:
-    """A spy came out just when the player was refused to leave, and the decisive turn was spent on the next command."""
-    refused = replace(TAKEN, text="You loiter. A miller comes out.", visible=(KEY,), moves=4, state_hash="d")
-    model = answering(routine("take rope", "up", "down"))
-    play_mill(tmp_path, model, {**ROUTINE, "up": refused}, episodes=1, max_turns_per_episode=4)
-    assert "stopped at `up` (3 commands played): you are still at Yard. Not" in course_in(model.calls[1].prompt.user)
-
-
 def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: Path) -> None:
     falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
     script = {**ROUTINE, "wait": falls}
@@ -629,27 +618,16 @@ def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: P
     )
 
 
-def test_what_a_waiting_player_is_given_is_named_once(tmp_path: Path) -> None:
-    """ "now you carry: daisy chain; now in sight: daisy chain"."""
-    given = replace(TAKEN, text="She gives you a brass key.", inventory=(ROPE, KEY), moves=4, state_hash="d")
-    model = answering(routine("take rope", "wait", "read rope"))
-    play_mill(tmp_path, model, {**ROUTINE, "wait": given}, episodes=1, max_turns_per_episode=4)
-    assert "stopped at `wait` (3 commands played): now you carry: brass key. Not played: `read rope`." in course_in(
-        model.calls[1].prompt.user
-    )
-
-
 def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_command_in_this_game(
     tmp_path: Path,
 ) -> None:
     """A boat is steered by directions, and is the same place wherever it is."""
     sailing = replace(TAKEN, text="You sail up.", moves=4, state_hash="d")
-    model = answering(routine("take rope", "up", "up"), {"action": "up", "then": ["up", "look"]})
-    run = play_mill(tmp_path, model, {**ROUTINE, "up": sailing}, episodes=1, max_turns_per_episode=6)
-    reports = [course_in(call.prompt.user) for call in model.calls[1:]]
-    assert "stopped at `up` (3 commands played): you are still at Yard. Not played: `up`." in reports[0]
+    answers: tuple[Answer, ...] = (routine("take rope", "up", "up"), {"action": "up", "then": ["up", "look"]})
+    run, reports = one_episode(tmp_path, *answers, script={**ROUTINE, "up": sailing}, turns=6)
+    assert "stopped at `up` (3 commands played): you are still at Yard. Not played: `up`." in reports[1]
     assert [source for _, source in sources(run, 1)[3:5]] == ["none", "then"]
-    assert "stopped at `up` (2 commands played): you are still at Yard. Not played: `look`." in reports[1]
+    assert "stopped at `up` (2 commands played): you are still at Yard. Not played: `look`." in reports[2]
 
 
 KNOWN_EFFECTS = {
@@ -706,15 +684,6 @@ def test_the_sentence_that_stops_a_course_is_shown_whole_with_its_quotation(tmp_
     assert told in course_in(model.calls[4].prompt.user)
 
 
-def test_a_place_to_which_no_move_led_is_named_with_what_was_gained_there(tmp_path: Path) -> None:
-    dreamt = replace(CELLAR, inventory=(ROPE, KEY), moves=4)
-    model = answering(routine("take rope", "read rope", "wait"))
-    play_mill(tmp_path, model, {**ROUTINE, "read rope": dreamt}, episodes=1, max_turns_per_episode=4)
-    assert "stopped at `read rope` (3 commands played): you came to Cellar; now you carry: brass key." in course_in(
-        model.calls[1].prompt.user
-    )
-
-
 TRAY, ON_TRAY, GEM = GameObject(40, "board"), GameObject(31, "brass key", 40), GameObject(30, "gem")
 LANTERN = replace(ROPE, name="brass lantern")
 ON_FLOOR = replace(YARD, text="Dust.", visible=(TRAY, ON_TRAY, LANTERN), moves=1)
@@ -741,12 +710,12 @@ WITHOUT_NAMING: dict[str, tuple[list[tuple[str, Observation]], bool]] = {
 def test_what_is_gained_and_lost_is_named_by_the_object_tree(tmp_path: Path, case: str, lamp: str) -> None:
     played, is_named = WITHOUT_NAMING[case]
     steps = {command.replace("lamp", lamp): after for command, after in played}
-    model = answering({**routine(*steps, "look"), "action": "wait"})
+    answer = {**routine(*steps, "look"), "action": "wait"}
     start = replace(ON_FLOOR, visible=(TRAY, LANTERN)) if "not in sight" in case else ON_FLOOR
     script = {"": replace(start, moves=0), "wait": start, **steps}
-    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=6)
+    run, reports = one_episode(tmp_path, answer, script=script, turns=6)
     assert [action for action, _ in sources(run, 1)][1 : len(steps) + 1] == [*steps]
-    assert ("now you carry: " in course_in(model.calls[1].prompt.user)) != is_named
+    assert ("now you carry: " in reports[1]) != is_named
     assert (sources(run, 1)[len(steps) + 1] == ("look", "then")) == is_named
 
 
@@ -803,17 +772,10 @@ def test_a_dark_place_that_the_command_led_to_in_an_earlier_game_is_expected(tmp
 
 @pytest.mark.parametrize(("answered", "is_expected"), [("yes", True), ("no", False)])
 def test_a_question_that_was_answered_so_in_an_earlier_game_is_expected(
-    tmp_path: Path,
-    answered: str,
-    is_expected: bool,
+    tmp_path: Path, answered: str, is_expected: bool
 ) -> None:
-    asks = replace(YARD, text="Do you want the rope?", moves=1)
-    script = {
-        "": YARD,
-        "ask miller": asks,
-        "yes": replace(TAKEN, text="Here."),
-        "no": replace(YARD, text="Fine.", moves=2),
-    }
+    asks, fine = replace(YARD, text="Do you want the rope?", moves=1), replace(YARD, text="Fine.", moves=2)
+    script = {"": YARD, "ask miller": asks, "yes": replace(TAKEN, text="Here."), "no": fine}
     model = answering(*typed("ask miller", answered, "wait"), {"action": "ask miller", "then": ["yes", "wait"]})
     run = play_mill(tmp_path, model, script)
     assert (sources(run)[1] == ("yes", "then")) == is_expected
@@ -821,9 +783,7 @@ def test_a_question_that_was_answered_so_in_an_earlier_game_is_expected(
 
 @pytest.mark.parametrize(("went_on", "is_expected"), [("take rope", True), ("wait", False)])
 def test_a_failure_after_which_an_earlier_game_went_on_alike_is_expected(
-    tmp_path: Path,
-    went_on: str,
-    is_expected: bool,
+    tmp_path: Path, went_on: str, is_expected: bool
 ) -> None:
     script = {**ROUTINE, "up": replace(YARD, text="It is too high.", moves=1)}
     model = answering(*typed("up", went_on, "take rope"), {"action": "up", "then": ["take rope"]})
@@ -832,10 +792,7 @@ def test_a_failure_after_which_an_earlier_game_went_on_alike_is_expected(
 
 
 TURNS = 16
-OPTIONS: dict[str, Any] = {
-    **AGENT_ALONE,
-    "max_turns_per_episode": TURNS,
-}
+OPTIONS: dict[str, Any] = {**AGENT_ALONE, "max_turns_per_episode": TURNS}
 
 
 @pytest.mark.parametrize("way", [{"then": [*WAY[1:]]}, {"follow": 1}], ids=str)
@@ -951,11 +908,3 @@ def test_keys_of_a_menu_are_a_course_if_it_stops_at_failures_only(tmp_path: Path
         assert [turn.action for turn in run.turns][:3] == ["help", "n", "n"]
         assert len(model.calls) == calls
     assert "the story waits for a key. Not played: `n`, `escape`" in course_in(model.calls[2].prompt.user)
-
-
-def test_a_text_about_darkness_behind_a_door_is_no_darkness_here(tmp_path: Path) -> None:
-    opened = replace(HOOKED, text="A door opens on stairs that lead down into darkness.", moves=9, state_hash="e")
-    model = answering(routine("read board", "take rope"))
-    script = {**ROUTINE, "read board": opened}
-    run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=3)
-    assert [turn.verdicts[-1].source for turn in run.turns][1:] == ["then", "then"]
