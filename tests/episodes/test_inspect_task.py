@@ -178,3 +178,10 @@ def test_what_cannot_be_played_is_one_line(tmp_path: Path) -> None:
         )
         assert (ran.returncode, problem in " ".join(ran.stdout.split())) == (1, True), ran.stdout
         assert "Traceback" not in ran.stdout
+
+
+def test_a_run_with_an_episode_without_a_known_score_has_no_mean() -> None:
+    shares = pytest.importorskip("zorkgpt.inspect_task").shares_of_maximum
+    rows = [{"score": 20, "best_score": 30}, {"score": None, "best_score": None}]
+    assert shares(rows[:1], 100) == {"score": 0.2, "last_score": 0.2, "best_score": 0.3}
+    assert shares(rows, 100) == shares(rows[1:], 100) == shares([], 100) == {}

@@ -11,34 +11,15 @@ import pytest
 from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
-from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, resume_run, verify_run
 from tests.unit.managers.memory_parts import learned
 from zorkgpt.llm.language_model import Prompt, Role
 
-THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TO_THE_LAMP = ("north", "south", "north", "north", "take lamp", "look")
 LAMP_TURN = TO_THE_LAMP.index("take lamp") + 1
-TITLE = "What the visit taught"
 SESSION = "Left as it was found"
-
-
-def test_the_run_folder_keeps_the_memories_as_they_were_before_and_after(own_story: Path, tmp_path: Path) -> None:
-    def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, Any]:
-        if role == "memory":
-            return {"memories": [learned(TITLE), learned(SESSION, "ephemeral", turn=1)]}
-        return {"reasoning": "", "action": next(commands)}
-
-    commands = iter(TO_THE_LAMP)
-    options: dict[str, Any] = {"objectives": {"enabled": False}, "knowledge": {"enabled": False}}
-    play_run(own_story, ScriptedLLM(reply), tmp_path, max_turns_per_episode=len(TO_THE_LAMP), **options)
-    (run,) = (tmp_path / "runs").iterdir()
-    kept = (run / MEMORIES_AT_END).read_text(encoding="utf-8")
-    assert (run / MEMORIES_AT_START).read_bytes() == b""
-    assert kept == (tmp_path / "Memories.md").read_text(encoding="utf-8")
-    assert (TITLE in kept, SESSION in kept) == (True, False)
 
 
 @pytest.mark.parametrize("down_before", [(), (LAMP_TURN, LAMP_TURN + 1)], ids=["never stopped", "paused and resumed"])

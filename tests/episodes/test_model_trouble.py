@@ -15,7 +15,7 @@ from orchestration.history import Branch, open_fork
 from orchestration.parts import open_parts
 from orchestration.run import open_run
 from session.errors import LanguageModelUnavailable
-from session.events import ModelAnswered, ModelFailed, RunPaused, RunStarted
+from session.events import ModelAnswered, ModelFailed, RunStarted
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration, LanguageModelOptions, RoleOptions
@@ -23,7 +23,6 @@ from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, 
 from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
-from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import WholeRun, play_run, verify_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES, Prompt, Role
@@ -185,16 +184,6 @@ def test_an_unusable_model_uses_up_neither_a_run_nor_an_episode_number(tmp_path:
     assert read_manifest(find_run(tmp_path / "work")).first_episode == 2
 
 
-def test_a_wrong_key_is_one_line_and_leaves_no_work_folder(in_own_folder: Path) -> None:
-    with MisbehavingServer(LOOKS) as server:
-        server.trial = WRONG_KEY
-        result = typed("run", "--base-url", server.base_url, "--model", "named")
-    assert (result.status, result.out) == (2, b"")
-    assert len(result.lines) == 1
-    assert "the server requires a key" in result.lines[0]
-    assert list(in_own_folder.iterdir()) == []
-
-
 PLANNED_TURNS = 25
 DOWN = LanguageModelUnavailable("the server is gone")
 
@@ -246,19 +235,3 @@ def test_the_agents_own_nonsense_is_played_as_the_nonsense_it_is(own_story: Path
     run = play_run(own_story, ScriptedLLM(replies), tmp_path, max_turns_per_episode=9, critic={"mode": "object_tree"})
     assert run.end == "done"
     assert {turn.after.location for turn in run.turns} == {run.turns[0].before.location}
-
-
-@pytest.mark.parametrize("turns_before", [0, 7])
-def test_an_agent_whose_model_is_down_pauses_the_run(own_story: Path, tmp_path: Path, turns_before: int) -> None:
-    replies: list[Reply] = [{"reasoning": "", "action": action} for action in WALKTHROUGH[:turns_before]]
-    run = play_plan(
-        own_story,
-        ScriptedLLM([*replies, DOWN]),
-        tmp_path,
-        objectives={"enabled": False},
-        simple_memory={"enabled": False},
-        critic={"mode": "object_tree"},
-    )
-    assert run.end == "paused"
-    assert len(run.turns) == turns_before
-    assert run.events[-1] == RunPaused("the server is gone", episode=1, turns=turns_before)

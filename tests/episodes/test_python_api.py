@@ -176,6 +176,8 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
         (None, TypeError, "returned None; expected a string"),
         (" ", ValueError, "returned an empty command$"),
         ("take \udcff", ValueError, r"'take \\udcff', which contains half"),
+        (zorkgpt.api.Action("north", note="\ud800"), ValueError, "half"),
+        (zorkgpt.api.Action(go_to=99), ValueError, "not possible now"),
     ],
 )
 def test_a_function_that_returns_no_text_is_told_so(returned: Any, error: type[Exception], told: str) -> None:
@@ -340,13 +342,3 @@ def test_a_wrong_option_is_named_and_a_resumed_run_takes_budgets_and_nothing_tha
     with pytest.raises(ConfigurationError, match="only models, servers, sampling and budgets"):
         resume(agent=Player(), options={"critic.mode": "llm"})
     assert resume(agent=Player(), options={"budgets.max_time": "1h"}).summary.state == "done"
-
-
-def test_a_second_story_gets_a_folder_of_its_own_where_nobody_named_one(own_story: Path) -> None:
-    play(agent=Player(), max_turns=1)
-    other = Path("other.z5")
-    other.write_bytes((Path(__file__).parents[1] / "stories" / "exits.z5").read_bytes())
-    play(agent=Player(), max_turns=1, game=other)
-    assert read_run().summary.folder.parent == Path("game_files/other/runs")
-    with open_game(own_story) as game:
-        assert game.facts.name == "tidehouse"

@@ -256,22 +256,6 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(arguments: tuple[str, .
     assert message in line
 
 
-def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(
-    in_own_folder: Path, own_story: Path
-) -> None:
-    copy = in_own_folder / "other.z5"
-    copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
-    with MisbehavingServer(proposes("north"), proposes("north")) as server:
-        command = ("run", "--base-url", server.base_url, "--max-turns", "1", "--set", "simple_memory.enabled=false")
-        for arguments in ((), ("--game", str(copy))):
-            assert typed(*command, *arguments).status == 0
-        named = typed(*command, "--game", str(copy), "--workdir", "game_files")
-    assert (in_own_folder / "game_files" / "map_state.json").is_file()
-    assert (in_own_folder / "game_files" / "other" / "map_state.json").is_file()
-    assert named.status == 2
-    assert b"belongs to the story tidehouse" in named.err
-
-
 def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_command_that_names_all(
     in_own_folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.whole_run import WholeRun, play_run
 from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
-from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
 
@@ -66,13 +65,6 @@ def test_the_episodes_end_as_they_were_told_to(run: tuple[WholeRun, Path], figur
     assert figures.run.state == "done"
 
 
-def test_dances_looks_and_grasps_at_the_moon_are_repeated_and_walks_are_not(figures: RunFigures) -> None:
-    first, second = figures.episodes
-    assert first.repeated_actions == pytest.approx((5 + 1 + 3) / TURNS)
-    assert second.repeated_actions == pytest.approx((6 + 2 + 4) / TURNS)
-    assert figures.metrics.repeated_actions == pytest.approx((9 + 12) / (2 * TURNS))
-
-
 def test_memories_are_counted_as_the_manager_downgraded_kept_and_showed_them(
     run: tuple[WholeRun, Path], figures: RunFigures
 ) -> None:
@@ -101,8 +93,3 @@ def test_every_call_is_counted_once_and_objectives_cite_a_memory_and_no_location
     assert metrics.objectives == 5  # every ten turns, and where an episode begins with knowledge
     assert (metrics.objectives_located, metrics.objectives_cited) == (0.0, 1.0)
     assert metrics.objective_tokens == 110
-
-
-def test_the_transcript_has_every_command_in_order(run: tuple[WholeRun, Path]) -> None:
-    text = as_markdown(read_run(run[1]))
-    assert tuple(re.findall(r"^\*\*\\> (.*)\*\*$", text, re.MULTILINE)) == COMMANDS * 2

@@ -90,6 +90,8 @@ def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder
     assert len(runs_listed("--game", FIRST)) == len(runs_listed("--game", "renamed.z5")) == 2
     shutil.copy(f"{SECOND}.z5", "damp.z5")
     assert "in game_files/wet/runs/" in run(server, "damp").out.decode()
+    elsewhere = run(server, SECOND, "--workdir", "game_files")
+    assert (elsewhere.status, f"belongs to the story {FIRST}" in elsewhere.err.decode()) == (2, True)
     assert {folder.parent.name for folder in (here / "game_files").rglob("story.json")} == {"game_files", SECOND}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from session.commands import COMMON_COMMANDS, Vocabulary
+from session.commands import COMMON_COMMANDS
 from session.context import AgentContext, OfferedRoute
 from session.events import Event, MemoryGiven, Proposed
 from session.files.recording import Diverged
@@ -16,8 +16,6 @@ from tests.fixtures.held_stores import held
 from zorkgpt.players.player import (
     Action,
     FunctionPlayer,
-    Leave,
-    Person,
     Player,
     RandomPlayer,
     RecordedPlayer,
@@ -39,10 +37,9 @@ def context(
     prompt: Callable[[str], AgentContext] = unread,
     *,
     turn: int = 2,
-    offers_ways: bool = True,
 ) -> TurnContext:
     observation = Observation("A mill.", Location(place, "Mill"))
-    return TurnContext(observation, turn, 9, prompt, choices, routes, offers_ways=offers_ways)
+    return TurnContext(observation, turn, 9, prompt, choices, routes)
 
 
 def test_chance_draws_what_was_tried_least_at_the_place_and_the_same_seed_draws_the_same() -> None:
@@ -63,18 +60,6 @@ def test_chance_follows_a_route_that_belongs_to_the_list() -> None:
     assert RandomPlayer(1).propose(context(routes=routes, choices=None)).follow is None
 
 
-def test_a_person_types_several_commands_and_leaves_at_the_end_of_the_input() -> None:
-    lines = iter(["n. take box", "look"])
-    player = Person(
-        lambda: next(lines, None),
-        Vocabulary(9, frozenset({"n", "take", "box"}), verbs=frozenset({"take"}), directions=frozenset({"n"})),
-    )
-    assert [player.propose(context()) for _ in range(4)] == [
-        *map(Proposal, ("n", "take box", "look")),
-        Leave(),
-    ]
-
-
 def test_a_function_returns_a_command_an_action_or_a_memory() -> None:
     memory = Remember(MemoryGiven({"memory_title": "Box"}))
     answers: Iterator[str | Action | Remember] = iter(
@@ -87,26 +72,6 @@ def test_a_function_returns_a_command_an_action_or_a_memory() -> None:
         Proposal("wait", go_to=9),
         memory,
     ]
-
-
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (7, TypeError),
-        ("", ValueError),
-        ("dance", ValueError),
-        ("\ud800", ValueError),
-        (Action("north", note="\ud800"), ValueError),
-    ],
-)
-def test_what_is_no_command_is_an_error_of_the_function(answer: object, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"walk\(\) returned"):
-        FunctionPlayer("walk()", lambda _context: answer).propose(context())  # type: ignore[arg-type,return-value]
-
-
-def test_a_way_that_is_not_offered_is_an_error_of_the_function() -> None:
-    with pytest.raises(ValueError, match="not possible now"):
-        FunctionPlayer("walk()", lambda _context: Action(follow=3)).propose(context(offers_ways=False))
 
 
 def recorded(folder: Path, player: Player | None) -> tuple[RecordedPlayer, list[Event]]:
@@ -127,18 +92,6 @@ def test_other_players_than_a_model_propose_the_only_choice_themselves(tmp_path:
     player, _ = recorded(tmp_path, RandomPlayer(1))
     assert player.unasked(context(choices=("north",)), Proposal("wave")) is None
     assert not player.plans_ahead
-
-
-def test_leaving_is_recorded(tmp_path: Path) -> None:
-    player, events = recorded(
-        tmp_path,
-        Person(
-            lambda: None,
-            Vocabulary(9, frozenset({"n", "take", "box"}), verbs=frozenset({"take"}), directions=frozenset({"n"})),
-        ),
-    )
-    assert player.propose(context()) == Leave()
-    assert [event.proposal for event in events if isinstance(event, Proposed)] == [None]
 
 
 def test_without_a_player_nothing_new_is_proposed(tmp_path: Path) -> None:

@@ -83,12 +83,6 @@ def test_json_has_all_figures_and_every_turn_with_its_texts(tmp_path: Path) -> N
     assert figures["metrics"]["objectives"] is None
 
 
-def test_json_is_ascii_whatever_was_printed(tmp_path: Path) -> None:
-    text = as_json(run_of(tmp_path, played(turn(1, "look", text="\x1b]52;c;x\x07 \u202e \x9b2J"))))
-    assert text.isascii()
-    assert not any(character < " " and character != "\n" for character in text)
-
-
 # Markdown
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from session.values import Observation
 from tests.fixtures.rewritten_journal import rewrite
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
-from zorkgpt.cli.terminal import print_json
 from zorkgpt.report.run_summary import KILLED, summarise
 
 EPISODE: list[Event] = [started(), played(turn(1, "dip banner", score=5)), played(turn(2, "wait", score=2)), ended()]
@@ -134,15 +132,3 @@ def test_a_maximum_that_was_known_once_is_not_forgotten(tmp_path: Path) -> None:
     known, unknown = replace(SEEN, score=5, max_score=50), replace(SEEN, score=6, max_score=None)
     run = summarise(write_run(tmp_path, [started(opening=known), played(turn(1, "wait", unknown))]))
     assert (run.best_score, run.max_score) == (6, 50)
-
-
-def test_summaries_as_json_hold_no_control_character(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = summarise(write_run(tmp_path, EPISODE, model="\x1b[2Jbad\u202e", assistance=("valid-actions",)))
-    print_json([run])
-    text = capsys.readouterr().out
-    assert text.isascii()
-    assert "\x1b" not in text
-    (plain,) = json.loads(text)
-    assert plain["model"] == ["\x1b[2Jbad\u202e"]
-    assert plain["assistance"] == ["valid-actions"]
-    assert (plain["best_score"], plain["state"]) == (5, "killed")

@@ -197,10 +197,6 @@ class TestServerWithoutStreams:
 
         assert outcome(NO_STREAM, AnswersLate()).completions[0].requests == 2
 
-    def test_is_read_whatever_it_calls_its_answer(self) -> None:
-        plain = Says(200, self.WHOLE.body, {"Content-Type": "text/plain"})
-        assert outcome(NO_STREAM, plain).completions[0].requests == 2
-
 
 class TestRefusedParameter:
     """A parameter that a model does not take."""
@@ -385,11 +381,3 @@ def test_finding_names_says_what_answers_in_place_of_a_list(listing: Says, words
         settings = RoleOptions(base_url=server.base_url)
         with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelError, match=words):
             model.find_names()
-
-
-def test_finding_names_says_in_one_line_that_no_server_answers() -> None:
-    settings = RoleOptions(base_url="http://127.0.0.1:9/v1")
-    place = r"^agent: the first model at http://127\.0\.0\.1:9/v1: "
-    with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=place) as raised:
-        model.find_names()
-    assert "\n" not in str(raised.value)
