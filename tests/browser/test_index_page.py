@@ -106,10 +106,19 @@ def test_points_episodes_cost_and_state_are_in_sight_and_nothing_scrolls_sideway
     expect(row).not_to_contain_text("organisation")
 
 
-def test_each_model_of_a_run_has_its_short_name(open_report: OpenReport) -> None:
+@pytest.mark.parametrize(
+    ("models", "player", "shown"),
+    [
+        (["dye-works/indigo-7b", "vats/mordant", "alum"], "", "indigo-7b, mordant, alum"),
+        ([], "the random player", "the random player"),
+    ],
+)
+def test_each_model_of_a_run_has_its_short_name_and_another_player_its_own(
+    open_report: OpenReport, models: list[str], player: str, shown: str
+) -> None:
     index = index_of(1)
-    index["index"][0]["run"] |= {"model": ["dye-works/indigo-7b", "vats/mordant", "alum"], "player": ""}
-    expect(open_report(index).get_by_role("row").nth(1)).to_contain_text("indigo-7b, mordant, alum")
+    index["index"][0]["run"] |= {"model": models, "player": player}
+    expect(open_report(index).get_by_role("row").nth(1)).to_contain_text(shown)
 
 
 def test_points_of_milestones_are_marked(open_report: OpenReport) -> None:
@@ -118,12 +127,6 @@ def test_points_of_milestones_are_marked(open_report: OpenReport) -> None:
     rows = open_report(index).get_by_role("row")
     expect(rows.nth(1)).to_contain_text(" of milestones")
     expect(rows.nth(2)).not_to_contain_text(" of milestones")
-
-
-def test_a_person_or_a_random_player_is_named_in_place_of_the_model(open_report: OpenReport) -> None:
-    index = index_of(1)
-    index["index"][0]["run"] |= {"player": "the random player", "model": []}
-    expect(open_report(index).get_by_role("row").nth(1)).to_contain_text("the random player")
 
 
 def test_names_of_stories_models_and_folders_are_shown_and_do_nothing(open_report: OpenReport) -> None:

@@ -46,7 +46,11 @@ def test_every_winning_command_of_our_own_story_passes(own_story: Path) -> None:
     hybrid = pass_walkthrough(play, "hybrid")
     assert (hybrid.commands, hybrid.refused) == (len(play.commands), [])
     assert pass_walkthrough(play, "object_tree").refused == []
-    assert catch_refused(play).winning_refused == []
+
+
+@pytest.mark.slow
+def test_no_winning_command_of_our_own_story_is_refused_after_any_that_the_story_refused(own_story: Path) -> None:
+    assert catch_refused(walkthrough_of(own_story)).winning_refused == []
 
 
 @pytest.mark.stories
@@ -191,7 +195,7 @@ def walk_with_returns(game: Game, commands: Iterator[str], walker: Walker) -> No
             break
 
 
-@pytest.mark.parametrize("name", ["tidehouse", pytest.param("zork1", marks=pytest.mark.stories)])
+@pytest.mark.parametrize("name", ["tidehouse", pytest.param("zork1", marks=[pytest.mark.stories, pytest.mark.slow])])
 def test_no_exit_that_was_tried_is_called_untried(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     play = walkthrough_of(request.getfixturevalue({"tidehouse": "own_story", "zork1": "zork1"}[name]))
     with play.open() as game:
@@ -237,7 +241,7 @@ def test_aimless_play_of_zork_is_warned_of_circles_and_a_winning_game_is_not_dou
     assert (winning.asked_of_the_critic, max(lost.tokens) <= MOST_TOKENS) == (0, True)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_aimless_play_of_the_tide_house_is_warned_of_circles(own_story: Path, seed: int) -> None:
     lost = noticed_in(list(aimless_turns(own_story, seed)))
     assert lost.first_warning_after is not None
@@ -320,7 +324,9 @@ ASKING: dict[str, set[str]] = {
 
 
 @pytest.mark.parametrize(
-    "story", [each for each in (OWN_STORY, *user_stories()) if each.name in ASKING], ids=lambda story: story.stem
+    "story",
+    [OWN_STORY, *(pytest.param(each, marks=pytest.mark.slow) for each in user_stories() if each.name in ASKING)],
+    ids=lambda story: story.stem,
 )
 def test_a_story_awaits_answers_to_its_questions_alone(story: Path) -> None:
     play = walkthrough_of(story)

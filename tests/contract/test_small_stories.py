@@ -196,7 +196,6 @@ def test_a_room_that_is_left_in_another_way_is_known_after_that_too() -> None:
 
 
 def test_what_is_in_an_open_thing_that_is_carried_is_visible() -> None:
-    """It was neither carried nor visible: a course said of a coin in a box that was taken that it was gone."""
     taken, closed = play("cell.z5", "take box", "close box")
     assert [thing.name for thing in taken.visible or ()][-2:] == ["grey dust", "coin"]
     assert closed.carried == taken.carried

@@ -12,7 +12,6 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
-from session.events import Event, TurnPlayed
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import find_run
 from session.values import GameObject, Location, Observation
@@ -33,7 +32,7 @@ from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, killing_after, play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
@@ -502,7 +501,6 @@ def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Pa
 
 
 def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path) -> None:
-    """Thirteen questions to a man who was called otherwise took a quarter of a game."""
     nobody = replace(HOOKED, text="You seem to want to talk to someone, but I can't see whom.")
     asked = [f"{verb} miller" for verb in ("take", "read", "pull", "dip")]
     script = {**ROUTINE, **dict.fromkeys(asked, nobody)}
@@ -516,7 +514,6 @@ def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(
 
 
 def test_a_note_of_the_story_on_what_was_named_last_is_no_sign_that_a_command_did_something(tmp_path: Path) -> None:
-    """A course went over a refusal, since the story moved its note from the thing that was named before."""
     names = {90: "hook", 91: "board", 92: "rope"}
 
     def named(number: int, text: str) -> Observation:
@@ -594,7 +591,6 @@ def test_what_a_command_brought_here_in_an_earlier_game_is_expected(tmp_path: Pa
 
 
 def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp_path: Path) -> None:
-    """A number that was drawn anew was refused, and the rest of the course drove away from where it was wanted."""
     won = replace(TAKEN, text="The miller nods.", score=5)
     refused = replace(won, text="The miller does not nod.", score=0, state_hash="d")
     for name, second, is_stopped in (("lost", refused, True), ("won", won, False)):
@@ -797,7 +793,6 @@ OPTIONS: dict[str, Any] = {**AGENT_ALONE, "max_turns_per_episode": TURNS}
 
 @pytest.mark.parametrize("way", [{"then": [*WAY[1:]]}, {"follow": 1}], ids=str)
 def test_the_question_about_objectives_waits_for_the_end_of_a_course(tmp_path: Path, way: Answer) -> None:
-    """It was asked between two commands that were already decided, or a turn later than it could be."""
     asked: list[str] = []
 
     def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Answer:
@@ -842,12 +837,8 @@ def test_a_second_episode_that_knows_the_words_takes_few_calls(own_story: Path, 
 def test_a_run_that_is_killed_within_a_course_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:
-    def kill(event: Event) -> None:
-        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        play(own_story, tmp_path, show=kill)
+        play(own_story, tmp_path, show=killing_after(2, turn))
     resume_run(own_story, ScriptedLLM(by_the_book), tmp_path)
     assert journal_of(tmp_path) == journal_of(whole)
     assert verify_run(own_story, tmp_path).difference is None
@@ -874,19 +865,13 @@ def test_a_first_episode_that_stops_at_failures_is_called_at_new_places(own_stor
     reports = [course_in(call.prompt.user).partition(" Not played")[0] for call in model.calls[1:]]
     assert all(" by a new place: " in report for report in reports)
 
-    def kill(event: Event) -> None:
-        if (
-            isinstance(event, TurnPlayed)
-            and event.record.verdicts[-1].source == "then"
-            and event.record.turn > TURNS / 2
-        ):
-            raise KeyboardInterrupt
-
+    within = next(turn.turn for turn in run.turns if turn.verdicts[-1].source == "then" and turn.turn > TURNS / 2)
+    show, killed = killing_after(1, within), tmp_path / "killed"
     with pytest.raises(KeyboardInterrupt):
-        play_run(own_story, ScriptedLLM(past_news), tmp_path / "killed", show=kill, **OPTIONS)
-    resume_run(own_story, ScriptedLLM(past_news), tmp_path / "killed")
-    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
-    assert verify_run(own_story, tmp_path / "killed").difference is None
+        play_run(own_story, ScriptedLLM(past_news), killed, show=show, **OPTIONS)
+    resume_run(own_story, ScriptedLLM(past_news), killed)
+    assert journal_of(killed) == journal_of(tmp_path / "whole")
+    assert verify_run(own_story, killed).difference is None
 
 
 def test_the_usual_choice_of_what_stops_a_course_is_left_out_of_the_journal(own_story: Path, tmp_path: Path) -> None:

@@ -39,17 +39,10 @@ def players(run: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "learns",
-    [
-        pytest.param(False, id="a person alone", marks=pytest.mark.slow),
-        pytest.param(True, id="a person with a model that learns"),
-    ],
-)
-def test_a_model_plays_on_where_a_person_has_paused(tmp_path: Path, learns: bool) -> None:
+def test_a_model_that_learned_from_a_person_plays_on_where_the_person_has_paused(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         model = ("--model", "m", "--base-url", server.base_url)
-        typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work", *(model if learns else ()))
+        typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work", *model)
         shown = typed_without_a_person(tmp_path, "resume", *model)
     assert "m at http" in shown
     run = find_run(tmp_path / "work")
@@ -75,11 +68,12 @@ def test_a_model_plays_on_in_a_fork_of_a_persons_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_a_model_took_over_is_forked_with_both_players(tmp_path: Path) -> None:
+def test_a_run_that_a_model_took_over_from_a_person_alone_is_forked_with_both_players(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         model = ("--model", "m", "--base-url", server.base_url)
         typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
         typed_without_a_person(tmp_path, "resume", *model)
+        assert players(find_run(tmp_path / "work")) == ["person"] * 2 + ["model"] * MORE_TURNS
         typed_without_a_person(tmp_path, "replay", "--fork-at", "4", "--model", "other", "--base-url", server.base_url)
     (fork,) = (tmp_path / "work" / "forks").glob("*/runs/*")
     assert players(fork) == ["person"] * 2 + ["model"] * (len(players(fork)) - 2)

@@ -10,24 +10,20 @@ import pytest
 from pydantic import BaseModel
 
 from orchestration.history import Branch
-from session.events import Event, ModelAnswered, TurnPlayed
+from session.events import ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
 from session.values import TurnRecord
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_llm import ScriptedLLM
-from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, killing_after, play_run, resume_run, verify_run
 from zorkgpt.cli.screen import plain_lines
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import read_run
 
 TURNS = 5
-OPTIONS: dict[str, Any] = {
-    **AGENT_ALONE,
-    "max_turns_per_episode": TURNS,
-    "assist": "fresh-actions",
-}
+OPTIONS: dict[str, Any] = {**AGENT_ALONE, "max_turns_per_episode": TURNS, "assist": "fresh-actions"}
 
 
 def first_listed(_role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
@@ -86,12 +82,8 @@ def test_what_reads_the_text_in_calls_of_its_own_is_not_asked_then(own_story: Pa
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, folder: Path, turn: int
 ) -> None:
-    def kill(event: Event) -> None:
-        if isinstance(event, TurnPlayed) and event.record.turn == turn:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        play_run(own_story, ScriptedLLM(first_listed), tmp_path, show=kill, **OPTIONS)
+        play_run(own_story, ScriptedLLM(first_listed), tmp_path, show=killing_after(1, turn), **OPTIONS)
     resume_run(own_story, ScriptedLLM(first_listed), tmp_path)
     assert journal_of(tmp_path) == journal_of(folder)
     assert verify_run(own_story, tmp_path).difference is None

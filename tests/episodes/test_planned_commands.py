@@ -13,14 +13,13 @@ from managers.ahead import MEMORIES_AHEAD
 from managers.episode_synthesizer import LAST_EPISODE_TITLE
 from managers.memory.document import parse_memories
 from managers.plan import commands_in
-from session.events import Event, TurnPlayed
 from session.memory import Memory
 from tests.episodes.test_courses import course_in
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import WholeRun, killing_after, play_run, resume_run, verify_run
 from zorkgpt.llm.language_model import Prompt, Role
 
 TURNS = 24
@@ -172,17 +171,20 @@ def test_it_is_followed_up_to_a_command_that_was_done_before(own_story: Path, tm
     assert "its command 7, `open tin`." in told
 
 
-@pytest.mark.parametrize("command", ["get lamp", "take all"])
-def test_what_another_command_has_got_counts_as_done(own_story: Path, tmp_path: Path, command: str) -> None:
-    commands = ["north", "north", command]
+@pytest.mark.parametrize(
+    ("commands", "offered"),
+    [
+        (["north", "north", "get lamp"], "4, up"),
+        (["north", "north", "take all"], "4, up"),
+        (["walk north", "walk north"], "3, take lamp (commands 1 to 2 not played)"),
+    ],
+    ids=["a thing got by another command", "a thing got with others", "moves that are left out"],
+)
+def test_what_was_done_in_other_words_counts(
+    own_story: Path, tmp_path: Path, commands: list[str], offered: str
+) -> None:
     _, prompts = play(own_story, tmp_path, played_by_hand(commands))
-    assert offered_after(commands, prompts)[-1] == "4, up"
-
-
-def test_moves_that_were_made_in_other_words_are_left_out(own_story: Path, tmp_path: Path) -> None:
-    commands = ["walk north", "walk north"]
-    _, prompts = play(own_story, tmp_path, played_by_hand(commands))
-    assert offered_after(commands, prompts)[-1] == "3, take lamp (commands 1 to 2 not played)"
+    assert offered_after(commands, prompts)[-1] == offered
 
 
 def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:
@@ -254,12 +256,8 @@ def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_that_is_killed_on_the_plan_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:
-    def kill(event: Event) -> None:
-        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        play(own_story, tmp_path, show=kill)
+        play(own_story, tmp_path, show=killing_after(2, turn))
     resume_run(own_story, ScriptedLLM(Planner()), tmp_path)
     assert journal_of(tmp_path) == journal_of(whole)
     assert verify_run(own_story, tmp_path).difference is None

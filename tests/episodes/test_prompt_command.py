@@ -251,21 +251,15 @@ def test_what_cannot_be_asked_again_is_one_line(played: Path, arguments: tuple[s
     assert words in refused(2, "prompt", *arguments, "--workdir", str(played))
 
 
-def test_a_refused_prompt_is_shown_as_no_answer(played: Path) -> None:
+def test_a_refused_prompt_is_shown_as_no_answer_with_the_time_that_it_took(played: Path) -> None:
     with MisbehavingServer(says_error(400, "too long")) as server:
-        options = ("--base-url", server.base_url, "--workdir", str(played))
-        shown = typed("prompt", _turn_of_one_call(played), "--role", "agent", "--ask", *options)
+        options = ("--role", "agent", "--ask", "--base-url", server.base_url, "--workdir", str(played))
+        shown, as_json = (typed("prompt", _turn_of_one_call(played), *options, *form) for form in ((), ("--json",)))
+    assert json.loads(as_json.out)["answers"][0]["seconds"] > 0
     assert shown.status == 1
     assert "no answer" in shown.text
     last = shown.text.splitlines()[-1]
     assert last == "0 answers, 1 without an answer, tokens unknown, price unknown. Nothing was written to the run."
-
-
-def test_a_refused_call_has_the_time_that_it_took(played: Path) -> None:
-    with MisbehavingServer(says_error(400, "too long")) as server:
-        options = ("--role", "agent", "--base-url", server.base_url, "--workdir", str(played), "--json")
-        (call,) = typed("prompt", _turn_of_one_call(played), "--ask", *options).out.splitlines()
-    assert json.loads(call)["answers"][0]["seconds"] > 0
 
 
 @pytest.mark.parametrize("broken", [says_error(500, "broken inside"), says_error(401, "who are you")])

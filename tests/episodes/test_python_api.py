@@ -17,8 +17,8 @@ import zorkgpt.api
 from session.errors import ConfigurationError
 from session.events import ModelAnswered, Proposed
 from session.values import derived_seed
-from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
-from tests.fixtures.troubled_server import Answers, answer_to
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import printed, refused
 from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
 
@@ -124,18 +124,6 @@ def test_an_ablation_returns_a_row_for_each_episode_and_goes_on_in_the_folder_of
     assert (more[:4], [row["seed"] for row in more[4:]]) == (rows, seeds * 2)
     with pytest.raises(ConfigurationError, match="out contains another ablation"):
         zorkgpt.api.ablate("full,no-map", pairs=2, **given)
-
-
-def test_tokens_that_a_server_does_not_count_are_unknown_in_the_rows_of_an_ablation() -> None:
-    class Uncounted:
-        def play(self, handler: Handler) -> None:
-            Streams((answer_to(handler.server.asked[-1].body),), usage=None).play(handler)
-
-    given: dict[str, Any] = {"pairs": 1, "episodes": 1, "max_turns": 1, "workers": 1, "out": "out", "model": "served"}
-    with MisbehavingServer(Uncounted()) as server:
-        (row,) = zorkgpt.api.ablate("full", **given, options={"llm.base_url": server.base_url})
-    assert int(row["calls"] or 0) > 0
-    assert row["tokens"] is None
 
 
 def test_a_function_may_be_given_commands_to_choose_from() -> None:

@@ -34,16 +34,13 @@ from tests.fixtures.run_traces import journal_of
 from tests.fixtures.scripted_game import Script, ScriptedGame
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import AGENT_ALONE, WholeRun, killing_after, play_run, resume_run, verify_run
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.language_model import LanguageModel, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
 
 TURNS = 11
-OPTIONS: dict[str, Any] = {
-    **AGENT_ALONE,
-    "max_turns_per_episode": TURNS,
-}
+OPTIONS: dict[str, Any] = {**AGENT_ALONE, "max_turns_per_episode": TURNS}
 
 
 class Returning:
@@ -148,13 +145,8 @@ def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_w
     own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:
     agent = Returning()
-
-    def kill(event: Event) -> None:
-        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        play(own_story, tmp_path, ScriptedLLM(agent), show=kill)
+        play(own_story, tmp_path, ScriptedLLM(agent), show=killing_after(2, turn))
     asked = agent.asked
     resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert agent.asked == asked + 1

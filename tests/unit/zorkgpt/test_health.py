@@ -106,6 +106,7 @@ def test_nobody_listening_is_said_with_the_address(tmp_path: Path) -> None:
     found = _only("Server", _examined(tmp_path, {"llm.base_url": address}))
     assert (found.well, found.needed) == (False, True)
     assert address in found.words
+    assert found.mend.startswith("start the server, or set the right")
 
 
 def test_the_clients_default_server_needs_a_key(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from session.errors import ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.ablation.random_player import RandomModel
-from zorkgpt.llm.language_model import Prompt
 
 
 class Chosen(BaseModel):
@@ -57,12 +56,6 @@ def test_an_answer_of_parts_is_filled_part_by_part_and_a_number_that_may_be_miss
     assert (first.turns, first.location_id, first.kept, first.follow) == ([5], None, "always", None)
     assert len(first.text) == 20
     assert first.text != second.text
-
-
-def test_what_it_asks_and_answers_is_counted_in_tokens() -> None:
-    answered = RandomModel(1).complete("agent", Prompt("s" * 30, "u" * 10), Chosen)
-    assert answered.usage.prompt == 10
-    assert answered.usage.completion == round(len(answered.text) / 4)
 
 
 def test_a_form_that_words_do_not_fit_into_is_an_answer_that_cannot_be_used() -> None:

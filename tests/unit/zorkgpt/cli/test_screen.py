@@ -308,7 +308,7 @@ class Stalls:
     """Answers after some seconds."""
 
     def play(self, handler: Handler) -> None:
-        time.sleep(3.5)
+        time.sleep(2.4)
         Answers().play(handler)
 
 
@@ -316,9 +316,9 @@ def test_nothing_stands_still_while_a_server_stalls(tmp_path: Path) -> None:
     with MisbehavingServer(Stalls(), Answers()) as server:
         arguments = ("run", "--max-turns", "1", "--base-url", server.base_url, "--workdir", "work")
         shown = ran_on_a_terminal(tmp_path, *arguments).out.decode()
-    assert all(f"the agent thinks, {seconds} s" in shown for seconds in (1, 2, 3))
+    assert all(f"the agent thinks, {seconds} s" in shown for seconds in (1, 2))
     frames = re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] the agent thinks", shown)
-    assert len(frames) >= 3 * 3
+    assert len(frames) >= 2 * 3
     assert "Episode 1 stopped at the turn limit after 1 turn" in shown
 
 
@@ -440,14 +440,6 @@ def test_in_a_terminal_that_became_narrower_every_row_of_the_old_panel_is_cleare
     assert rows > len(old)
     assert redrawn.count("\x1b[1A") == rows - 1
     assert redrawn.count("\x1b[2K") == rows
-
-
-def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen(as_json=True)
-    for event in EVENTS:
-        screen.show(event)
-    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [entry["kind"] for entry in shown] == [event.kind for event in EVENTS]
 
 
 @pytest.mark.parametrize(

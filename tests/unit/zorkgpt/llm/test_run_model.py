@@ -269,14 +269,6 @@ class TestBudgets:
         with pytest.raises(BudgetSpent, match=r"^max-time 60 s reached: 60\.0 s played$"):
             asked.ask()
 
-    def test_a_recorded_answer_needs_no_budget(self, journal: Journal) -> None:
-        resumed, live = self.limited(journal, budgets={"max_tokens": 10})
-        event = answered(journal)
-        resumed = door(journal, live, event, event, budgets={"max_tokens": 10}, **SERVED)
-        assert [resumed.ask(), resumed.ask()] == ["wait", "wait"]
-        with pytest.raises(BudgetSpent):
-            resumed.ask()
-
     def test_a_limit_that_cannot_see_a_model_warns_once_and_stops_nothing(
         self, journal: Journal, caplog: pytest.LogCaptureFixture
     ) -> None:

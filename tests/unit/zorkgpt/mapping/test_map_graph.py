@@ -75,7 +75,6 @@ def test_untried_exits_are_those_named_and_never_tried_and_a_refusal_stands_unti
 
 
 def test_of_an_exit_every_different_answer_is_kept_once_and_the_first_one_comes_first() -> None:
-    """Only the last was kept: "You can't go that way" took the place of "The door is locked, and has a keyhole"."""
     graph, other = MapGraph(), MapGraph()
     for words in (
         "The door is locked, and has a keyhole.",
@@ -174,22 +173,6 @@ def test_what_was_tried_is_an_edge_refused_or_pruned_and_never_untried(tried: li
         assert graph.is_pruned(*edge) == (not walked[edge] and len(found) >= PRUNE_AFTER)
         graph.add_exits(edge.location_id, [edge.exit])
         assert edge.exit not in graph.untried_exits(edge.location_id)
-
-
-@given(attempts)
-def test_confidence_rises_with_a_verification_and_falls_with_a_contradiction(tried: list[Tried]) -> None:
-    graph = MapGraph()
-    for each in tried:
-        edge = Edge(each.from_id, each.exit)
-        before, led_to = graph.confidence(edge), graph.connections.get(each.from_id, {}).get(each.exit)
-        if each.to_id is None:
-            graph.record_failure(*edge, prune_after=PRUNE_AFTER)
-        else:
-            graph.add_connection(*edge, each.to_id)
-        if led_to is not None and led_to == each.to_id:
-            assert before < graph.confidence(edge) <= 1
-        elif led_to is not None:
-            assert 0 < graph.confidence(edge) < before
 
 
 @given(graphs())

@@ -42,7 +42,6 @@ def test_a_way_that_was_refused_before_it_worked_says_so_in_later_games_too() ->
 
 
 def test_a_door_that_was_locked_is_presumed_to_lead_back_once_the_player_came_from_behind_it() -> None:
-    """It stayed "led nowhere" on the map."""
     graph = MapGraph()
     graph.record_refusal(105, "east", "It is locked.")
     for _ in range(9):
@@ -57,22 +56,14 @@ def test_a_door_that_was_locked_is_presumed_to_lead_back_once_the_player_came_fr
     assert "east (It is locked again.)" in local_view(graph, 105, 1), "a later walk from there shows nothing new"
 
 
-def test_a_way_that_led_back_at_first_was_not_blocked() -> None:
+@pytest.mark.parametrize("later", ["", "Sand blows into your face."], ids=["walked then", "refused then"])
+def test_a_way_that_led_back_at_first_was_not_blocked(later: str) -> None:
     graph = MapGraph()
-    graph.add_room(51, "Desert")
-    graph.record_refusal(51, "north", LEADS_BACK)
-    graph.add_connection(51, "north", 68)
-    assert "north (at first: leads back here) -> L68" in local_view(graph, 51, 1)
-
-
-def test_a_way_that_led_back_before_it_was_refused_was_not_blocked_at_first() -> None:
-    graph = MapGraph()
-    graph.add_room(51, "Desert")
-    for words in (LEADS_BACK, "Sand blows into your face."):
+    for words in (LEADS_BACK, later):
         graph.record_refusal(51, "north", words)
     graph.add_connection(51, "north", 68)
-    shown = "north (at first: leads back here Later: Sand blows into your face.) -> L68"
-    assert shown in local_view(graph, 51, 1)
+    told = "leads back here" + (f" Later: {later}" if later else "")
+    assert f"north (at first: {told}) -> L68" in local_view(graph, 51, 1)
 
 
 def walked(path: Path | None) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
@@ -273,7 +264,6 @@ def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None
 
 
 def test_a_room_that_is_named_above_is_no_other_room() -> None:
-    """ "Other rooms: 1 more" stood below the only five rooms: the exit's words had no room."""
     graph = graph_of((1, "north", 2), (2, "north", 3))
     graph.add_exits(3, ["east"])
     graph.record_failure(3, "east", prune_after=3)

@@ -163,24 +163,6 @@ def test_the_help_names_every_arm_and_every_protocol() -> None:
     assert {*NAMED, *PROTOCOLS} - {*words} == set()
 
 
-def test_an_arm_whose_library_is_missing_is_refused_before_anything_is_played(
-    in_own_folder: Path, clean_environment: pytest.MonkeyPatch
-) -> None:
-    clean_environment.setattr(common_options, "find_spec", lambda name: None if name == "bm25s" else object())
-    with pytest.raises(ConfigurationError, match=r"^bm25s is not installed: `.* install .*bm25.*` installs it$"):
-        ablate.ablate(arms="full,bm25", out=in_own_folder / "out")
-    assert not (in_own_folder / "out").exists()
-
-
-def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
-    tmp_path: Path, clean_environment: pytest.MonkeyPatch
-) -> None:
-    clean_environment.setattr(common_options, "find_spec", lambda name: None if name == "scipy" else object())
-    with pytest.raises(ConfigurationError, match=r"scipy is not installed: `.* install 'matplotlib>=[\d.]+' 'scipy"):
-        ablate.ablate(out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -211,6 +193,22 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(
     assert (result.status, len(result.lines)) == (2, 1)
     assert words in result.lines[0]
     assert not (in_own_folder / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arms", "missing", "words"),
+    [
+        ("full,bm25", "bm25s", r"^bm25s is not installed: `.* install .*bm25.*` installs it$"),
+        ("full,no-memory", "scipy", r"scipy is not installed: `.* install 'matplotlib>=[\d.]+' 'scipy"),
+    ],
+)
+def test_a_missing_library_is_one_line_that_says_how_to_get_it_before_anything_is_played(
+    in_own_folder: Path, clean_environment: pytest.MonkeyPatch, arms: str, missing: str, words: str
+) -> None:
+    clean_environment.setattr(common_options, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(ConfigurationError, match=words):
+        ablate.ablate(arms=arms, out=in_own_folder / "out")
+    assert not (in_own_folder / "out").exists()
 
 
 @pytest.fixture
