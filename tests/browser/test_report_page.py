@@ -18,7 +18,7 @@ from session.events import TurnPlayed
 from session.files.journal import read_journal
 from tests.browser.conftest import SIDEWAYS, OpenReport
 from tests.fixtures.recorded_run import RECORDED
-from tests.fixtures.report_data import data_in, seen_in
+from tests.fixtures.report_data import calls_of, data_in, seen_in
 from tests.fixtures.typed_command import typed
 from tests.fixtures.unplayed_report import HOSTILE, ablation_of, index_of, report_of, run_of
 from zorkgpt.report.server import ReportServer
@@ -183,25 +183,20 @@ def test_a_story_leaves_out_what_is_not_recorded(open_report: OpenReport, *, is_
     expect(story.locator("dl dt").filter(has_text="shown")).to_have_count(0)
 
 
-def test_tokens_that_a_server_did_not_count_are_unknown(open_report: OpenReport) -> None:
-    run = run_of(4)
-    for turn in run["turns"]:
-        for call in turn["events"]:
-            if call["event"]["kind"] == "model_answered":
-                call["event"] |= {"prompt_tokens": 0, "completion_tokens": 0, "requests": 1}
-    page = open_report(report_of(run), "#e1t2")
-    expect(page.locator("dt", has_text="Answers").locator("xpath=following-sibling::dd[1]")).to_have_text("unknown")
-    tokens = page.get_by_role("banner").get_by_text("Tokens", exact=True).locator("xpath=following-sibling::dd[1]")
+def test_tokens_that_a_server_did_not_count_are_unknown_and_named_beside_those_of_other_calls(
+    open_report: OpenReport,
+) -> None:
+    run, beside = run_of(4), "xpath=following-sibling::dd[1]"
+    calls = [call["event"] for turn in run["turns"] for call in calls_of(turn)]
+    for uncounted, turn in ((calls[1:2], 4), (calls, 2)):
+        for call in uncounted:
+            call |= {"prompt_tokens": 0, "completion_tokens": 0, "requests": 1}
+        page = open_report(report_of(run), f"#e1t{turn}")
+        tokens = page.get_by_role("banner").get_by_text("Tokens", exact=True).locator(beside)
+        if uncounted != calls:
+            expect(tokens).to_contain_text(" and 1 call of unknown count")
     expect(tokens).not_to_contain_text("0")
-
-
-def test_calls_that_a_server_did_not_count_are_named_beside_the_tokens_of_the_others(open_report: OpenReport) -> None:
-    run = run_of(4)
-    calls = [each for turn in run["turns"] for each in turn["events"] if each["event"]["kind"] == "model_answered"]
-    calls[1]["event"] |= {"prompt_tokens": 0, "completion_tokens": 0, "requests": 1}
-    page = open_report(report_of(run), "#e1t4")
-    tokens = page.get_by_role("banner").get_by_text("Tokens", exact=True).locator("xpath=following-sibling::dd[1]")
-    expect(tokens).to_contain_text(" and 1 call of unknown count")
+    expect(page.locator("dt", has_text="Answers").locator(beside)).to_have_text("unknown")
 
 
 def test_a_link_leads_to_a_moment_and_the_address_names_it_and_may_be_replaced_at_once(open_report: OpenReport) -> None:
@@ -239,7 +234,7 @@ def test_prompts_are_compared_by_lines(open_report: OpenReport) -> None:
         "Both say this.",
     ]
     was, now, same = range(len(run["lines"]) - 3, len(run["lines"]))
-    calls = [each for turn in run["turns"] for each in turn["events"] if each["event"]["kind"] == "model_answered"]
+    calls = [call for turn in run["turns"] for call in calls_of(turn)]
     calls[0]["prompt"]["user"], calls[1]["prompt"]["user"] = [was, 1, same, 1], [now, 1, same, 1]
     page = open_report(report_of(run), "#e1t2")
     page.locator("summary", has_text="agent").click()
@@ -250,9 +245,7 @@ def test_prompts_are_compared_by_lines(open_report: OpenReport) -> None:
 
 def test_a_turn_without_a_call_costs_nothing_and_calls_of_unknown_price_are_counted(open_report: OpenReport) -> None:
     run = run_of(4)
-    calls = [
-        [each for each in turn["events"] if each["event"]["kind"] == "model_answered"] for turn in run["turns"][1:]
-    ]
+    calls = [calls_of(turn) for turn in run["turns"][1:]]
     run["turns"][1]["events"] = [each for each in run["turns"][1]["events"] if each not in calls[0]]
     for each in calls[2]:
         each["dollars"] = None
@@ -331,7 +324,7 @@ CONTRASTS = """(rooms) => rooms.map((room) => {
 
 def test_a_call_is_copied_and_downloaded_whole_with_every_answer_that_the_model_wrote(open_report: OpenReport) -> None:
     run = run_of(40)
-    call = next(each for each in run["turns"][2]["events"] if each["event"]["kind"] == "model_answered")
+    call, *_ = calls_of(run["turns"][2])
     call["event"] |= {"requests": 2, "text": "Well: {}", "unusable": ["I'd rather not. " + HOSTILE]}
     page = open_report(report_of(run), "#e1t2")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -86,9 +86,3 @@ def test_a_screen_that_the_story_clears_is_one_blank_line_in_prompts_and_transcr
         text for text in (*shown, (tmp_path / "transcripts.md").read_text()) if re.search(r"(\n>?\s*){4}", text)
     ]
     assert cleared in [turn.after.text for turn in run.turns]
-
-
-def test_a_lexicon_of_an_older_version_is_left_alone(own_story: Path, tmp_path: Path) -> None:
-    (tmp_path / "lexicon.json").write_text("not JSON")
-    prompts(own_story, tmp_path, episodes=1)
-    assert (tmp_path / "lexicon.json").read_text() == "not JSON"

@@ -188,18 +188,6 @@ def test_a_pause_ends_everything_and_keeps_the_calls_of_the_turn_that_was_not_fi
     assert watched.told("run")["zorkgpt.run.end"] == "paused"
 
 
-def test_a_run_that_breaks_off_is_told_as_far_as_it_came() -> None:
-    watched = Watched()
-    watched.show(1, run_started())
-    watched.show(2, OPENING)
-    watched.at = 3
-    watched.listener.close()
-    assert watched.tree() == [("run", "", 1, 3), ("episode", "run", 2, 3)]
-    assert watched.told("run")["zorkgpt.run.end"] == "cut off"
-    watched.listener.close()
-    assert len(watched.spans) == 2
-
-
 def test_what_goes_on_without_a_beginning_is_told_all_the_same() -> None:
     watched = Watched()
     watched.show(3, answered(seconds=0.5))

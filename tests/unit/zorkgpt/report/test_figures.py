@@ -377,6 +377,8 @@ def test_the_points_on_a_route_are_told(tmp_path: Path) -> None:
         "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge. Episode 3: 25 of 50 points, of which "
         "20 by routes. Cost: 4,000 tokens, $4.0000."
     )
+    assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")
+    assert line(tmp_path, episode(1, 5, 350)).endswith("Episode 1: 5 of 350 points.")
 
 
 def test_a_cost_states_the_calls_whose_tokens_or_price_are_unknown(tmp_path: Path) -> None:
@@ -387,19 +389,11 @@ def test_a_cost_states_the_calls_whose_tokens_or_price_are_unknown(tmp_path: Pat
     )
 
 
-def test_only_points_on_a_route_are_a_routes(tmp_path: Path) -> None:
-    assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")
-    assert line(tmp_path, episode(1, 5, 350)).endswith("Episode 1: 5 of 350 points.")
-
-
-def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told(tmp_path: Path) -> None:
+def test_a_story_without_a_score_has_none_and_of_what_was_learned_that_is_told_which_lasts(tmp_path: Path) -> None:
     assert line(tmp_path) == ""
     unscored = Observation("A yard.", Location(1, "Yard"))
     told = line(tmp_path, [EpisodeStarted(1, 1, unscored)])
     assert told == "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge."
-
-
-def test_every_line_of_knowledge_counts_and_a_memory_of_this_episode_only_is_not_learned(tmp_path: Path) -> None:
     known = Known(ephemeral={31: [STEAM]}, knowledge=(KnowledgeEntry("LESSONS LEARNED", KnowledgeLine("Look twice.")),))
     told = line(tmp_path, episode(1, 5), known=known)
     assert "0 routes, 0 memories, 1 line of knowledge." in told

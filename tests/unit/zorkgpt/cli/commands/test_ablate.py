@@ -23,6 +23,7 @@ from tests.fixtures.typed_command import printed, refused, typed
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.ablation import make_plan
 from zorkgpt.ablation.comparison import compare
+from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import NAMED, PROTOCOLS, WrittenPlan, claim
 from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import common_options
@@ -72,43 +73,42 @@ def test_the_pairs_to_detect_are_a_column_only_if_they_were_requested(capsys: py
     assert "--DETECT" not in capsys.readouterr().out
 
 
+def protocol_of(capsys: pytest.CaptureFixture[str], *runs: RunMeasures, assistance: str = "none") -> list[str]:
+    """Return the lines of the protocol "tales" with these runs."""
+    ablate.print_protocol("tales", PROTOCOLS["tales"], results(assistance).model_copy(update={"runs": runs}))
+    return capsys.readouterr().out.splitlines()
+
+
 def test_the_figures_of_a_protocol_are_the_final_score_the_mean_and_the_area_under_the_curve(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     one, two = (measured_run("dyeworks", "full", pair, score=score, most=50) for pair, score in ((1, 10.0), (2, 20.0)))
     unknown = measured_run("other", "full", 1, score=4.0, most=None)
-    all_runs = results("none").model_copy(update={"runs": (one, two, unknown)})
-    ablate.print_protocol("tales", PROTOCOLS["tales"], all_runs)
-    *_, heading, known, last, _ = capsys.readouterr().out.splitlines()
+    *_, heading, known, last, _ = protocol_of(capsys, one, two, unknown)
     assert heading.split()[2:6] == ["RUNS", "FINAL", "MEAN", "AREA,"]
     assert known.split() == ["dyeworks", "full", "2", "15", "15", "30"]
     assert last.split() == ["other", "full", "1", "4", "4", "-"]
-    runs = (replace(one, last_score=12.0), replace(unknown, pair=2), unknown)
-    ablate.print_protocol("tales", PROTOCOLS["tales"], results("none").model_copy(update={"runs": runs}))
-    *_, final, _, otherwise = capsys.readouterr().out.splitlines()
+    *_, final, _, otherwise = protocol_of(capsys, replace(one, last_score=12.0), replace(unknown, pair=2), unknown)
     assert final.split() == ["dyeworks", "full", "1", "12", "10", "20"]
     assert otherwise == "Not as in the protocol: 1 of 5 runs."
+    partly = protocol_of(capsys, one, replace(two, score=None, last_score=None))
+    assert partly[3].split()[2:] == ["2", *["10", "(of", "1)"] * 2, *["20", "(of", "1)"]]
 
 
-def test_what_was_not_played_as_in_the_protocol_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
-    runs = tuple(measured_run("dyeworks", "full", pair, score=10.0, most=50) for pair in range(1, 6))
-    for assistance, played, words in (
-        ("none", runs, ""),
-        ("fresh-actions, proven-routes", runs, "Not as in the protocol: help fresh-actions, proven-routes, not none."),
-        ("none", runs[:2], "Not as in the protocol: 2 of 5 runs."),
-    ):
-        ablate.print_protocol("tales", PROTOCOLS["tales"], results(assistance).model_copy(update={"runs": played}))
-        lines = capsys.readouterr().out.splitlines()
-        assert [line for line in lines if line.startswith("Not as")] == [words][: bool(words)]
-
-
-def test_a_mean_of_a_protocol_states_how_many_runs_it_is_of_if_others_are_unknown(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("assistance", "played", "told"),
+    [
+        ("none", 5, []),
+        ("proven-routes", 5, ["Not as in the protocol: help proven-routes, not none."]),
+        ("none", 2, ["Not as in the protocol: 2 of 5 runs."]),
+    ],
+)
+def test_what_was_not_played_as_in_the_protocol_is_stated(
+    capsys: pytest.CaptureFixture[str], assistance: str, played: int, told: list[str]
 ) -> None:
-    one, two = (measured_run("dyeworks", "full", pair, score=10.0, most=50) for pair in (1, 2))
-    runs = (one, replace(two, score=None, last_score=None))
-    ablate.print_protocol("tales", PROTOCOLS["tales"], results("none").model_copy(update={"runs": runs}))
-    assert capsys.readouterr().out.splitlines()[3].split()[2:] == ["2", *["10", "(of", "1)"] * 2, *["20", "(of", "1)"]]
+    runs = [measured_run("dyeworks", "full", pair, score=10.0, most=50) for pair in range(1, played + 1)]
+    lines = protocol_of(capsys, *runs, assistance=assistance)
+    assert [line for line in lines if line.startswith("Not as")] == told
 
 
 OTHER_SYSTEMS = Path(__file__).parents[5] / "docs" / "records" / "other-systems.md"
