@@ -188,6 +188,8 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
         back = session.go_to(32)
         assert back is not None
         assert (back.turn, back.observation.location and back.observation.location.num) == (5, 32)
+        with pytest.raises(ValueError, match="An empty command does nothing"):
+            session.act("  ")
         with pytest.raises(ValueError, match="route 7 does not begin here"):
             session.follow(7)
         with pytest.raises(ValueError, match="no way from here to location 99 is known"):
@@ -200,7 +202,9 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
 
 
 @pytest.mark.parametrize(
-    "options", [{"routes.enabled": False}, {"assist": "valid-actions"}], ids=["without routes", "with a list"]
+    "options",
+    [{"routes.enabled": False}, pytest.param({"assist": "valid-actions"}, marks=pytest.mark.slow)],
+    ids=["without routes", "with a list"],
 )
 def test_a_session_walks_whatever_else_it_may_do(options: dict[str, object]) -> None:
     with zorkgpt.api.session(max_turns=8, options=options) as session:
@@ -210,13 +214,6 @@ def test_a_session_walks_whatever_else_it_may_do(options: dict[str, object]) -> 
     (episode,) = session.run.episodes
     last = [turn.played.record for turn in episode.turns[6:]]
     assert [(record.action, record.after.location_id) for record in last] == [("south", 35), ("south", 32)]
-
-
-def test_an_empty_command_of_a_session_gets_its_own_words() -> None:
-    with zorkgpt.api.session(max_turns=1) as session:
-        for empty in ("", "  "):
-            with pytest.raises(ValueError, match="An empty command does nothing"):
-                session.act(empty)
 
 
 def test_a_session_follows_a_route_of_an_earlier_episode() -> None:

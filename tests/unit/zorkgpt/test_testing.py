@@ -77,6 +77,7 @@ def test_a_project_that_uses_no_fixture_imports_nothing_of_the_program_and_may_h
     assert "2 passed" in output_of(tmp_path, test)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_passes(tmp_path: Path, story: Path) -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     ((settings, test),) = re.findall(

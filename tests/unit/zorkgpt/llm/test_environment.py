@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,15 @@ def open_elsewhere(base_url: str = "http://model.invalid/v1") -> None:
     OpenAIModel({"agent": RoleOptions("named", base_url)}).close()
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "proxy",
-    [
-        *("socks5://host:1", "socks5h://user:secret@host"),
-        *("http://user:secret@host:port", "http://host:0", "http://host:99999999", "http://[::1", "http://", "://"),
-        *("socks4://host:1", "ftp://user:secret@host:1", " http://host:1", "http:// host", "http://host\x01"),
-    ],
+UNUSABLE = (
+    *("socks5://host:1", "socks5h://user:secret@host"),
+    *("http://user:secret@host:port", "http://host:0", "http://host:99999999", "http://[::1", "http://", "://"),
+    *("socks4://host:1", "ftp://user:secret@host:1", " http://host:1", "http:// host", "http://host\x01"),
 )
+SECRET = "ftp://user:secret@host:1"
+
+
+@pytest.mark.parametrize(("name", "proxy"), [*product(NAMES, [SECRET]), *product(NAMES[:1], UNUSABLE)])
 def test_a_proxy_that_cannot_be_used_is_named_by_its_variable_without_its_password(
     name: str, proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,8 +53,11 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable_without_its_passwo
         assert ask(model).value.action == "light lamp", "a server on this computer needs no proxy"
 
 
-@pytest.mark.parametrize("proxy", ["host:8080", "http://user:p@ss@host:1", "https://host", "http://[::1]:8080", ""])
-@pytest.mark.parametrize("bypassed", ["", "*", "[::1", "a b, ,*.x", "10.0.0.0/8", "::1/128", "x:80", "://", "http://"])
+USUAL = ("host:8080", "http://user:p@ss@host:1", "https://host", "http://[::1]:8080", "")
+BYPASSED = ("", "*", "[::1", "a b, ,*.x", "10.0.0.0/8", "::1/128", "x:80", "://", "http://")
+
+
+@pytest.mark.parametrize(("proxy", "bypassed"), [*product(USUAL, BYPASSED[:1]), *product(USUAL[:1], BYPASSED[1:])])
 def test_a_proxy_in_any_usual_form_is_used(proxy: str, bypassed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     monkeypatch.setenv("NO_PROXY", bypassed)

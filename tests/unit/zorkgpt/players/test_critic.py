@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -345,58 +346,48 @@ REFUSED = moment("There is no way there.")
 """The player was just refused an exit of the vats."""
 
 
+NO_WAYS = (no_way("up"), *[no_way()] * 3)
+SAILING, NEWS = no_way(answer="You are still sailing north."), no_way(answer="There is no way there. A bell rings.")
+QUESTION = "(Please type YES or NO.)"
+WALKED_ABOUT = (*NO_WAYS, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
+TURNING = [turn("north", moment(world=f"w{each}"), moment("It turns.", world=f"w{each + 1}")) for each in range(4)]
+AROUND = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
+EXITS: dict[str, tuple[Sequence[TurnRecord], Observation, str]] = {
+    "another room": (NO_WAYS, in_the_loft(), "accept"),
+    "an answer that no other exit had, as of a vehicle that is steered": ([SAILING] * 4, SAILING.after, "none"),
+    "an answer with news": ([*NO_WAYS, NEWS], NEWS.after, "none"),
+    "a question": ([no_way(exit_, QUESTION) for exit_ in ("up", *["north"] * 3)], moment(QUESTION), "none"),
+    "a text since then": (NO_WAYS, replace(REFUSED, text="Time passes."), "none"),
+    "a clock that has gone on": (NO_WAYS, replace(REFUSED, moves=9), "none"),
+    "tries in another episode alone": ((), moment(), "none"),
+    "tries in other states alone, as in a desert": (
+        [shut(f"w{each}") for each in (2, 3, 4)],
+        moment(world="w5"),
+        "none",
+    ),
+    "a change with each try, as of a wheel": (TURNING, moment(world="w3"), "none"),
+    "a change while the player walked about": (WALKED_ABOUT, replace(REFUSED, world_hash="w3"), "none"),
+    "no change while the player walked about": (WALKED_ABOUT, REFUSED, "refuse"),
+    "answers that differ": ([no_way("up"), no_way(answer="A dog growls."), *[no_way()] * 3], REFUSED, "none"),
+    "a state that is not known": ([shut("")] * 3, moment(world=""), "none"),
+    "a walk that led back to the same place, as in a maze": ([no_way("up"), AROUND, *[no_way()] * 3], REFUSED, "none"),
+}
+
+
 class TestExits:
     def test_an_exit_that_just_failed_again_in_this_very_state_of_the_world_is_refused_however_it_is_worded(
         self,
     ) -> None:
-        opinion = failing(no_way("up"), *[no_way()] * 3).opinion(REFUSED, "Go north")
+        opinion = failing(*NO_WAYS).opinion(REFUSED, "Go north")
         assert opinion
         assert (opinion.accepted, opinion.source) == (False, "map")
         assert "'north'" in opinion.reason
         assert "There is no way there." in opinion.reason
 
-    def test_another_exit_or_another_room_is_not(self) -> None:
-        judge = failing(no_way("up"), *[no_way()] * 3)
-        assert kind_of(judge.opinion(REFUSED, "up")) == "accept"
-        assert kind_of(judge.opinion(in_the_loft(), "north")) == "accept"
+    def test_another_exit_is_not(self) -> None:
+        assert kind_of(failing(*NO_WAYS).opinion(REFUSED, "up")) == "accept"
 
-    def test_nor_is_one_whose_answer_no_other_exit_had_for_it_may_report_progress(self) -> None:
-        """A steered vehicle and a clock open an exit without a change of any object."""
-        sailing = [no_way(answer="You are still sailing north.")] * 4
-        assert kind_of(failing(*sailing).opinion(sailing[0].after, "north")) == "none"
-        news = no_way(answer="There is no way there. A bell rings.")
-        assert kind_of(failing(no_way("up"), *[no_way()] * 3, news).opinion(news.after, "north")) == "none"
-
-    def test_nor_is_one_after_a_question(self) -> None:
-        asked = [no_way(exit_, "(Please type YES or NO.)") for exit_ in ("up", *["north"] * 3)]
-        assert kind_of(failing(*asked).opinion(asked[0].after, "north")) == "none"
-
-    def test_nor_is_one_after_which_time_has_passed(self) -> None:
-        judge = failing(no_way("up"), *[no_way()] * 3)
-        for later in (replace(REFUSED, text="Time passes."), replace(REFUSED, moves=9)):
-            assert kind_of(judge.opinion(later, "north")) == "none"
-
-    def test_nor_is_one_that_failed_in_other_states_or_episodes_alone(self) -> None:
-        """A desert with an exit only at the fourth step changes with each step, and so does a turning wheel."""
-        assert kind_of(failing().opinion(moment(), "north")) == "none"
-        assert kind_of(failing(shut("w2"), shut("w3"), shut("w4")).opinion(moment(world="w5"), "north")) == "none"
-        turning = [
-            turn("north", moment(world=f"w{each}"), moment("It turns.", world=f"w{each + 1}")) for each in range(4)
-        ]
-        assert kind_of(failing(*turning).opinion(moment(world="w3"), "north")) == "none"
-
-    def test_it_may_have_opened_when_anything_has_changed_while_the_player_walked_about_too(self) -> None:
-        judge = failing(no_way("up"), *[no_way()] * 3)
-        learn(judge, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
-        assert kind_of(judge.opinion(replace(REFUSED, world_hash="w3"), "north")) == "none"
-        assert kind_of(judge.opinion(REFUSED, "north")) == "refuse"
-
-    def test_where_the_answers_differ_or_no_state_is_known_nothing_is_certain(self) -> None:
-        growled = no_way(answer="A dog growls.")
-        assert kind_of(failing(no_way("up"), growled, *[no_way()] * 3).opinion(REFUSED, "north")) == "none"
-        assert kind_of(failing(*[shut("")] * 3).opinion(moment(world=""), "north")) == "none"
-
-    def test_where_a_walk_led_back_to_the_same_place_no_exit_is_certain_to_fail(self) -> None:
-        """A maze in a single room keeps the position in state that the object tree does not show."""
-        around = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
-        assert kind_of(failing(no_way("up"), around, *[no_way()] * 3).opinion(REFUSED, "north")) == "none"
+    @pytest.mark.parametrize("case", EXITS)
+    def test_it_is_certain_to_fail_only_if_nothing_speaks_against_it(self, case: str) -> None:
+        tries, now, expected = EXITS[case]
+        assert kind_of(failing(*tries).opinion(now, "north")) == expected

@@ -341,8 +341,9 @@ def test_a_run_whose_manifest_cannot_be_read_keeps_the_others_from_nothing(playe
     assert log[-2].startswith(f"Run {played[0]}: ")
 
 
-@pytest.mark.parametrize("has_end", [True, False])
-@pytest.mark.parametrize("is_cut", [True, False])
+@pytest.mark.parametrize(
+    ("is_cut", "has_end"), [(True, True), *(pytest.param(cut, False, marks=pytest.mark.slow) for cut in (True, False))]
+)
 def test_what_a_damaged_journal_does_not_have_is_not_taken_for_written_by_hand(
     played: list[str], *, is_cut: bool, has_end: bool
 ) -> None:
@@ -465,7 +466,14 @@ def test_the_writer_of_a_memory_is_the_answer_with_its_title_and_not_one_that_on
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [(bytes(99), "contains zeros"), (b"\xff\xfe", "is not UTF-8"), (b"", ""), (None, "")]
+    ("content", "words"),
+    [
+        (bytes(99), "contains zeros"),
+        pytest.param(b"\xff\xfe", "is not UTF-8", marks=pytest.mark.slow),
+        (b"", ""),
+        (None, ""),
+    ],
+    ids=["zeros", "no text", "empty", "gone"],
 )
 def test_what_a_power_cut_may_have_taken_from_the_file_was_not_removed_by_hand(
     played: list[str], content: bytes | None, words: str

@@ -130,6 +130,7 @@ def test_without_the_package_the_error_is_one_line_with_pips_reason_and_the_mend
     assert "\n" not in message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("ensurepip") is None, reason="this Python keeps no pip (apt install python3-venv)")
 def test_an_environment_without_pip_as_uv_makes_it_uses_the_pip_that_python_keeps(
     store: ModelStore, tmp_path: Path

@@ -323,11 +323,11 @@ def breaks_off(text: str) -> bool:
     return "breaks off" in str(caught.value)
 
 
-@pytest.mark.parametrize("end", range(1, len(WHOLE)))
 @pytest.mark.parametrize("before", ["", "Well: ", "Well {x} {}: "])
-def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None:
-    assert breaks_off(before + WHOLE[:end])
-    assert WHOLE[:end] not in json_objects(before + WHOLE[:end])[0]
+def test_an_object_that_stops_anywhere_breaks_off(before: str) -> None:
+    for half in (WHOLE[:end] for end in range(1, len(WHOLE))):
+        assert breaks_off(before + half), half
+        assert half not in json_objects(before + half)[0]
 
 
 @pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x', '{"a": 1.}'])
