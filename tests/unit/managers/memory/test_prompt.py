@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from session.memory import MemoryStatus
 from session.values import Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, VATS
-from tests.unit.managers.memory_parts import LONG, MemoryPlay, learned, memory, silent
+from tests.unit.managers.memory_parts import LONG, MemoryPlay, memory, silent
 
 ARRIVAL = f"You walk north.\n\nBlue Vats\n{LONG}\n\nA grey banner hangs above them."
 TITLE = "Arrival at Blue Vats"
@@ -125,21 +125,3 @@ def test_long_memories_of_a_location_are_logged_once(tmp_path: Path) -> None:
         play.manager.section(play.now)
         play.manager.section(play.now)
     assert [each["location_id"] for each in logs if "more than 300 tokens" in each["event"]] == [VATS.num]
-
-
-def test_an_answer_without_a_memory_is_logged(tmp_path: Path) -> None:
-    play = MemoryPlay(tmp_path, silent)
-    play.turn("take beam", "You can't.")
-    with capture_logs() as logs:
-        play.manager.end()
-    assert "nothing to remember" in [each["event"] for each in logs]
-
-
-def test_a_question_about_what_happened_shows_the_arrival_once(tmp_path: Path) -> None:
-    play = MemoryPlay(tmp_path, [{"memories": [learned("Beam holds")]}])
-    play.turn("north", ARRIVAL, location=VATS)
-    play.turn("take beam", "You can't.")
-    play.manager.end()
-    (prompt,) = play.prompts
-    assert TITLE in prompt
-    assert prompt.count(LONG) == 1
