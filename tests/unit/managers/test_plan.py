@@ -89,13 +89,6 @@ def test_waits_until_the_story_takes_the_player_along_are_at_one_place() -> None
     assert line.startswith("Commands: 4 commands, 0 points; commands 2 to 3 not played in this order before: ")
 
 
-def test_points_from_the_first_command_that_was_not_walked_so_are_expected_and_not_seen() -> None:
-    line = commands_line(["north", "north", "south", "north", "north", "take lamp"], 1, WALKED, POINTS)
-    assert "2. north (+5, 5 so far)" in line
-    assert "6. take lamp (+10 expected, 15 so far)" in line
-    assert commands_in(line)[4:] == ("north", "take lamp")
-
-
 @given(st.lists(st.from_regex(r"[a-z][a-z ,.'-]{0,20}[a-z]", fullmatch=True), min_size=1, max_size=60))
 def test_commands_are_read_as_they_were_written(commands: list[str]) -> None:
     assert list(commands_in(commands_line(commands, 1, WALKED, POINTS))) == [

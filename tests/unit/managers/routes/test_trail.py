@@ -187,14 +187,6 @@ def test_what_the_remaining_commands_take_must_be_in_sight() -> None:
         assert route_of(*FETCHED).point_like(replace(HALL, visible=things)) == done
 
 
-def test_it_is_joined_after_the_commands_that_were_played_in_this_game() -> None:
-    """The effect of pushing is not visible, so that both moments in the hall look the same."""
-    route = route_of(("up", HALL), ("push button", HALL), ("east", CAVE))
-    assert route.point_like(HALL, [(11, "up")]) == 1
-    assert route.point_like(HALL, [(11, "up"), (12, "look"), (12, "push button")]) == 2
-    assert route.point_like(HALL, [(13, "west")]) == 1
-
-
 def test_what_is_wherever_the_player_is_was_not_touched() -> None:
     sky = GameObject(40, "sky", 11)
     here, there = replace(YARD, visible=(sky,)), replace(CAVE, visible=(replace(sky, parent=13),))
