@@ -51,7 +51,7 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
         "present": {"objective": [], "memory": [], "route": []},
     }
     assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
-    assert statuses["MapManager"]["metrics"]["rooms"] == 0
+    assert statuses["MapManager"]["metrics"] == {"rooms": 0, "connections": 0, "pruned_exits": 0}
 
 
 def test_a_file_that_cannot_be_written_is_one_warning_an_episode_and_play_goes_on(tmp_path: Path) -> None:
