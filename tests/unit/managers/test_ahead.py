@@ -16,7 +16,7 @@ from session.commands import Vocabulary
 from session.context import PromptSection
 from session.memory import Memory
 from session.values import AgentNote, Proposal, TurnRecord
-from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS, section_text
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
 
@@ -60,9 +60,7 @@ class Games(EpisodePlay):
 
     @property
     def told(self) -> str:
-        section = self.ahead.section(self.now)
-        assert section is not None
-        return section.text
+        return section_text(self.ahead, self.now)
 
     @property
     def ahead_of(self) -> list[str]:

@@ -33,7 +33,7 @@ from session.knowledge import DEATH_ANALYSIS, INSIGHTS, PLAN_LINES, KnowledgeLin
 from session.memory import Memory
 from session.text import TokenCounter
 from session.values import Location, Verdict
-from tests.fixtures.dye_works import GATE, VATS
+from tests.fixtures.dye_works import GATE, VATS, section_text
 from tests.fixtures.held_stores import held
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
@@ -162,9 +162,7 @@ def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path
     play = EpisodePlay(tmp_path, [first, {**NOTHING, "plan": None}, {**NOTHING, "plan": []}])
     for episode in (1, 2, 3):
         play.begin(episode)
-        section = play.manager.section(play.now)
-        assert section is not None
-        assert ("\n1. Take the knife" in section.text) == (episode > 1)
+        assert ("\n1. Take the knife" in section_text(play.manager, play.now)) == (episode > 1)
         play.wait_until(20)
         play.manager.end("turn_limit")
         assert ("=== PLAN SO FAR ===\nTake the knife" in play.prompt) == (episode > 1)
@@ -179,8 +177,7 @@ def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_on
     play.wait_until(20)
     play.manager.end("turn_limit")
     play.begin(2)
-    section = play.manager.section(play.now)
-    assert section is not None
+    told = section_text(play.manager, play.now)
     texts = (
         plan[1],
         f"\n4. {slab}\n",
@@ -189,9 +186,9 @@ def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_on
         plan[0],
         plan[2],
     )
-    places = [section.text.index(text) for text in texts]
+    places = [told.index(text) for text in texts]
     assert places == sorted(places)
-    assert [section.text.count(line) for line in plan] == [1] * 4
+    assert [told.count(line) for line in plan] == [1] * 4
 
 
 def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(play: EpisodePlay) -> None:

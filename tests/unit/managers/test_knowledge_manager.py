@@ -19,7 +19,7 @@ from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import Location, Proposal, Verdict
-from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS, section_text
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
@@ -75,8 +75,7 @@ def test_a_room_that_was_described_again_is_whole_in_the_latest_turn_only(tmp_pa
     play, room = KnowledgePlay(tmp_path, nothing_new), f"{GATE.name}\n{'Looms clatter. ' * 9}"
     for score in (0, 0, 1, 1, 2, 2):
         play.turn("look", f"{room}\nA dog barks." if score else room, score=score)
-    play.manager.end()
-    told = parts(play.llm.calls[-1].prompt.user)["played"].splitlines()
+    told = parts(prompt_of(play))["played"].splitlines()
     texts = [text.strip() for text in told if text.startswith("  ")]
     assert ["[line as in turn 6]" in text for text in texts] == [True, True, False, True, False, False]
     assert "[line as in turn 5]" in texts[2], "of the turns with facts, which get room first"
@@ -608,9 +607,7 @@ class TestHowMuchIsShown:
         lines = "# Knowledge Base\n\n## LESSONS LEARNED\n" + "".join(f"- {n:02} {'x' * 72}\n" for n in range(40))
         options: dict[str, Any] = {"prompt_budgets": {"agent": 1000}, "knowledge": {"max_tokens": 5000}}
         play = KnowledgePlay(tmp_path, written=lines, **options)
-        section = play.manager.section(play.now)
-        assert section is not None
-        assert 700 < len(section.text) <= 800
+        assert 700 < len(section_text(play.manager, play.now)) <= 800
 
 
 def test_the_turn_that_stopped_a_route_is_told_with_its_response(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from tests.fixtures.dye_works import section_text as told
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import local_view, paths_from
 
@@ -53,12 +54,6 @@ def manager_in(folder: Path, *routes: Route) -> RouteManager:
 @pytest.fixture
 def manager(tmp_path: Path) -> RouteManager:
     return manager_in(tmp_path)
-
-
-def told(manager: RouteManager | CourseManager, now: Observation) -> str:
-    section = manager.section(now)
-    assert section is not None
-    return section.text
 
 
 def courses_of(manager: RouteManager) -> CourseManager:

@@ -20,6 +20,7 @@ from session.game_state import GameState
 from session.memory import Memory
 from session.text import RoomDescription, TokenCounter
 from session.values import Location, Observation, Proposal, Rejection, TurnRecord, Verdict
+from tests.fixtures.dye_works import section_text
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.unit.zorkgpt.mapping.turns import walk
@@ -109,9 +110,7 @@ def test_memories_of_a_place_that_only_a_note_names_are_shown_ahead(parts: Manag
     ahead = next(manager for manager in learning.managers if isinstance(manager, MemoriesAhead))
     for note, expected in (("", ""), ("Dry it at Location 7", "L7 Loft: [DANGER] Rotten floor: It gives way.")):
         parts.game_state.notes[:] = [note]
-        section = ahead.section(HALL)
-        assert section is not None
-        assert section.text == expected
+        assert section_text(ahead, HALL) == expected
 
 
 @pytest.mark.parametrize("manager", MANAGERS, ids=lambda manager: manager.__name__)

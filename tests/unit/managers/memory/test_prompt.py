@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from session.memory import MemoryStatus
 from session.values import Location, Observation
-from tests.fixtures.dye_works import GATE, LOFT, VATS
+from tests.fixtures.dye_works import GATE, LOFT, VATS, section_text
 from tests.unit.managers.memory_parts import LONG, MemoryPlay, memory, silent
 
 ARRIVAL = f"You walk north.\n\nBlue Vats\n{LONG}\n\nA grey banner hangs above them."
@@ -93,20 +93,17 @@ def test_the_player_does_not_read_the_rooms_text_twice(tmp_path: Path) -> None:
     play = walked(tmp_path)
     play.manager.add_memory(VATS.num, VATS.name, memory("Mordant first"))
     play.turn("down", "Blue Vats", location=VATS)
-    section = play.manager.section(play.now)
-    assert section is not None
-    assert TITLE not in section.text
-    assert "Mordant first" in section.text
+    told = section_text(play.manager, play.now)
+    assert TITLE not in told
+    assert "Mordant first" in told
     assert TITLE in play.manager.get_location_memory(VATS.num)
-    assert "Drying" not in section.text
+    assert "Drying" not in told
 
 
 def test_a_room_that_is_not_described_in_this_episode_is_shown_as_it_was_on_arrival(tmp_path: Path) -> None:
     play = walked(tmp_path)
     play.begin(2, Observation("It is dark.", VATS, (), ()))
-    section = play.manager.section(play.now)
-    assert section is not None
-    assert f"[NOTE] {TITLE}: {LONG[:40]}" in section.text
+    assert f"[NOTE] {TITLE}: {LONG[:40]}" in section_text(play.manager, play.now)
 
 
 def test_arrivals_get_room_after_all_other_memories(tmp_path: Path) -> None:

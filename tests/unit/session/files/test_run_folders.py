@@ -12,7 +12,7 @@ import pytest
 
 from orchestration.learning import shared_files
 from session.errors import GameError, StoreError
-from session.events import Proposed, RunPaused
+from session.events import Event, Proposed, RunPaused
 from session.files.journal import Journal
 from session.files.run_folders import (
     Checkpoint,
@@ -36,6 +36,7 @@ from tests.unit.zorkgpt.report.dye_runs import manifest
 
 RUN = "20260131-184500-1a2b"
 LATER_RUN = "20260302-091500-9f9f"
+PLAYED = turn_played(1.0)
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_without_a_name_it_is_the_newest_that_has_a_manifest_and_a_turn_or_a_pla
     (workdir / "runs" / "20260303-000000-0000").mkdir()
     assert find_run(workdir).name == LATER_RUN
     folder = tmp_path / "played"
-    for run, event in ((RUN, turn_played(1.0)), (LATER_RUN, RunPaused("no connection", 1, 0))):
+    for run, event in ((RUN, PLAYED), (LATER_RUN, RunPaused("no connection", 1, 0))):
         journal = Journal.create(folder / "runs", manifest(run))
         journal.append(event)
         journal.close()
@@ -148,10 +149,10 @@ def test_without_a_name_it_is_the_newest_that_has_a_manifest_and_a_turn_or_a_pla
     assert find_run(folder).name == LATER_RUN
 
 
-def begun(workdir: Path, run: str) -> Path:
-    """A run with a turn that began now, whatever time its clock shows."""
+def begun(workdir: Path, run: str, event: Event = PLAYED) -> Path:
+    """A run with a turn, or another event, that began now, whatever time its clock shows."""
     journal = Journal.create(workdir / "runs", manifest(run))
-    journal.append(turn_played(1.0))
+    journal.append(event)
     journal.close()
     put_last(journal.folder)
     return journal.folder
@@ -162,10 +163,7 @@ AHEAD, NOW, SET_BACK = "20991231-235959-0001", "20260131-184500-0002", "20000101
 
 def test_a_command_that_is_called_like_a_turns_event_makes_no_run_that_was_played(tmp_path: Path) -> None:
     played = begun(tmp_path, NOW)
-    journal = Journal.create(tmp_path / "runs", manifest(AHEAD))
-    journal.append(Proposed(Proposal("turn_played"), 1.0))
-    journal.close()
-    put_last(journal.folder)
+    begun(tmp_path, AHEAD, Proposed(Proposal("turn_played"), 1.0))
     assert find_run(tmp_path) == played
 
 
