@@ -83,6 +83,19 @@ COMMON_COMMANDS = (
 )
 """Commands that nearly every story understands, for a player that chooses at random."""
 
+DIRECTIONS = {
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+    "ne": "northeast",
+    "nw": "northwest",
+    "se": "southeast",
+    "sw": "southwest",
+    "u": "up",
+    "d": "down",
+}
+"""The directions by their abbreviations."""
 _ARTICLES = frozenset({"a", "an", "the", "my", "some"})
 _NOT_ONE_CLAUSE = re.compile(r"[.,;:?!\"]|\b(?:and|then|but|except)\b")
 _WORD = re.compile(r"[a-z0-9'-]+")

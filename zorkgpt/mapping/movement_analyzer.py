@@ -9,31 +9,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from session.commands import AGAIN, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
+from session.commands import AGAIN, DIRECTIONS, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
 from session.text import asks, description_in, first_line, sentences_of
 from session.values import Repetition, TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
 OTHER_COMMAND_CONFIDENCE = 0.4
 
-_ABBREVIATIONS = {
-    "n": "north",
-    "s": "south",
-    "e": "east",
-    "w": "west",
-    "ne": "northeast",
-    "nw": "northwest",
-    "se": "southeast",
-    "sw": "southwest",
-    "u": "up",
-    "d": "down",
-}
-_FULL_WORDS = _ABBREVIATIONS | {word[:6]: word for word in ("northeast", "northwest", "southeast", "southwest")}
+_FULL_WORDS = DIRECTIONS | {word[:6]: word for word in ("northeast", "northwest", "southeast", "southwest")}
 """Directions by their abbreviations, and as a version 3 dictionary spells them: it keeps six letters of a word."""
 # Words that name a way out wherever they stand in a phrase, unlike "in" or "land".
-_BEARINGS = frozenset(_ABBREVIATIONS.values()) | {"fore", "aft", "port", "starboard"}
+_BEARINGS = frozenset(DIRECTIONS.values()) | {"fore", "aft", "port", "starboard"}
 _COMPASS = _BEARINGS - {"up", "down"}
-_DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
+_DIRECTIONS = frozenset(DIRECTIONS.values()) | {"in", "out"}
 
 _REWINDING = frozenset({"restart", "restore", "undo"})
 _NO_EXITS = AGAIN | {"yes", "y", "no"}

@@ -184,23 +184,14 @@ def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{_with_remark(command, seen)} -> {name}"
 
 
-class _UntriedExits(NamedTuple):
-    """The untried exits of a room as text, each with the death that it led to; "" for none.
-
-    read: those that were only read in prose
-    """
-
-    plain: str
-    read: str
-
-
-def _untried_exits(graph: MapGraph, room: int) -> _UntriedExits:
+def _untried_exits(graph: MapGraph, room: int) -> tuple[str, str]:
+    """Return the untried exits of a room, each with the death that it led to, and those only read in prose."""
     deaths = {exit_: _ends_text(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
     read = [
         plain_line(exit_) for exit_, death in deaths.items() if not death and exit_ in graph.read_exits.get(room, ())
     ]
     plain = ", ".join(_with_remark(exit_, death) for exit_, death in deaths.items() if exit_ not in read)
-    return _UntriedExits(plain, f"{READ}: {', '.join(read)}" if read else "")
+    return plain, f"{READ}: {', '.join(read)}" if read else ""
 
 
 def _refusals(

@@ -20,14 +20,13 @@ from game_interface.core.commands import DICTIONARY_LETTERS
 from game_interface.core.machine.attribute_tables import PLAYERS_NAME
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story, TextDecoder, read_word
-from session.commands import ParserFamily, Vocabulary
+from session.commands import DIRECTIONS, ParserFamily, Vocabulary
 
 _FIRST_LONG_VERSION = 4
 _COMPASS = (
-    *("north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest"),
-    *("up", "down", "in", "out", "fore", "aft", "port", "starboard", "inside", "outside"),
+    *DIRECTIONS.values(),
+    *("in", "out", "fore", "aft", "port", "starboard", "inside", "outside"),
 )
-_COMPASS_ABBREVIATED = ("n", "s", "e", "w", "ne", "nw", "se", "sw", "u", "d")
 _WORD = re.compile(r"[a-z][a-z'-]*")
 
 
@@ -82,7 +81,7 @@ class Dictionary:
 
         marked = having(_DIRECTION) if by_infocom else ()
         words = frozenset(text for text, _ in entries)
-        usual = tuple(word for word in _COMPASS + _COMPASS_ABBREVIATED if word[:letters] in (marked or words))
+        usual = tuple(word for word in (*_COMPASS, *DIRECTIONS) if word[:letters] in (marked or words))
         known = {word[:letters] for word in usual}
         directions = usual + tuple(word for word in marked if word not in known)
         return cls(
@@ -92,7 +91,7 @@ class Dictionary:
             nouns=frozenset(having(_NOUN)),
             prepositions=having(_PREPOSITION_WORD),
             directions=directions,
-            moves=tuple(word for word in directions if word not in _COMPASS_ABBREVIATED),
+            moves=tuple(word for word in directions if word not in DIRECTIONS),
             session_verbs=() if by_infocom else having(_META),
             by_infocom=by_infocom,
             accented=frozenset(letter for word in words if not word.isascii() for letter in word if letter > "\x7f"),

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from game_interface.core.machine.interpreter import Interpreter, Snapshot
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
+from session.commands import DIRECTIONS
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 """Up to this version the interpreter draws the status line, from the first three globals."""
@@ -249,10 +250,7 @@ def _with_score_of(clues: Clues, other: Clues) -> Clues:
     )
 
 
-_MOTIONS = (
-    *("north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest"),
-    *("up", "down", "in", "out", "stand"),
-)
+_MOTIONS = (*DIRECTIONS.values(), "in", "out", "stand")
 _TURNS = ("look", "inventory", "look")
 """Commands that take a turn in every library without changing the world."""
 _MOST_PLACES = 7
