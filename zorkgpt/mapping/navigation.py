@@ -38,9 +38,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         return ""
     moves = neighbourhood(graph, here, radius - 1)
     frontier = {room for room in graph.rooms if graph.untried_exits(room)}
-    barred = _barred(graph)
-    has_exits = (room for room in moves if _ways(graph, room) or room in {*frontier, *barred})
-    shown = {here, *has_exits}
+    barred = {room for room in graph.rooms if graph.barred_exits(room)}
+    shown = {here, *(room for room in moves if _ways(graph, room) or room in frontier | barred)}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_way_lines(graph, room, shown)]
@@ -54,17 +53,17 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     beside = shown.union(*(_ways(graph, room).values() for room in shown))
     aims = {room for room in named if room in graph.rooms and room != here}
     places = [room for room in _nearest_first(graph, paths) if room in aims]
-    there = _there(graph, paths, places, barred, shown, "untried: ")
+    there = _there(graph, paths, places, shown, "untried: ")
     lines += _first_of("In plan, objectives or notes (moves)", there, len(places), None)
     known = shown | aims
     farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in known]
-    lines += _first_of("Farther untried (moves)", _there(graph, paths, farther, barred), len(farther), FARTHEST_SHOWN)
+    lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
     known |= frontier
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
     others.sort(key=lambda room: room not in barred)
     kinds = {"Exits that led nowhere" if room in beside else "Other rooms" for room in others}
     lines += _first_of(
-        f"{' / '.join(sorted(kinds))} (moves)", _there(graph, paths, others, barred), len(others), FARTHEST_SHOWN
+        f"{' / '.join(sorted(kinds))} (moves)", _there(graph, paths, others), len(others), FARTHEST_SHOWN
     )
     return "\n".join(lines)
 
@@ -75,27 +74,17 @@ def untried_from(graph: MapGraph, here: int) -> str:
     The nearest to that room, where a new game begins, come first. Either line is left out if there are none.
     """
     paths = seen_paths(graph, here, is_new_game=True)
-    untried = {
-        room: exits
-        for room in _nearest_first(graph, paths)
-        if (exits := ", ".join(filter(None, _untried_exits(graph, room))))
-    }
-    barred = _barred(graph)
-    refused = {
-        room: exits
-        for room in _nearest_first(graph, paths)
-        if (exits := ", ".join(_refusals(graph, room, barred.get(room, ()), titles=("", TRIED))))
-    }
-    lines: list[str] = []
-    for title, found in (("Untried exits", untried), ("Named exits that led nowhere", refused)):
-        there = (f"{_label(graph, room)} ({_distance(paths, room)}): {exits}" for room, exits in found.items())
-        lines += _first_of(f"{title} (moves from the start)", there, len(found), FARTHEST_FROM_START)
+    untried, refused = list[str](), list[str]()
+    for room in _nearest_first(graph, paths):
+        barred = _refusals(graph, room, graph.barred_exits(room), titles=("", TRIED))
+        for found, exits in ((untried, filter(None, _untried_exits(graph, room))), (refused, barred)):
+            if text := ", ".join(exits):
+                found.append(f"{_label(graph, room)} ({_distance(paths, room)}): {text}")
+    lines = [
+        *_first_of("Untried exits (moves from the start)", untried, len(untried), FARTHEST_FROM_START),
+        *_first_of("Named exits that led nowhere (moves from the start)", refused, len(refused), FARTHEST_FROM_START),
+    ]
     return "\n".join(lines)
-
-
-def _barred(graph: MapGraph) -> Mapping[int, Collection[str]]:
-    """Return for each room the refused exits that the story names."""
-    return {room: exits for room in graph.rooms if (exits := graph.barred_exits(room))}
 
 
 def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
@@ -108,7 +97,6 @@ def _there(
     graph: MapGraph,
     paths: Mapping[int, Path],
     rooms: Iterable[int],
-    barred: Mapping[int, Collection[str]],
     shown: Collection[int] = (),
     mark: str = "",
 ) -> Iterator[str]:
@@ -121,7 +109,7 @@ def _there(
     for room in rooms:
         plain, read = ("", "") if room in shown else _untried_exits(graph, room)
         untried = [*filter(None, (f"{mark}{plain}" if plain else "", read))]
-        among = () if room in shown else barred.get(room, ())
+        among = () if room in shown else graph.barred_exits(room)
         exits = ", ".join([*untried, *_refusals(graph, room, among)])
         if len(exits) > FARTHEST_SHOWN - SHORTEST_ITEM:
             exits = ", ".join([*untried, *_refusals(graph, room, among, with_words=False)])
