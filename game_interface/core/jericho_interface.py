@@ -10,7 +10,6 @@ from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.attribute_tables import named_attributes
 from game_interface.core.machine.story import Story
-from game_interface.core.machine.vocabulary_reader import whole_verbs
 from session.values import GameObject, Location, Observation, Seed
 
 _loadable: set[str] = set()
@@ -65,13 +64,9 @@ class JerichoInterface(JerichoGame):
         return named_attributes(names, self._table.entry(self._interpreter.memory, obj.num).attributes)
 
     def get_valid_verbs(self) -> list[str]:
-        """Return the verbs of the story's dictionary, without those for testing the story.
-
-        A verb that the dictionary truncates is completed if a full word is known.
-        """
+        """Return the verbs as the story's dictionary truncates them, without those for testing the story."""
         self._interpreter.require_open()
-        verbs = [verb for verb in self._dictionary.verbs if verb.isalpha()]
-        return whole_verbs(verbs, self._dictionary.letters)
+        return [verb for verb in self._dictionary.verbs if verb.isalpha()]
 
     def is_dead(self) -> bool:
         """Return whether the player died in the latest step."""

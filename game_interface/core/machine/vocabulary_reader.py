@@ -6,13 +6,11 @@ downwards, with the address of the verb's lines (Inform Technical Manual §8.6).
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -201,24 +199,6 @@ def infocom_lines(story: Story, entries: Sequence[DictionaryEntry]) -> dict[str,
         if not count or any(len(line) < _OLD_LINE or line[_OBJECTS] > _MOST_OBJECTS for line in lines[text]):
             return {}
     return lines
-
-
-_USED_AT_LEAST = 2
-"""Minimum uses of a word; a word that was typed only once is often a typing error."""
-
-
-def whole_verbs(verbs: Iterable[str], letters: int) -> list[str]:
-    """Complete the verbs that the dictionary truncates to ``letters`` to the most common word with that prefix.
-
-    A verb stays as it is if players use no word with that prefix. The counts are Jericho's, of the first words of
-    commands in transcripts of many games.
-    """
-    usage: dict[str, int] = json.loads(files("jericho").joinpath("clubfloyd_verb_counts.json").read_text("utf-8"))
-    common = sorted((word for word in usage if usage[word] >= _USED_AT_LEAST), key=lambda word: -usage[word])
-    return [
-        verb if len(verb) < letters else next((word for word in common if word.startswith(verb)), verb)
-        for verb in verbs
-    ]
 
 
 _INFORM_NAMES = 1

@@ -14,7 +14,6 @@ from game_interface.core.commands import refusal
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.story import Story
-from game_interface.core.machine.vocabulary_reader import whole_verbs
 from session.errors import GameError
 from session.values import GameObject
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -55,14 +54,6 @@ def test_every_method_of_the_interface_works_right_after_construction(game: Jeri
         assert not game.is_dead()
         game.send_command(command)
     assert game.is_dead()
-
-
-def test_verbs_are_whole_words(zork1: Path) -> None:
-    assert whole_verbs(["examin", "take", "qqqqqq"], 6) == ["examine", "take", "qqqqqq"]
-    with JerichoInterface(zork1) as game:
-        verbs = game.get_valid_verbs()
-    assert {"examine", "inventory", "extinguish", "take"} <= set(verbs)
-    assert [verb for verb in verbs if verb in {"examin", "invent", "exting"} or not verb.isalpha()] == []
 
 
 def test_attributes_are_those_of_the_present_moment_and_what_is_in_a_closed_container_is_not_seen(
