@@ -61,11 +61,6 @@ _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
 _PLACING = re.compile(
     r"\b[a-z]+ (?:of(?! (?:here|you|this)\b)|side|end|edge|face|half|part|bank|shore|corner|walls?|windows?)\b"
 )
-_AT_ITS_END = re.compile(
-    r"\b(north|south|east|west)(?:ern)? end of (?:[a-z]+ ){0,4}?"
-    r"(?:\1-(north|south|east|west)|(north|south|east|west)-\1)\b"
-)
-"""A passage that goes on from its end only to the other side, as at the east end of an east-west hallway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +221,9 @@ class MovementAnalyzer:
         """Return the compass directions (on a ship, the ship's directions) that a text names, in the story's own
         words.
 
-        Positions are left out, such as "west of the house", "the south wall" and "the east end of an east-west hall".
+        Positions are left out, such as "west of the house", "the south wall" and "the east end".
         """
-        words = _WORD.findall(_PLACING.sub(" ", _AT_ITS_END.sub(r"\2\3", _plain(text))))
+        words = _WORD.findall(_PLACING.sub(" ", _plain(text)))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))
 
     def ways_named(self, text: str) -> tuple[str, ...]:

@@ -121,15 +121,6 @@ def test_a_wall_that_has_a_point_of_the_compass_is_no_way() -> None:
     assert MovementAnalyzer().bearings_named(here) == ("northwest", "south")
 
 
-def test_a_passage_goes_on_from_its_end_only_to_the_other_side() -> None:
-    named = MovementAnalyzer().bearings_named
-    text = "You are at the {} end of {}. The study lies to the north."
-    assert named(text.format("east", "an east-west hallway")) == ("west", "north")
-    assert named(text.format("south", "a long dark north-south hall")) == ("north",)
-    assert named(text.format("west", "an east-west hallway, and an exit is to the west")) == ("east", "west", "north")
-    assert named("This is an east-west hallway.") == ("east", "west")
-
-
 def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     movements = MovementAnalyzer()
     assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
