@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from orchestration.history import Branch
-from session.files.journal import JOURNAL_FILE
+from session.events import ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
 from session.values import GameObject, Location, Observation
 from tests.episodes.test_routes_run import (
@@ -27,8 +26,7 @@ from tests.episodes.test_routes_run import (
     play_mill,
     typed,
 )
-from tests.fixtures.prompted_run import fork_of
-from tests.fixtures.run_traces import journal_of
+from tests.fixtures.run_traces import events_of, journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.scripted_llm import ScriptedLLM
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -824,12 +822,12 @@ def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_second_episode_that_knows_the_words_takes_few_calls(own_story: Path, tmp_path: Path) -> None:
-    model = ScriptedLLM(by_the_book)
-    run = play_run(own_story, model, tmp_path, episodes=2, **OPTIONS)
-    assert [turn.action for turn in run.turns[:TURNS]] == [turn.action for turn in run.turns[TURNS:]]
-    calls = [sum(turn.verdicts[-1].source != "then" for turn in run.turns if turn.episode == each) for each in (1, 2)]
-    assert sum(calls) == len(model.calls)
+def test_a_second_episode_that_knows_the_words_takes_few_calls(whole: Path) -> None:
+    events = events_of(find_run(whole))
+    turns = [event.record for event in events if isinstance(event, TurnPlayed)]
+    assert [turn.action for turn in turns[:TURNS]] == [turn.action for turn in turns[TURNS:]]
+    calls = [sum(turn.verdicts[-1].source != "then" for turn in turns if turn.episode == each) for each in (1, 2)]
+    assert sum(calls) == sum(isinstance(event, ModelAnswered) for event in events)
     assert calls[1] <= TURNS / 4 < calls[0]
 
 
@@ -842,14 +840,6 @@ def test_a_run_that_is_killed_within_a_course_and_resumed_equals_one_that_was_no
     resume_run(own_story, ScriptedLLM(by_the_book), tmp_path)
     assert journal_of(tmp_path) == journal_of(whole)
     assert verify_run(own_story, tmp_path).difference is None
-
-
-def test_a_fork_within_a_course_goes_on_along_it(own_story: Path, tmp_path: Path) -> None:
-    play(own_story, tmp_path)
-    waits = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "wait"})
-    fork = fork_of(own_story, tmp_path, Branch(2, 4), waits)
-    second = [turn for turn in fork.played.turns if turn.episode == 2]
-    assert [turn.verdicts[-1].source for turn in second[4:6]] == ["then"] * 2
 
 
 def past_news(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Answer:
@@ -872,15 +862,6 @@ def test_a_first_episode_that_stops_at_failures_is_called_at_new_places(own_stor
     resume_run(own_story, ScriptedLLM(past_news), killed)
     assert journal_of(killed) == journal_of(tmp_path / "whole")
     assert verify_run(own_story, killed).difference is None
-
-
-def test_the_usual_choice_of_what_stops_a_course_is_left_out_of_the_journal(own_story: Path, tmp_path: Path) -> None:
-    run = play(own_story, tmp_path, episodes=1)
-    assert {turn.proposals[-1].stop_at for turn in run.turns} == {"news"}
-    records = [line for line in (find_run(tmp_path) / JOURNAL_FILE).read_text().splitlines() if '"turn_played"' in line]
-    assert [line for line in records[1:] if '"stop_at"' in line] == []
-    assert [line for line in records[1:] if '"then":[]' in line] == []
-    assert verify_run(own_story, tmp_path).difference is None
 
 
 def test_keys_of_a_menu_are_a_course_if_it_stops_at_failures_only(tmp_path: Path) -> None:

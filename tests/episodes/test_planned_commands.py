@@ -74,6 +74,7 @@ def test_the_next_game_is_shown_the_commands_whole_and_follows_them(own_story: P
     assert [turn.action for turn in second[:10]] == list(PLANNED[:10])
     assert {turn.verdicts[-1].source for turn in second[:9]} == {"then"}
     assert f"Not played: {', '.join(numbered.split(', ')[10:])}." in course_in(prompts[TURNS + 1])
+    assert "`follow` 0 goes on with the plan: its command 11, " in course_in(prompts[TURNS + 1]), "its rest is offered"
 
 
 def test_commands_that_no_game_has_played_at_their_place_are_named_in_the_prompt(
@@ -110,11 +111,6 @@ def test_memories_of_places_on_its_way_are_shown_until_the_player_comes_there(ow
     ahead = [prompt.partition(f"## {MEMORIES_AHEAD}\n")[2].partition("\n## ")[0] for prompt in prompts]
     shown = ["L74 Keeper's Bedroom: [NOTE] Chest: The tin is in the chest." in each for each in ahead]
     assert (shown[0], shown[TURNS], shown[TURNS + 1]) == (False, True, False)
-
-
-def test_its_rest_is_offered_after_it_has_stopped(own_story: Path, tmp_path: Path) -> None:
-    _, prompts = play(own_story, tmp_path)
-    assert "`follow` 0 goes on with the plan: its command 11, " in course_in(prompts[TURNS + 1])
 
 
 def test_its_rest_is_offered_where_a_command_without_a_known_result_has_led_in_this_game(

@@ -198,11 +198,3 @@ def test_history_and_circles_begin_anew(player: Player) -> None:
 @pytest.mark.parametrize("way", WAYS[1:])
 def test_the_second_episode_is_asked_the_same_in_whatever_way_it_came(players: dict[Way, Player], way: Way) -> None:
     assert players[way].prompts == players[WAYS[0]].prompts
-
-
-def test_every_prompt_of_the_second_episode_has_the_first_game(player: Player) -> None:
-    first, second = (player.prompts[episode]["ReadingAgentAnswer"] for episode in (1, 2))
-    assert [section(prompt, "Earlier games") for prompt in first] == [""] * len(first)
-    (game,) = {prompt.partition("## Earlier games\n")[2].partition("\n\n## ")[0] for prompt in second}
-    commands = [command.partition("\n")[0] for command in game.split("\n\nTurn ")[1:]]
-    assert [told.partition(": ")[2].partition(" -> ")[0].partition(" (")[0] for told in commands] == [*FIRST]
