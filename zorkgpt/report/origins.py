@@ -126,7 +126,7 @@ class Origins:
     spans: when the first and the last line of each run were written
     numbered: the last number that was taken for an episode
     problems: why something is unknown
-    is_whole: whether every run up to here can be read, so that people wrote what no run did
+    is_whole: whether all that runs wrote since the latest copy of the files is known, so that people wrote the rest
     items, at: what is known after the runs so far, and when the latest of them wrote its last line; at the end, now
     texts: versions of the memories that people may have written
     ends: what was known at the end of each episode; ``None`` for one that several runs have with different ends
@@ -167,7 +167,7 @@ class Origins:
                 self.changes.append(OriginChange(f"{run}/{number}", run, moment, at, True, change, writer))
 
     def miss(self, problem: str) -> None:
-        """Add why it is unknown from here on who made the changes that no run shows."""
+        """Add why it is unknown who made the changes that no run shows, up to the next copy of the files."""
         self.problems.append(problem)
         self.is_whole = False
 
@@ -294,6 +294,7 @@ def _add_run(origins: Origins, run: Path, now: GameConfiguration) -> None:
     origins.texts.append(text_of(run / AT_START / "Memories.md"))
     if begun > origins.at:
         origins.add(changes_between(origins.items, start, by_others=True), run.name, None, begun)
+        origins.is_whole = origins.is_whole or has_copies
     else:  # the run before it was being played and saw what others changed
         origins.turns.sort(key=lambda each: each.at)
     repetition, is_whole = _repeated(origins, run, now, start)
@@ -308,7 +309,7 @@ def _add_run(origins: Origins, run: Path, now: GameConfiguration) -> None:
     if (run / AT_END).is_dir():
         end = _known(lambda name: run / AT_END / name, origins.problems).items()
         origins.add(changes_between(known, end, by_others=True), run.name, last, latest)
-        known = end
+        known, origins.is_whole = end, True
     if last.episode in ended and is_whole:
         origins.end(last.episode, known)
     if latest > origins.at:
