@@ -58,7 +58,7 @@ _UNSUPPORTED = re.compile(
 )
 """A refusal of a field or role with a status that usually has other reasons."""
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
-_ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
+_ANNOTATIONS = frozenset({"default", "examples", "title"})
 _CONSTRAINTS = frozenset(
     {
         *("minLength", "maxLength", "pattern", "format"),
@@ -66,7 +66,6 @@ _CONSTRAINTS = frozenset(
         *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "propertyNames"),
     }
 )
-_UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
 class Dialect:
@@ -143,7 +142,9 @@ def refused_field(failure: RequestFailed, sent: Collection[str]) -> str | None:
 
 
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
-    """Return the ``response_format`` with which a server constrains its answer to ``schema``, strictly if possible.
+    """Return the ``response_format`` with which a server constrains its answer strictly to ``schema``.
+
+    The schemas of answers have neither free keys nor alternatives with a discriminator, which no strict one may have.
 
     constraints: keep lengths, ranges and patterns; llama.cpp supports them, OpenAI rejects some
     compact: allow no white space between the fields, in the syntax of llguidance, with which llama.cpp may be built
@@ -154,7 +155,7 @@ def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool
     if compact and isinstance(narrowed, dict):
         narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
-    return {"type": "json_schema", "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed}}
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": narrowed}}
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:
@@ -170,7 +171,7 @@ def _without(node: JsonValue, dropped: frozenset[str]) -> JsonValue:
     if not isinstance(node, dict):
         return node
     return {
-        "anyOf" if keyword == "oneOf" else keyword: (
+        keyword: (
             {name: _without(each, dropped) for name, each in value.items()}
             if keyword in {"properties", "$defs"} and isinstance(value, dict)
             else _without(value, dropped)
@@ -178,16 +179,6 @@ def _without(node: JsonValue, dropped: frozenset[str]) -> JsonValue:
         for keyword, value in node.items()
         if keyword not in dropped
     }
-
-
-def _is_closed(node: JsonValue) -> bool:
-    if isinstance(node, list):
-        return all(_is_closed(each) for each in node)
-    if not isinstance(node, dict):
-        return True
-    if node.get("type") == "object" and node.get("additionalProperties") is not False:
-        return False
-    return _UNSUITED_TO_STRICT.isdisjoint(node) and all(_is_closed(each) for each in node.values())
 
 
 class AnswerUnfit(ResponseInvalid):
