@@ -341,24 +341,22 @@ class Route:
         before = self.score_after(done)
         if score is None or before is None or (score == before and not won):
             return self
-        start = replace(self.start, score=score) if not done else self.start
-        steps = [*self.steps]
-        if done:
-            steps[done - 1] = replace(steps[done - 1], leads_to=replace(steps[done - 1].leads_to, score=score))
-        here = self.points[done]
-        for at, step in enumerate(self.steps[done:], done):
-            point = step.leads_to
+        points, here = [*self.points], self.points[done]
+        points[done] = replace(here, score=score)
+        for at, point in enumerate(self.points[done + 1 :], done + 1):
             if point.score is not None:
                 is_won = False
                 if point.score > before:
                     things = point.carried_set - here.carried_set
                     is_again = bool(things) and things.issubset(got)
-                    is_won = is_again or (here.location_id, plain_command(step.command)) in won
+                    is_won = is_again or (here.location_id, plain_command(self.steps[at - 1].command)) in won
                 score, before = score if is_won else score + point.score - before, point.score
                 if score != point.score:
-                    steps[at] = replace(step, leads_to=replace(point, score=score))
+                    points[at] = replace(point, score=score)
             here = point
-        return replace(self, start=start, steps=tuple(steps))
+        pairs = zip(self.steps, points[1:], strict=True)
+        steps = tuple(step if step.leads_to is point else replace(step, leads_to=point) for step, point in pairs)
+        return replace(self, start=points[0], steps=steps)
 
     def to_last_point(self, done: int) -> Self:
         """Return the route for its points alone: it ends with the last command after ``done`` that brings some."""

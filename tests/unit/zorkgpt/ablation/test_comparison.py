@@ -126,15 +126,6 @@ def test_pairs_needed_are_those_of_the_paired_t_test() -> None:
     assert pairs_needed(1e-6, 1) is None
 
 
-@pytest.mark.slow
-def test_with_so_many_pairs_four_differences_in_five_are_seen() -> None:
-    draw = Random(1)
-    pairs = pairs_needed(1, 1.5)
-    assert pairs is not None
-    seen = sum(compared(*(draw.gauss(1, 1.5) for _ in range(pairs))).is_shown for _ in range(100))
-    assert 70 <= seen <= 92
-
-
 def of_score(measured: list[RunMeasures]) -> dict[str, Comparison]:
     return {each.story: each for each in compare_all(measured, detect=5) if each.measure == "score"}
 
@@ -311,14 +302,6 @@ def test_its_width_is_that_of_the_spread_between_stories_and_within_them() -> No
     within = fmean([pvariance(each) / len(each) for each in stories])
     low, high = bootstrap_interval(stories)
     assert high - low == pytest.approx(2 * 1.96 * sqrt((between + within) / len(stories)), rel=0.04)
-
-
-@pytest.mark.slow
-def test_it_holds_the_truth_about_as_often_as_it_says() -> None:
-    """95 % of percentile intervals should; with ten stories a few less do."""
-    random = Random(4)
-    intervals = [bootstrap_interval(drawn(random, stories=10, pairs=4, between=2, within=4)) for _ in range(100)]
-    assert 84 <= sum(low <= 0 <= high for low, high in intervals) <= 99
 
 
 def test_signs_are_permuted_over_all_stories_exactly_and_in_the_permutation_too_a_story_counts_once() -> None:

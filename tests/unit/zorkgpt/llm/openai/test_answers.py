@@ -186,6 +186,7 @@ ERRORS = {
     "vLLM before 0.10": {"object": "error", "message": OOM, "type": "InternalServerError", "code": 500},
     "Anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": OOM}},
     "text": {"error": OOM},
+    "list": {"errors": [{"message": OOM}]},
     "FastAPI": {"detail": OOM},
     "array": [{"error": {"message": OOM, "status": "UNAVAILABLE", "code": 503}}],
     "gateway": {"code": "50501", "message": OOM, "data": None},

@@ -33,7 +33,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, failure, model_on, outcome
 from zorkgpt.llm.language_model import Role, at_most
-from zorkgpt.llm.openai.faults import from_status, server_message
+from zorkgpt.llm.openai.faults import from_status
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 
 
@@ -602,28 +602,6 @@ def test_a_model_that_replies_at_all_can_be_used(reply: Step) -> None:
         server.trial = reply
         model.try_out(["agent"], waits=True)
         assert ask(model).value.action == "light lamp"
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ({"error": {"message": "a\n  b"}}, "a b"),
-        ({"error": "a"}, "a"),
-        ({"message": "a"}, "a"),
-        ({"detail": "a"}, "a"),
-        ({"detail": [{"loc": ["body", "n"], "msg": "a"}, {"loc": ["x", 0], "msg": "b"}]}, "body.n: a; x.0: b"),
-        ("a", "a"),
-        (None, ""),
-        ({}, ""),
-        ({"error": {"code": 5}}, ""),
-        ({"error": [1, None]}, ";"),
-        ({"error": {"message": "", "type": ""}, "message": "a"}, "a"),
-        ({"base_resp": {"status_code": 1004, "status_msg": "a"}}, "a"),
-        ({"errors": ["a", {"message": "b"}]}, "a; b"),
-    ],
-)
-def test_a_servers_words_are_found_in_its_error(body: object, words: str) -> None:
-    assert server_message(body) == words
 
 
 @pytest.mark.parametrize(
