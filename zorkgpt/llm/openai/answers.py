@@ -40,9 +40,8 @@ _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may start an object."""
 _TAG = re.compile(r"<(?P<closing>/?)(?:think|thinking|reflection)\s*>", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
-_TORN = re.compile(r"\s*|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.\d*|(?:\.\d+)?[eE][+-]?\d*")
+_TORN = re.compile(r"\s*[\w.+-]*")
 """The rest of a truncated object, from the position of the JSON error on."""
-_LONGEST_ESCAPE = 5  # characters after the backslash, "u" among them
 
 
 class AnswerIncomplete(ResponseInvalid):
@@ -407,9 +406,7 @@ def _read_object(text: str, start: int) -> tuple[int | None, bool]:
     try:
         return _DECODER.raw_decode(text, start)[1], False
     except json.JSONDecodeError as error:
-        rest = text[error.pos :]
-        is_in_escape = error.msg.startswith("Invalid \\uXXXX") and len(rest) <= _LONGEST_ESCAPE
         is_in_string = error.msg.startswith("Unterminated string")
-        return None, is_in_escape or is_in_string or _TORN.fullmatch(rest) is not None
+        return None, is_in_string or _TORN.fullmatch(text, error.pos) is not None
     except (ValueError, RecursionError):
         return None, False
