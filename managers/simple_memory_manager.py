@@ -463,6 +463,10 @@ class SimpleMemoryManager(BaseManager):
             for room in sorted(state.visited_locations - {here})
         }
         rooms = {} if self._map is None else self._map.game_map.room_names
+        aims = [
+            *(self._map.named_places() if self._map else ()),
+            *(self._courses.places_ahead if self._courses else ()),
+        ]
         is_new = not self._was_visited_before(here)
         schema: type[VisitSynthesis | ChosenTurn] = VisitSynthesis
         budget = self.config.prompt_budgets.memory
@@ -476,7 +480,7 @@ class SimpleMemoryManager(BaseManager):
             by_turn = {each.record.turn: each for each in (*beside.values(), *outcomes)}
             outcomes = tuple(by_turn[turn] for turn in sorted(by_turn))
         visit = VisitNews(
-            outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns
+            outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns, aims
         )
         if is_small:
             choice = worth_keeping(visit)

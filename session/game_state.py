@@ -159,7 +159,6 @@ class GameState:
     visited_locations: the ids of the locations in which at least one turn began
     tries: its turns by location and command
     held: the things that the player carried when a turn began, by number
-    met: the numbers and names of the things that were visible at a location, by its id
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     room_descriptions: the last full description of each room that the story has printed in this episode, by its id
     last_room_description_location_id: the room that was described last
@@ -180,7 +179,6 @@ class GameState:
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
     held: dict[int, GameObject] = field(default_factory=dict)
-    met: dict[int | None, set[tuple[int, str]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
     last_room_description_location_id: int | None = None
@@ -290,9 +288,6 @@ class GameState:
         if perceives(plain_command(turn.action)) and not turn.rearranged:
             self.noted |= turn.changed_attributes
         self.held |= {thing.num: thing for thing in turn.before.inventory or ()}
-        for moment in (turn.before, turn.after):
-            met = self.met.setdefault(moment.location_id, set())
-            met.update((thing.num, thing.name) for thing in moment.visible or ())
         if turn.score_change:
             self.scored.append(turn)
         if turn.before.location is not None:

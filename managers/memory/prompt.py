@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from managers.memory.outcome import ARRIVAL, ActionOutcome, as_printed, names, signals_of
+from managers.done import numbers_named
+from managers.memory.outcome import ARRIVAL, ActionOutcome, as_printed, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import (
     LONGEST_ACTION,
@@ -63,12 +64,6 @@ STATES = ("open", "locked", "on", "lit", "worn")
 """Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
 
-_SMALL_WORDS = (
-    "a about all and at behind down everything for from her him in into it me my of off on onto out over the them"
-    " through to under up with"
-)
-"""Words of commands that name no thing."""
-_INDEFINITE = re.compile(r"\b(?:an?|another)\s+[\w'-]+(?:\s+[\w'-]+)?", re.IGNORECASE)
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
@@ -295,7 +290,7 @@ def visit_prompt(
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
-    fields["elsewhere"] = _elsewhere(visit, state).fit(int(ELSEWHERE_SHARE * room)).text
+    fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
     parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit, state, window)
     for below in (arrival, None):  # without the reference if its text has no room
         memories = existing_memories(visit.memories, visit.worked, below)
@@ -338,59 +333,23 @@ def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dic
     return found
 
 
-def _elsewhere(visit: VisitNews, state: GameState) -> Part:
-    """Return a line for each memory of other locations that is about the visit, tentative ones first.
+def _elsewhere(visit: VisitNews) -> Part:
+    """Return a line for each memory of other locations that may matter here, tentative ones first.
 
-    It names this location, a thing in sight, one that was taken or laid down, or one that a command names, or it is of
-    a location that the story's answers name, but not as "a chamber". Where two things share a noun, the word before it
-    decides. A thing of the same name at that location is another one if its number is.
+    It is tentative, names this location by its number, or is of a location that is an aim of the player.
     """
-    answers = " ".join(outcome.record.after.text for outcome in visit.outcomes)
-    things, seen_here = {visit.here.name}, set[int]()
-    for record in (outcome.record for outcome in visit.outcomes):
-        seen = (*record.gained, *record.lost, *(record.before.visible or ()), *(record.after.visible or ()))
-        things.update(thing.name for thing in seen)
-        seen_here.update(thing.num for thing in seen)
-        in_hand = {thing.name for thing in record.before.inventory or ()}
-        things.update(names(record.action, in_hand))
-        known = {word for name in (*things, *in_hand) for word in name.casefold().split()}
-        things.update({*plain_command(record.action).split()[1:]} - known - {*_SMALL_WORDS.split()})
-    apart: dict[str, set[str]] = {}  # the words before the last one in names of other things
-    for name in {name for met in state.met.values() for _, name in met} - things:
-        *words, last = name.casefold().split() or [""]
-        apart.setdefault(last, set()).update(words)
-    named_rooms = names(_INDEFINITE.sub("", answers), visit.rooms.values())
-
-    def shared_with(room: int) -> set[str]:
-        met = state.met.get(room, set())
-        return things - ({name for _, name in met} - {name for number, name in met if number in seen_here})
-
     shown = [
         (room, memory)
         for room, memories in visit.elsewhere.items()
-        for shared in [shared_with(room)]
         for memory in memories
-        if visit.rooms.get(room) in named_rooms or _names_one_of(f"{memory.title} {memory.text}", shared, apart)
+        if room in visit.aims
+        or memory.status == MemoryStatus.TENTATIVE
+        or visit.here.num in numbers_named(f"{memory.title} {memory.text}")
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
     lines = [Line(f"{_head(memory, f'Location {room}')}: ", one_line(memory.text)) for room, memory in shown]
     return Part("elsewhere", [[line] for line in lines], keeps="best")
-
-
-def _names_one_of(text: str, things: Collection[str], apart: Mapping[str, Collection[str]]) -> bool:
-    """Return whether a text names one of the things, and not only another one with the same last word.
-
-    apart: by the last word of names of other things the words before it
-    """
-    for thing in names(text, things):
-        *own, last = thing.casefold().split()
-        of_others = {*apart.get(last, ())}.difference(own)
-        if not of_others or not of_others.issuperset(
-            re.findall(rf"(?:(\w+)\W+)?\b{re.escape(last)}(?:s|es)?\b", text.casefold())
-        ):
-            return True
-    return False
 
 
 def existing_memories(

@@ -108,6 +108,7 @@ class VisitNews:
     worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
     is_new_place: the player was never there in an earlier episode
     played: the turns of the episode so far, one of which an answer may name
+    aims: the ids of the locations that plan, objectives or notes name, or to which the plan's commands lead
     """
 
     outcomes: tuple[ActionOutcome, ...]
@@ -117,6 +118,7 @@ class VisitNews:
     worked: Mapping[str, str] = field(default_factory=dict)
     is_new_place: bool = True
     played: Sequence[TurnRecord] = ()
+    aims: Collection[int] = ()
 
     @property
     def here(self) -> Location:

@@ -40,14 +40,6 @@ def test_a_state_begins_with_the_opening_and_a_turn_moves_the_present_and_keeps_
     assert state.visited_locations == {4, 9}
 
 
-def test_what_was_in_sight_at_each_place_is_kept_once() -> None:
-    state = GameState()
-    spade, rope = GameObject(3, "spade"), GameObject(2, "rope", parent=9)
-    state.record(record(replace(YARD, visible=(spade,)), "in", replace(SHED, visible=(rope,))))
-    state.record(record(SHED, "pull rope", replace(SHED, visible=(replace(rope, parent=8), spade)), turn=2))
-    assert state.met == {4: {(3, "spade")}, 9: {(2, "rope"), (3, "spade")}}
-
-
 def test_death_and_ending_are_the_machines_and_an_unknown_location_leaves_no_trace() -> None:
     state = GameState()
     state.begin(Observation("?"))
