@@ -42,6 +42,7 @@ from managers.prompting import (
     fitted_prompt,
     prologue,
     room_beside,
+    turn_text,
 )
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -54,9 +55,9 @@ from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.navigation import local_view, neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
 
-KNOWLEDGE_SHARE = 0.25
+KNOWLEDGE_SHARE, OPENING_SHARE = 0.25, 0.3
 MAX_ADJACENT = 5  # locations whose memories are shown
-LONGEST_DRAWING = 4000  # characters
+FIRST_TURNS = 5  # that are shown with the opening when they are no longer recent
 NO_MEMORIES = "No memories available for current or adjacent locations"
 NO_KNOWLEDGE = "No strategic knowledge available."
 NO_MAP = "No map data available"
@@ -294,11 +295,13 @@ class ObjectiveManager(BaseManager):
     def _prompt(self) -> Prompt:
         game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager
         turns = max(RECENT_TURNS, self.config.objective_update_interval)
-        opening = prologue(game)
+        first = game.turns[: max(0, min(FIRST_TURNS, game.turn_count - turns))]
+        opening = [prologue(game, with_room=True)]
+        opening += [turn_text(each.turn, f"{each.action}: {one_line(each.response)}") for each in first]
         templates, most = ["objectives_play"], self.config.max_turns_per_episode
         fields = present_texts(game, self.objectives, self.attribute_names, most)
         parts = [
-            Part("opening", [[Line("", opening)]] if opening else []),
+            Part("opening", [[Line(text)] for text in opening if text], keeps="best", share=OPENING_SHARE),
             Part("notes", [[Line("- ", note)] for note in game.notes]),
             play_part(game, self.evidence, turns),
         ]
@@ -390,7 +393,7 @@ class ObjectiveManager(BaseManager):
         return one_line(f"{location_id} ({names.get(location_id, f'Location #{location_id}')})")
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """Return the memories shown at the location, including superseded ones.
+        """Return the memories shown at the location.
 
         The arrival memory is left out if the story has described the location in this episode.
         """
@@ -400,24 +403,19 @@ class ObjectiveManager(BaseManager):
             return []
         found = [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
         is_described = location_id in self.game_state.room_descriptions
-        return [memory for memory in found if not (memory.is_arrival and is_described)]
+        return [memory for memory in found if not (memory.is_given_up or (memory.is_arrival and is_described))]
 
     def _map_part(self) -> Part:
-        """Return the map: the text that the agent is shown, the number of rooms, and a drawing.
-
-        A drawing longer than ``LONGEST_DRAWING`` is left out. For want of room, the drawing is left out first.
-        """
+        """Return the map: the text that the agent is shown, the number of rooms, and a drawing if there is room."""
         if self.map_manager is None:
             return Part("map", (), empty=NO_MAP)
         view, graph = self.map_manager.local_view(), self.map_manager.game_map.render_mermaid()
         here = f"**Current location**: L{self.game_state.current_room_id}\n**Available Exits:**"
-        shown = [f"## Current and Adjacent Locations\n{here}\n{view}"] if view else []
-        shown.append(
-            f"## Exploration Statistics\n- Rooms discovered in all games: {len(self.map_manager.game_map.rooms)}"
-        )
-        if len(graph) <= LONGEST_DRAWING:
-            shown.append(f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}")
-        return Part("map", [[Line(text)] for text in shown], keeps="best", separator="\n\n")
+        text = f"## Current and Adjacent Locations\n{here}\n{view}\n\n" if view else ""
+        text += f"## Exploration Statistics\n- Rooms discovered in all games: {len(self.map_manager.game_map.rooms)}"
+        drawing = f"## Map Visualization (Mermaid Format, without ways that were never walked)\n{graph}"
+        note = "(the drawing of the map is left out)"
+        return Part("map", [[Line(text)], [Line(drawing)]], keeps="best", separator="\n\n", note=note)
 
 
 def _with_place(text: str, location_id: int | None) -> str:

@@ -206,9 +206,8 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 
 
 def memory_lines(memory: Memory) -> list[Line]:
-    """Return the title and the text of a memory. A superseded one has only its title."""
-    title = Line(f"  - {memory.headline(memory.category)}")
-    return [title] if memory.is_given_up else [title, Line("    ", one_line(memory.text))]
+    """Return the title and the text of a memory."""
+    return [Line(f"  - {memory.headline(memory.category)}"), Line("    ", one_line(memory.text))]
 
 
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
@@ -300,12 +299,6 @@ def present_texts(
     }
 
 
-def usefulness(memory: Memory) -> tuple[bool, bool, bool, int, int]:
-    """Return the sort key for usefulness: dangers, then changes of score, then the newest; superseded ones last."""
-    return (
-        not memory.is_given_up,
-        memory.category == "DANGER",
-        bool(memory.score_change),
-        memory.episode,
-        memory.last_turn,
-    )
+def usefulness(memory: Memory) -> tuple[bool, bool, int, int]:
+    """Return the sort key for usefulness: dangers, then changes of score, then the newest."""
+    return memory.category == "DANGER", bool(memory.score_change), memory.episode, memory.last_turn

@@ -81,6 +81,7 @@ class Part:
     keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
     others: items that were left out before, and count as such
+    note: what stands for those that are left out, instead of their number
 
     The text says how many items are left out, and marks at its place each text of the others that is.
     """
@@ -92,6 +93,7 @@ class Part:
     others: int = 0
     separator: str = "\n"
     empty: str = NONE
+    note: str = ""
 
     @property
     def whole(self) -> str:
@@ -119,7 +121,7 @@ class Part:
         is_newest = self.keeps == "newest"
         out = self.items[: len(self.items) - count] if is_newest else self.items[count:]
         others = self.others + sum(item[0].weight for item in out)
-        left_out = f"({others} {'earlier' if is_newest else 'more'} left out)" if others else ""
+        left_out = (self.note or f"({others} {'earlier' if is_newest else 'more'} left out)") if others else ""
         parts = [left_out, text] if is_newest else [text, left_out]
         return self.separator.join(filter(None, parts))
 
@@ -262,10 +264,14 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
     ]
 
 
-def prologue(state: GameState) -> str:
-    """Return the story's text before its first room, which often states the aim of the game; else that of the room."""
+def prologue(state: GameState, *, with_room: bool = False) -> str:
+    """Return the story's text before its first room, which often states the aim of the game; else that of the room.
+
+    with_room: return both, since the first may be a licence alone
+    """
     first_room = state.opening_location.name if state.opening_location else ""
-    return without_padding(prologue_of(state.opening, first_room) or description_in(state.opening, first_room) or "")
+    texts = [*filter(None, (prologue_of(state.opening, first_room), description_in(state.opening, first_room)))]
+    return without_padding("\n\n".join(texts if with_room else texts[:1]))
 
 
 def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> str:

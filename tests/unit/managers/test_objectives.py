@@ -117,11 +117,11 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
     assert "Fixing the blue" not in recent
 
 
-def test_recent_play_is_the_last_twenty_turns_or_those_since_the_last_update(tmp_path: Path) -> None:
+def test_play_is_the_first_five_turns_and_the_last_twenty_or_those_since_the_last_update(tmp_path: Path) -> None:
     for interval, shown in ((15, 20), (30, 30)):
         play = ObjectivePlay(tmp_path, [{}, {}], objective_update_interval=interval)
         play.wait_until(30)
-        assert told_turns(last_prompt(play)) == list(range(31 - shown, 31))
+        assert told_turns(last_prompt(play)) == [*range(1, min(6, 31 - shown)), *range(31 - shown, 31)]
 
 
 def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every_answer_is_told(
@@ -257,7 +257,7 @@ def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful
 
 
 def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_useful_ones(tmp_path: Path) -> None:
-    """Dangers first, then what won points, then the newest; what was given up last, and its title alone."""
+    """Dangers first, then what won points, then the newest, without what was given up."""
     here = [
         memory("Old", score_change=0, turns="1"),
         memory("Given up", category="DANGER").superseded("Better", 4),
@@ -267,16 +267,16 @@ def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_use
     ]
     play = ObjectivePlay(tmp_path, memories=Memories({GATE.num: here, VATS.num: here}))
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
-    order = ["Danger", "Points", "New", "Old", "Given up"]
+    order = ["Danger", "Points", "New", "Old"]
     seen = set()
     for characters in range(1400, 100, -20):
         text = memories_text(play.manager, GATE.num, characters)
         assert len(text) <= characters
         shown = [
-            re.findall(r"- \[[A-Z]+\] ([A-Za-z]+(?: up)?)", part) for part in text.split("## Memories for Adjacent")
+            re.findall(r"- \[[A-Z -]+\] ([A-Za-z]+(?: up)?)", part) for part in text.split("## Memories for Adjacent")
         ]
         titles = [title for part in shown for title in part]
-        assert "Given up" in titles or all(part == order[: len(part)] for part in shown)
+        assert all(part == order[: len(part)] for part in shown)
         seen.add(len(titles))
     assert seen >= set(range(2, 9))
     assert memories_text(play.manager, GATE.num).count("Add the mordant") == 8
@@ -353,7 +353,19 @@ def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(play: Objec
     opening = f"{aim}\n\nTHE DYE WORKS\nRelease 1 / Serial number 260101\n\nDye Works Gate\nIt creaks."
     play.begin(1, replace(play.now, text=opening))
     play.wait_until(20)
-    assert f"=== HOW THE STORY BEGAN ===\n{aim}\n\n===" in last_prompt(play).user
+    assert f"=== HOW THE STORY BEGAN ===\n{aim}\n\nDye Works Gate\nIt creaks.\n\n===" in last_prompt(play).user
+
+
+def test_the_speeches_of_the_first_turns_are_shown_when_they_are_no_longer_recent(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}, {}])
+    licence = "THE DYE WORKS\nThis is free software, under a licence."
+    play.begin(1, replace(play.now, text=f"{licence}\n\nDye Works Gate\nThe master speaks."))
+    play.turn("wait", '"Dye the banner blue!" he says.')
+    play.wait_until(40)
+    assert (
+        f"{licence}\n\nDye Works Gate\nThe master speaks.\n"
+        'Turn 1: wait: "Dye the banner blue!" he says.\nTurn 2: wait: Time passes.\n'
+    ) in last_prompt(play).user
 
 
 def test_a_map_that_is_too_large_is_not_drawn(tmp_path: Path) -> None:
@@ -365,9 +377,7 @@ def test_a_map_that_is_too_large_is_not_drawn(tmp_path: Path) -> None:
     assert map_text(play.manager).count('["Hall') == 60
     assert "graph TD" not in map_text(play.manager, 400)
     assert "L11 Location #11 (here): north -> L230" in map_text(play.manager, 400)
-    for room in range(260, 320):
-        play.map.game_map.add_connection(room, "east", room + 1)
-    assert "graph TD" not in map_text(play.manager)
+    assert map_text(play.manager, 400).endswith("\n\n(the drawing of the map is left out)")
 
 
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
