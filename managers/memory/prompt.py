@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 from managers.done import numbers_named
@@ -176,8 +175,8 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Chos
 def arrival_memory(printed: str, location: Location, episode: int, turn: int) -> Memory | None:
     """Return what the story printed on arrival.
 
-    The text is in whole sentences, with the number of those left out. Lines in brackets are left out, because the
-    story speaks of the game in them. Returns ``None`` without a description under the room's name.
+    The text is in whole sentences, with the number of those left out of its middle. Lines in brackets are left out,
+    because the story speaks of the game in them. Returns ``None`` without a description under the room's name.
 
     turn: the first one that shows it
     """
@@ -190,13 +189,13 @@ def _arrival_text(printed: str, location: Location) -> str:
     """Return what an arrival memory contains of what the story printed; "" without a description of the location."""
     _, *lines = (description_in(printed, location.name) or "").splitlines() or [""]
     shown = [line for line in lines if not (line.strip().startswith("[") and line.strip().endswith("]"))]
-    sentences = sentences_of("\n".join(shown))
-    kept = [*accumulate(sentences, "{} {}".format)]
-    number = sum(len(text) <= LONGEST_ARRIVAL for text in kept)
-    if not number:
-        return ""
-    left = len(sentences) - number
-    return f"{kept[number - 1]} ({counted(left, 'sentence')} left out)" if left else kept[-1]
+    kept = [*sentences_of("\n".join(shown))]
+    number = len(kept)
+    while kept and len(" ".join(kept)) > LONGEST_ARRIVAL:
+        del kept[len(kept) // 2]  # a story often names last what can be taken
+    left = [f"({counted(number - len(kept), 'sentence')} left out)"] if 0 < len(kept) < number else []
+    middle = (len(kept) + 1) // 2
+    return " ".join([*kept[:middle], *left, *kept[middle:]])
 
 
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
