@@ -18,7 +18,7 @@ from managers.known import memory_keys
 from managers.map_manager import MapManager
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
-from session.commands import plain_command
+from session.commands import only_informs, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -195,12 +195,15 @@ class Ahead(BaseManager):
 
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
-        names = {} if self._map is None else self._map.game_map.room_names
+        names, tries = {} if self._map is None else self._map.game_map.room_names, self.game_state.tries
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
-            turns = done_in(line, self.game_state.tries.done, places_named([line], names))
-            if turns:
+            places = places_named([line], names)
+            vain = ((command, turn) for command, turn in tries.in_vain if not only_informs(command))
+            found = {"Done": done_in(line, tries.done, places), "In vain": done_in(line, vain, places, in_vain=True)}
+            for what, turns in found.items():
                 played = "; ".join(f"{plain_command(turn.action)}, turn {turn.turn}" for turn in turns)
-                yield f"Done of line {number} of the plan: {played}"
+                if turns:
+                    yield f"{what} of line {number} of the plan: {played}"
 
 
 class MemoriesAhead(BaseManager):

@@ -627,6 +627,14 @@ class CourseManager(BaseManager):
                 sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
             steps, progress = self._plan
             sentences += ["All commands of the plan are played."] if steps and len(progress.done) == len(steps) else []
+            vain = {(each.before.location_id, command): each.turn for command, each in self.game_state.tries.in_vain}
+            failed = [
+                f"{number}. `{step.command}`, turn {vain[played]}"
+                for number, step in enumerate(steps, start=1)
+                for played in step.played
+                if played in vain and not only_informs(step.command)
+            ]
+            sentences += [f"Of the plan's commands, without effect in this game: {'; '.join(failed)}."] * bool(failed)
         return PromptSection("COURSE", "\n".join(filter(None, sentences)), is_of_plan=True)
 
     @override

@@ -18,19 +18,23 @@ _NUMBERED = re.compile(r"(?:\b(?:L|locations? #?|ID:? )|#|(?<=[^\s,.:;(] )\()(\d
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 
-def done_in(text: str, turns: Iterable[tuple[str, TurnRecord]], places: Collection[int] = ()) -> list[TurnRecord]:
+def done_in(
+    text: str, turns: Iterable[tuple[str, TurnRecord]], places: Collection[int] = (), *, in_vain: bool = False
+) -> list[TurnRecord]:
     """Return the latest turn of each command that a text names and that did something in this game, oldest first.
 
-    Commands of one word do not count: most are moves, which are made from many places.
+    Commands of one word count only in code marks and at a place that is named: most are moves, made from many places.
 
     turns: those of which a command may be named, each with its plain command, such as ``Tries.done``
     places: the ids of the locations that the text is about; none for any location
+    in_vain: return those that did nothing instead
     """
     words, latest = text_key(text), dict[str, TurnRecord]()
     for command, turn in turns:
-        if " " not in command or command not in words or (places and turn.before.location_id not in places):
+        is_named = command in words and (" " in command or (places and f"`{command}`" in text))
+        if not is_named or (places and turn.before.location_id not in places):
             continue
-        if turn.did_something and not (turn.after.died or turn.is_key):
+        if turn.did_something != in_vain and not (turn.after.died or turn.is_key):
             latest[command] = max(latest.get(command, turn), turn, key=_number)
     found = [turn for command, turn in latest.items() if re.search(rf"\b{re.escape(command)}\b", words)]
     return sorted(found, key=_number)

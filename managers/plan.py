@@ -94,7 +94,8 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
         numbered.append(f"{number}. {one_line(command)}{f' (+{gain}{mark}, {total} so far)' if gain else ''}")
         before = step.played
     remarks = [f"{numbered_commands(numbers)} {what}" for what, numbers in doubts.items() if numbers]
-    marked = f" ({'all' if expected == total else f'{expected} of them'} expected)" if expected else ""
+    number_of = "all" if expected == total else f"{expected} of them"
+    marked = f" ({number_of} expected, not seen in this order)" if expected else ""
     head = "; ".join([f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}", *remarks])
     return f"{PREFIX}{head}: {', '.join(numbered)}"
 

@@ -60,6 +60,14 @@ class Tries:
         """Each command at each location that had an effect, with its latest turn, without deaths."""
         return chain.from_iterable(commands.items() for commands in self._done.values())
 
+    @property
+    def in_vain(self) -> Iterator[tuple[str, TurnRecord]]:
+        """Each command at each location that never had an effect there, not even an unseen one the last time."""
+        for here, commands in self._turns.items():
+            for command, turns in commands.items():
+                if command not in self._done[here] and turns[-1].changed_nothing and not turns[-1].after.died:
+                    yield command, turns[-1]
+
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""
         return turn.turn in (self._paragraphs.get(one_line(each)) for each in turn.after.text.split("\n\n"))

@@ -271,6 +271,8 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
         "Dip banner at Blue Vats (31)",
         "Go up",
         "kick gate",
+        "Guess: `up` at Blue Vats (31) leads to the roof, but down does not",
+        "Then `up`",
     )
     games.start(2)
     games.turn("take jar", inventory=(MORDANT,))
@@ -282,9 +284,12 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
     lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
     assert lines == {"1": "take jar, turn 1; dip banner, turn 2"}
     games.turn("down", location=VATS)
+    games.turn("up", state_hash="0000000b")
+    lines = dict(re.findall(r"^In vain of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    assert lines == {"1": "rub jar, turn 3", "5": "up, turn 8"}
     games.turn("dip banner", score=2)
     lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
-    assert lines["2"] == "dip banner, turn 8"
+    assert lines["2"] == "dip banner, turn 9"
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(games: Games) -> None:

@@ -634,6 +634,22 @@ def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_pla
     assert doubts_of(route, 2, at_sea, {(2, "enter boat"): ()}, {}) == ""
 
 
+def test_commands_of_the_plan_that_had_no_effect_at_their_place_are_named_with_the_turn(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    courses = courses_of(manager)
+    courses._planned = lambda: ("north", "look", "push bell", "up", "pull rope")
+    manager.game_state.begin(YARD)
+    yard, hall = (replace(each, state_hash="0000000a") for each in (YARD, HALL))
+    play(manager, yard, yard, "push bell")
+    play(manager, YARD, HALL, "north")
+    play(manager, hall, hall, "look")
+    assert "without effect" not in told(courses, HALL), "at another place, or to look"
+    play(manager, hall, replace(hall, state_hash="0000000b"), "push bell")
+    assert "without effect" not in told(courses, HALL), "something out of sight may have changed"
+    play(manager, hall, hall, "push bell")
+    assert told(courses, HALL).endswith("Of the plan's commands, without effect in this game: 3. `push bell`, turn 5.")
+
+
 def test_the_plan_is_offered_with_a_doubt_while_the_story_waits_for_an_answer(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
     courses = courses_of(manager)
