@@ -29,7 +29,7 @@ from managers.knowledge.analysis import entries_numbered, most_useful, numbered_
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line
-from managers.prompting import is_for_a_small_model, on_one_line, turn_text
+from managers.prompting import is_for_a_small_model, lines_of, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
@@ -304,7 +304,7 @@ class EpisodeSynthesizer(BaseManager):
         """Return the latest turns, a line each."""
         state, lines = self.game_state, []
         for turn in state.turns[-LATEST_SHOWN:]:
-            response = on_one_line(turn.response.splitlines(), turn.after.location_label)
+            response = " ".join(lines_of(turn.response, turn.after.location_label))
             exchange = f"{turn.command_text}: {response}"
             lines.append(turn_text(turn.turn, exchange, at=turn.before.location))
         return lines

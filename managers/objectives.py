@@ -18,19 +18,17 @@ from managers.memory.outcome import names
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
-    SHORTEST_REPEATED,
     Line,
     Part,
     carried_labels,
-    on_one_line,
+    lines_of,
     own_reasons,
     place,
     turn_text,
-    without_repeats,
 )
 from session.game_state import LONGEST_OBJECTIVE, GameState
 from session.memory import Memory
-from session.text import cut_at, description_in, one_line, out_of, without_padding
+from session.text import cut_at, description_in, one_line, out_of
 from session.values import ENDINGS, TurnRecord
 from zorkgpt.llm.language_model import at_most
 
@@ -213,10 +211,8 @@ def memory_lines(memory: Memory) -> list[Line]:
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns, and of earlier ones with losses.
 
-    Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. Only
-    the last turn with a room's description, or with another long line, contains it; the others refer to that turn. What
-    a text with a description says besides, and no later turn says, is a response like others. The parts of a text keep
-    the story's order.
+    Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. What
+    a text with a description says besides is a response like others. The parts of a text keep the story's order.
     """
     facts: defaultdict[int, list[str]] = defaultdict(list)
     last = len(state.turns)
@@ -225,46 +221,25 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         facts[each.turn].append(one_line(each.text))
     losses = [each.turn for each in state.turns[:first] if _lost_something(each)]
     shown = [*losses[-MOST_LOSSES:], *range(first + 1, last + 1)]
-    responses = {turn: without_padding(state.turns[turn - 1].response).splitlines() for turn in shown}
-    rooms = {
-        line: room.turn
-        for room in state.room_descriptions.values()
-        for line in without_padding(room.text).splitlines()
-        if room.turn in shown
-    }
-    latest = {line: turn for turn, response in responses.items() for line in response} | rooms
     reasoned = max(first, last - REASONED)
     reasons = own_reasons(state.turns, reasoned)
     items = []
-    for turn, response in responses.items():
+    for turn in shown:
         record, is_kept = state.turns[turn - 1], turn == last or bool(facts[turn])
-        command = cut_at(one_line(record.command_text), LONGEST_ACTION)
+        command, room = cut_at(one_line(record.command_text), LONGEST_ACTION), record.after.location_label
         lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
         why = one_line(reasons.get(turn, ""))
         if why:
             lines.append(Line("  Why: ", why, rank=2))
-        described = without_padding(description_in(record.after.text, record.after.location_label) or "").splitlines()[
-            :DESCRIPTION_LINES
-        ]
-        others = {
-            line: latest[line]
-            for line in response
-            if len(line) >= SHORTEST_REPEATED
-            and latest[line] != turn
-            # a turn without facts may have no room
-            and (line in rooms or not is_kept or latest[line] == last or facts[latest[line]])
-        }
-        besides = response
-        if described:
-            besides = [line for line in response if latest[line] == turn and (turn == last or line not in described)]
+        described = description_in(record.after.text, room) or "" if turn < last else ""
+        described_lines = lines_of(described, room)[:DESCRIPTION_LINES]
         head = "  Response: "
-        for is_room, part in groupby(filter(str.strip, response), key=lambda line: line not in besides):
-            parts = [without_repeats([line], others) for line in part]
+        for is_room, part in groupby(lines_of(record.response, room), key=lambda line: line in described_lines):
             rank = 2 if is_room else 0 if is_kept else 1
-            lines.append(Line(head, on_one_line(parts, record.after.location_label), rank=rank))
+            lines.append(Line(head, "\n".join(part), rank=rank, turn=turn))
             head = "  "
         items.append(lines)
-    return Part("play", items, others=last - len(shown), empty="")
+    return Part("play", items, others=last - len(shown), empty="", joins=" ")
 
 
 def _lost_something(turn: TurnRecord) -> bool:

@@ -55,6 +55,7 @@ class Line(NamedTuple):
     rank: a text of rank 0 is kept if its item is, others if there is room, the lowest ranks first and then the latest
     weight: as how many its item counts if it is left out, for the first line of an item
     key: what the prompt shows if the item is whole in it, for the first line of an item; "" for none
+    turn: of the story's text, whose lines are references if an earlier text has them; 0 for other texts
     """
 
     head: str
@@ -62,6 +63,7 @@ class Line(NamedTuple):
     rank: int = 0
     weight: int = 1
     key: str = ""
+    turn: int = 0
 
 
 class Fitted(NamedTuple):
@@ -82,6 +84,7 @@ class Part:
     share: maximum share of the room for all parts
     others: items that were left out before, and count as such
     note: what stands for those that are left out, instead of their number
+    joins: between the lines of a text
 
     The text says how many items are left out, and marks at its place each text of the others that is.
     """
@@ -94,6 +97,7 @@ class Part:
     separator: str = "\n"
     empty: str = NONE
     note: str = ""
+    joins: str = "\n"
 
     @property
     def whole(self) -> str:
@@ -103,16 +107,18 @@ class Part:
     def fit(self, characters: int) -> Fitted:
         """Return the part in at most ``characters`` characters."""
         count = len(self.items)
-        text = self._written(count, characters)
-        if text is None:
-            fewer = range(1, count)
-            count = bisect_left(fewer, True, key=lambda each: self._written(each, characters) is None)
-            text = self._written(count, characters) if count else None
-        if text is not None:
-            return Fitted(text, count, tuple(item[0].key for item in self._kept(count) if item[0].key))
+        if not count:
+            return Fitted(self.empty, 0)
+        if self._is_too_long(count, characters):
+            count = bisect_left(range(1, count), True, key=lambda each: self._is_too_long(each, characters))
+        if count:
+            keys = tuple(item[0].key for item in self._kept(count) if item[0].key)
+            return Fitted(self._written(count, characters), count, keys)
         room = characters + 1 - len(self._framed("-", 1))
-        if self.items and room >= SHORTEST:
-            item = "\n".join(line.head + line.text for line in self._kept(1)[0] if not line.rank)
+        if room >= SHORTEST:
+            item = "\n".join(
+                line.head + line.text.replace("\n", self.joins) for line in self._kept(1)[0] if not line.rank
+            )
             return Fitted(self._framed(cut_middle(item, room), 1), 1)
         return Fitted(LEFT_OUT, 0)
 
@@ -128,33 +134,45 @@ class Part:
     def _kept(self, count: int) -> Sequence[Sequence[Line]]:
         return self.items[len(self.items) - count :] if self.keeps == "newest" else self.items[:count]
 
-    def _written(self, count: int, characters: int) -> str | None:
-        """Return that many items as text, or ``None`` if they do not fit. If some do not fit, no more do."""
-        items = self._kept(count)
-        if not items:
-            return self.empty
-        loose = [
+    def _loose(self, count: int) -> list[tuple[int, Line]]:
+        """Return the texts that are left out if they have no room, each with the number of its item."""
+        return [
             (number, line)
-            for number, item in reversed([*enumerate(items)])
+            for number, item in enumerate(self._kept(count))
             for line in item
             if line.rank and len(line.text) > len(CUT)
         ]
-        loose.sort(key=lambda each: each[1].rank)
 
-        def written(kept: Collection[tuple[int, Line]]) -> str:
-            out = {each for each in loose if each not in kept}
-            shown = (
-                (line.head + (CUT if (number, line) in out else line.text) for line in item)
-                for number, item in enumerate(items)
-            )
-            return self._framed(self.separator.join(map("\n".join, shown)), count)
+    def _is_too_long(self, count: int, characters: int) -> bool:
+        """Return whether that many items have no room. Then no more of them have."""
+        return len(self._text(count, {*self._loose(count)})) > characters
 
-        room = characters - len(written(()))
+    def _written(self, count: int, characters: int) -> str:
+        """Return that many items as text, with as many of the loose texts as fit."""
+        loose = sorted(self._loose(count), key=lambda each: (each[1].rank, -each[0]))
         kept = as_many_as_fit(
-            loose, lambda kept: sum(len(line.text) - len(CUT) for _, line in kept) <= room, skips=True
+            loose, lambda kept: len(self._text(count, {*loose}.difference(kept))) <= characters, skips=True
         )
-        text = written(kept)
-        return text if len(text) <= characters else None
+        return self._text(count, {*loose}.difference(kept))
+
+    def _text(self, count: int, out: Collection[tuple[int, Line]]) -> str:
+        """Return that many items as text, without the texts ``out``."""
+        told: dict[str, int] = {}
+        shown = []
+        for number, item in enumerate(self._kept(count)):
+            texts = []
+            for line in item:
+                text = CUT if (number, line) in out else line.text
+                if line.turn and text != CUT:
+                    lines = text.split("\n")
+                    earlier = {each: told[each] for each in lines if told.get(each, line.turn) != line.turn}
+                    for each in lines:
+                        if len(each) >= SHORTEST_REPEATED:
+                            told.setdefault(each, line.turn)
+                    text = without_repeats(lines, earlier).replace("\n", self.joins)
+                texts.append(line.head + text)
+            shown.append("\n".join(texts))
+        return self._framed(self.separator.join(shown), count)
 
 
 def fit(parts: Sequence[Part], characters: int) -> dict[str, Fitted]:
@@ -288,20 +306,10 @@ def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> st
     return "\n".join(shown)
 
 
-def without_early_repeats(lines: Sequence[str], latest: Mapping[str, int], turn: int) -> str:
-    """Join the lines of a turn. A long line that a later turn has, too, is replaced by a reference to the last one.
-
-    latest: for each line the last turn that is shown with it
-    """
-    later = {line: latest[line] for line in lines if len(line) >= SHORTEST_REPEATED and latest.get(line, turn) > turn}
-    return without_repeats(lines, later)
-
-
-def on_one_line(lines: Sequence[str], room: str) -> str:
-    """Join the lines on one, with a colon after the name of the room that they describe."""
-    return one_line(
-        " ".join([*(f"{line.rstrip()}:" if line.strip() == room else line for line in lines[:-1]), *lines[-1:]])
-    )
+def lines_of(text: str, room: str) -> list[str]:
+    """Return the lines of a text, each without runs of white space, with a colon after the name of that room."""
+    lines = [*filter(None, map(one_line, text.splitlines()))]
+    return [*(f"{line}:" if line == room else line for line in lines[:-1]), *lines[-1:]]
 
 
 def place(location: Location | None) -> str:

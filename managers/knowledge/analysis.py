@@ -18,11 +18,10 @@ from managers.prompting import (
     Line,
     Part,
     fit,
-    on_one_line,
+    lines_of,
     place,
     room_beside,
     turn_text,
-    without_early_repeats,
 )
 from session.knowledge import (
     COMMAND_SYNTAX,
@@ -148,15 +147,8 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
     fields.update({name: each.text for name, each in fit(memories, room).items()})
     room = room_beside(system, templates, fields, characters)
     stretches = _stretches(played.turns)
-    single = [stretch[0] for stretch in stretches if len(stretch) == 1]
-    latest, of_facts = (
-        {line: each.record.turn for each in turns for line in each.record.response.splitlines()}
-        for turns in (single, [each for each in single if each.shown_facts])  # these get room first
-    )
-    parts = [
-        _stretch_lines(each, played.ephemeral_turns, of_facts if each[0].shown_facts else latest) for each in stretches
-    ]
-    play, count, _ = Part("play", parts).fit(room)
+    parts = [_stretch_lines(each, played.ephemeral_turns) for each in stretches]
+    play, count, _ = Part("play", parts, joins=" ").fit(room)
     shown = tuple(turn.record.turn for stretch in stretches[len(stretches) - count :] for turn in stretch)
     others = numbered_list([entry for entry in known if entry.section not in INSIGHTS], numbered, left_out)
     alone, beside = (
@@ -232,11 +224,8 @@ def _stretches(turns: Sequence[LearnedTurn]) -> list[list[LearnedTurn]]:
     return stretches
 
 
-def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], latest: Mapping[str, int]) -> list[Line]:
-    """Return a turn, or a route in one line; the story's answers to turns with facts get room first.
-
-    latest: for each line of the answers the last turn that has it, to which earlier ones refer
-    """
+def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int]) -> list[Line]:
+    """Return a turn, or a route in one line; the story's answers to turns with facts get room first."""
     record, last = stretch[0].record, stretch[-1].record
     if len(stretch) > 1:
         way = record.proposals[-1]
@@ -246,9 +235,8 @@ def _stretch_lines(stretch: Sequence[LearnedTurn], ephemeral: Collection[int], l
     mark = " EPHEMERAL" if record.turn in ephemeral else ""
     command = cut_at(one_line(record.command_text), LONGEST_ACTION)
     head = turn_text(record.turn, command, at=record.before.location, mark=mark, facts=facts)
-    lines = without_early_repeats(record.response.splitlines(), latest, record.turn).splitlines()
-    shown = on_one_line(lines, record.after.location_label)
-    return [Line(head), Line("  ", shown, rank=0 if facts else 1)]
+    text = "\n".join(lines_of(record.response, record.after.location_label))
+    return [Line(head), Line("  ", text, rank=0 if facts else 1, turn=record.turn)]
 
 
 def _as_section(value: object) -> object:

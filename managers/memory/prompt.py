@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from managers.done import numbers_named
 from managers.memory.outcome import ARRIVAL, ActionOutcome, as_printed, signals_of
@@ -25,7 +24,6 @@ from managers.prompting import (
     place,
     room_beside,
     turn_text,
-    without_early_repeats,
 )
 from managers.questions import ChosenTurn, choice_of
 from session.commands import plain_command
@@ -58,7 +56,7 @@ LONGEST_RESULT = 50
 LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
-SHOWN_BELOW = "(as it stands below, under what is new)"
+SHOWN_ABOVE = "(as above)"
 STATES = ("open", "locked", "on", "lit", "worn")
 """Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
@@ -290,12 +288,12 @@ def visit_prompt(
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
     fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
-    parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit, state, window)
-    for below in (arrival, None):  # without the reference if its text has no room
-        memories = existing_memories(visit.memories, visit.worked, below)
+    parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit)
+    for above in (arrival, None):  # without the reference if its text has no room
+        memories = existing_memories(visit.memories, visit.worked, above)
         fields["memories"] = memories.fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
-        if below is None or below.key in prompt.shows:
+        if above is None or prompt.shows:
             break
     return prompt
 
@@ -351,19 +349,16 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def existing_memories(
-    memories: Sequence[Memory], worked: Mapping[str, str], shown_below: ShownArrival | None = None
-) -> Part:
+def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], shown_above: Memory | None = None) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     worked: what speaks for a tentative memory, by its title
-    shown_below: the arrival memory, if the prompt contains its text anyway
+    shown_above: the arrival memory, if the prompt contains its text anyway
     """
-    references = {} if shown_below is None else {shown_below.memory: shown_below.where}
     lines = [
         Line(
             f"{_head(memory, *filter(None, [worked.get(memory.title)]))}: ",
-            references.get(memory, one_line(memory.text)),
+            SHOWN_ABOVE if memory is shown_above else one_line(memory.text),
         )
         for memory in memories
         if not memory.is_given_up
@@ -372,29 +367,11 @@ def existing_memories(
     return Part("memories", [[line] for line in lines], keeps="best")
 
 
-class ShownArrival(NamedTuple):
-    """An arrival memory, the key of the item in the prompt that says the same, and a reference to that item."""
-
-    memory: Memory
-    key: str
-    where: str
-
-
-def _arrival_shown(visit: VisitNews, state: GameState, window: int) -> ShownArrival | None:
-    """Return the arrival memory if it says what the story printed on this arrival, or at one of the turns shown."""
+def _arrival_shown(visit: VisitNews) -> Memory | None:
+    """Return the arrival memory if it says what the story printed on this arrival."""
     memory = next((each for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE), None)
-    if memory is None:
-        return None
-    printed = [(visit.first.arrival_text, "arrival", SHOWN_BELOW)] if visit.first else []
-    printed += [
-        (record.after.text, f"turn {record.turn}", f"(as it stands below, in turn {record.turn})")
-        for record in reversed(_played(visit, state, window))
-        if record.after.location == visit.here
-    ]
-    for text, key, where in printed:
-        if _arrival_text(text, visit.here) == one_line(memory.text):
-            return ShownArrival(memory, key, where)
-    return None
+    is_same = memory and visit.first and _arrival_text(visit.first.arrival_text, visit.here) == one_line(memory.text)
+    return memory if is_same else None
 
 
 def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRecord]:
@@ -412,7 +389,6 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     name = visit.here.label
     arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
     played = _played(visit, state, window)
-    latest = {record.after.text: record.turn for record in played if record.after.location in (None, visit.here)}
     turns, shown_from = [], played[0].turn
     has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
     before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
@@ -422,27 +398,17 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         )
         head = f"From turn {before[0].turn} at {place(before[0].before.location)}, without texts: "
         turns.append([Line(head, steps, weight=len(before))])
-    texts: dict[int, str] = {}
     for record in played:
         turn, text = record.turn, without_padding(record.response)
-        is_arrival = bool(shown_on_arrival) and text.endswith(shown_on_arrival)
         if record.moved and record.after.location is not None and record.after.location != visit.here:
             text = _as_before(record, state, shown_from) or text
-        elif is_arrival:
-            text = f"{text.removesuffix(shown_on_arrival)}{SHOWN_BELOW}"
-        elif record.moved and latest.get(record.after.text, turn) > turn:
-            text = f"{_short(name)}, as in turn {latest[record.after.text]}, below"
-        texts[turn] = text
-    last_with = {line: turn for turn, text in texts.items() for line in text.splitlines()}
-    for record in played:
-        turn, whole = record.turn, without_padding(record.response)
-        text = without_early_repeats(texts[turn].splitlines(), last_with, turn)
+        elif shown_on_arrival and text.endswith(shown_on_arrival):
+            text = f"{text.removesuffix(shown_on_arrival)}{SHOWN_ABOVE}"
         at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
-        head = turn_text(turn, _short(record.command_text), at=at)
-        turns.append([Line(head, key=f"turn {turn}" if text == whole else ""), Line("Response: ", text)])
+        turns.append([Line(turn_text(turn, _short(record.command_text), at=at)), Line("Response: ", text, turn=turn)])
     reasons = own_reasons(state.turns, shown_from - 1).items()
     reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons]
-    shown = [[Line("On arrival the story showed: ", arrival, key="arrival")]]
+    shown = [[Line("\nOn arrival the story showed: ", arrival, key="arrival")]]
     if not arrival:
         shown = _arrival_before(visit, state, shown_from)
     return [
@@ -461,16 +427,14 @@ def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list
     if came is None or came.turn >= shown_from or _arrival_text(came.after.text, here) in {"", *map(one_line, known)}:
         return []
     shown = without_padding(description_in(came.after.text, here.name) or came.after.text)
-    return [[Line(f"On arrival, in turn {came.turn}, the story showed: ", shown)]]
+    return [[Line(f"\nOn arrival, in turn {came.turn}, the story showed: ", shown)]]
 
 
 def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:
-    """Return a note instead of the text of another place that an earlier turn had printed, too; "" if none had."""
+    """Return a note instead of the text of another place that a turn before those shown had printed, too; or ""."""
     text, there = record.after.text, record.after.location
-    earlier = next((turn.turn for turn in state.turns[: record.turn - 1] if turn.after.text == text), 0)
-    if not earlier or there is None:
-        return ""
-    return f"{_short(there.label)}, {f'as in turn {earlier}' if earlier >= shown_from else 'described as before'}"
+    is_known = any(turn.after.text == text for turn in state.turns[: shown_from - 1])
+    return f"{_short(there.label)}, described as before" if there and is_known else ""
 
 
 def _short(text: str) -> str:

@@ -150,6 +150,21 @@ class TestParts:
         text, count, _ = Part("play", items).fit(room)
         assert len(text) <= room or not count
 
+    @given(
+        st.lists(st.tuples(st.lists(st.integers(0, 3), max_size=3), st.integers(0, 2)), max_size=12),
+        st.integers(0, 1500),
+    )
+    def test_a_reference_points_to_a_line_that_is_above_it(self, turns: list[tuple[list[int], int]], room: int) -> None:
+        items = [
+            [Line(f"Turn {turn}: "), Line("", "\n".join(f"{each} {'x' * 100}" for each in lines), rank, turn=turn)]
+            for turn, (lines, rank) in enumerate(turns, start=1)
+        ]
+        text, count, _ = Part("play", items).fit(room)
+        assert len(text) <= room or not count
+        for found in re.finditer(r"(\d) x+… \[line as in turn (\d+)\]", text):
+            above = text[: found.start()].partition(f"Turn {found[2]}: ")[2].partition("Turn")[0]
+            assert f"{found[1]} {'x' * 100}\n" in above
+
 
 class TestPrompts:
     @given(st.integers(0, 30), st.integers(1000, 4000))

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
 from managers.memory.outcome import ActionOutcome, ZMachineContext, signals_of
-from managers.memory.prompt import LONGEST_QUOTE, SHOWN_BELOW, existing_memories, memory_of
+from managers.memory.prompt import LONGEST_QUOTE, SHOWN_ABOVE, existing_memories, memory_of
 from managers.memory.synthesis import VisitSynthesis
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable
@@ -98,7 +98,7 @@ class TestFirstVisits:
         play.turn("up", "Loft", location=LOFT)
         prompt = asked(play)
         assert "visit status: FIRST VISIT" in prompt
-        assert steam in prompt.split("WHAT IS NEW HERE:")[1]
+        assert prompt.startswith(f"LOCATION: Blue Vats (ID: 31)\nOn arrival the story showed: Blue Vats\n{steam}\n\n")
 
     def test_what_else_happened_in_the_stay_is_shown_once(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
@@ -211,7 +211,7 @@ class TestPrompt:
         play.turn("up", "Loft", location=LOFT)
         (prompt,) = play.prompts
         assert f"On arrival the story showed: Blue Vats\n{LONG}" in prompt
-        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {SHOWN_BELOW}" in prompt
+        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {SHOWN_ABOVE}" in prompt
         assert prompt.count(LONG) == 1
         assert "visit status: FIRST VISIT" in prompt
         assert "On arrival: Long" not in prompt  # it is a memory already
@@ -286,7 +286,7 @@ class TestPrompt:
         play.turn("dip banner", "It turns blue. " * 800, score=5)
         assert "(21 earlier left out)" in asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
 
-    def test_an_arrival_memory_is_not_repeated_beside_the_turn_that_shows_its_text(self, tmp_path: Path) -> None:
+    def test_a_text_of_several_turns_is_whole_in_the_first_one(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent, memory_sampling={"memory_history_window": 10})
         play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
@@ -294,9 +294,9 @@ class TestPrompt:
         play.turn("down", f"Blue Vats\n{LONG}\n", location=VATS)
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
-        assert "Arrival at Blue Vats: (as it stands below, in turn 4)" in prompt
-        assert "Turn 1 at Dye Works Gate (11): north\nResponse: Blue Vats, as in turn 4, below" in prompt
-        assert prompt.count(LONG) == 1
+        assert f"Arrival at Blue Vats: {LONG}" in prompt
+        assert f"Turn 1 at Dye Works Gate (11): north\nResponse: Blue Vats\n{LONG}" in prompt
+        assert re.search(r"down\nResponse: Blue Vats\nThe vats stand in .*… \[line as in turn 1\]\n", prompt)
 
     def test_a_later_question_says_when_the_first_visit_began(self, play: MemoryPlay) -> None:
         play.turn("north", "Blue Vats", location=VATS)
@@ -344,8 +344,7 @@ class TestPrompt:
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
         assert f"Turn 1 at Dye Works Gate (11): north\nResponse: {vats}\n" in prompt
-        assert "Turn 2 at Blue Vats (31): up\nResponse: Blue Vats, as in turn 1\n" in prompt
-        assert "Arrival at Blue Vats: (as it stands below, in turn 1)" in prompt
+        assert re.search(r"\(31\): up\nResponse: Blue Vats\nThe vats stand in .*… \[line as in turn 1\]\n", prompt)
 
     def test_an_arrival_memory_is_whole_if_the_turn_with_its_text_is_left_out(self, tmp_path: Path) -> None:
         room = "Blue Vats\nIt is dim here."
@@ -372,7 +371,7 @@ class TestPrompt:
         play.turn("take beam", "You can't.")
         play.turn("up", loft, location=LOFT)
         told = asked(play, "RECENT ACTION SEQUENCE:", end="\n\nAGENT'S REASONING")
-        assert told.endswith("Turn 6 at Blue Vats (31): up\nResponse: Drying Loft, as in turn 3")
+        assert re.search(r"Turn 6 at .*\nResponse: Drying Loft\nThe vats stand in .*… \[line as in turn 3\]$", told)
         assert told.count(LONG) == 1
 
     def test_a_text_that_an_earlier_turn_printed_is_not_shown_without_saying_so(self, tmp_path: Path) -> None:
@@ -592,7 +591,7 @@ class TestPrompt:
         )
         play.begin(1, replace(play.now, text=opening))
         play.turn("take beam", "You can't.")
-        assert "On arrival the story showed: You dream.\n\nDye Works Gate\nIt creaks.\nTurn 1: " in asked(play)
+        assert "On arrival the story showed: You dream.\n\nDye Works Gate\nIt creaks.\n\nEXISTING " in asked(play)
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
