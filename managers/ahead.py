@@ -32,6 +32,7 @@ KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
 MOST_TOKENS_AHEAD = 500
 MOST_POINTS = 20
+MOST_BEFORE = 6  # commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Ahead(BaseManager):
                 points = _Points(*scored.played, scored.change, scored.after, things)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
+        self._before = self._episodes.steps_before()
         self._in_vain = self._episodes.in_vain()
         self._ends = self._episodes.known_ends()
 
@@ -170,13 +172,20 @@ class Ahead(BaseManager):
     def _line_of(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else f", {_distance(path)}"
+        before = [
+            command if at == points.place else f"{command} (L{at})"
+            for at, command in self._before.get((points.place, points.command), ())
+            if not any(turn.did_something for turn in self.game_state.tries.of(at, command))
+        ]
+        more = [f"{len(before) - MOST_BEFORE} more"] if len(before) > MOST_BEFORE else []
+        first = f", before it: {', '.join([*more, *before[-MOST_BEFORE:]])}" if before else ""
         tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         edge = Edge(points.place or 0, self._exit_of(points.command))
         distance += " (blocked at first)" if self._map is not None and self._map.game_map.is_shut(edge) else ""
         after = f" after {points.after}" if points.after else ""
-        return f"{points.change:+d} {points.command}{after}, {place}{distance}{in_vain}"
+        return f"{points.change:+d} {points.command}{after}, {place}{distance}{first}{in_vain}"
 
     def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
         """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""

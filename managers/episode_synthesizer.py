@@ -140,6 +140,10 @@ class EpisodeSynthesizer(BaseManager):
         earlier = sorted(self._earlier(), key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [[scored for scored in summary.scored if scored.change > 0] for summary in earlier]
 
+    def steps_before(self) -> dict[Played, list[Played]]:
+        """Return the commands that changed something between two gains on a route, by the command of the second one."""
+        return self._routes.steps_before() if self._routes else {}
+
     def in_vain(self) -> dict[Played, str]:
         """Return when commands that had won points at their locations won none, if that was the last time."""
         found: dict[Played, str] = {}

@@ -15,10 +15,12 @@ from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.context import PromptSection
 from session.memory import Memory
+from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import AgentNote, Proposal, TurnRecord
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS, section_text
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
+from tests.unit.managers.test_route_manager import manager_in
 
 
 class Games(EpisodePlay):
@@ -168,6 +170,28 @@ def test_what_was_done_before_a_deadly_command_is_shown_with_it(games: Games) ->
     games.start(2)
     after = "after `read sign`, `put bell on sill`"
     assert ended_before(games) == [f"read sign {after}, L11, here: you died (episode 1, turn 3)"]
+
+
+def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Path) -> None:
+    stirs = [f"stir {number}" for number in range(7)]
+    commands = ("fill lamp", "take banner", "read sign", "east", *stirs, "dip banner")
+    places = [GATE.num, GATE.num, GATE.num, *[VATS.num] * 9]
+    scores = [5, *[5] * 10, 20]
+    moments = [Waypoint(place, score=score) for place, score in zip(places, scores, strict=True)]
+    steps = [RouteStep(each, end, only_text=each == "read sign") for each, end in zip(commands, moments, strict=True)]
+    route = Route(7, Goal("score", 20), Waypoint(GATE.num, score=0), tuple(steps), 1)
+    games = Games(tmp_path)
+    games.manager._routes = manager_in(tmp_path / "routes", route)
+    games.turn("fill lamp", score=5)
+    games.turn("east", location=VATS)
+    games.turn("dip banner", score=20)
+    games.end(1)
+    lamp, banner = games.ahead_of
+    assert lamp == "+5 fill lamp, L11, here"
+    latest = ", ".join(stirs[1:])
+    assert banner == f"+15 dip banner, L31, 1 move, before it: 2 more, {latest}"
+    games.turn("take banner", inventory=(BANNER,))
+    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}"
 
 
 def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
