@@ -5,6 +5,7 @@ It is about the present moment, so it stands behind the texts that a server cach
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +24,7 @@ from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
-from session.text import counted, one_line
+from session.text import counted, one_line, with_numbers
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import Path, seen_paths
@@ -258,8 +259,9 @@ class MemoriesAhead(BaseManager):
             )
 
         kept = as_many_as_fit(found, lambda kept: self.tokens.estimate(text_of(kept)) <= MOST_TOKENS_AHEAD, skips=True)
-        others = counted(len(found) - len(kept), "more memory", "more memories")
-        left_out = f"({others} of places ahead left out)" if len(kept) < len(found) else ""
+        left = ["arrival" if each[1].is_arrival else each[1].category for each in found if each not in kept]
+        others, kinds = counted(len(left), "more memory", "more memories"), ", ".join(with_numbers(Counter(left)))
+        left_out = f"({others} of places ahead left out: {kinds})" if left else ""
         text = "\n".join(filter(None, [text_of(kept), left_out]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 

@@ -396,14 +396,15 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     arrivals, scored = arrivals_at_the_vats(9, "word " * 120), replace(stands("Dip banner"), score_change=5)
     first, second, *_, last = Places(tmp_path, *arrivals, stands("Dry"), scored).lines
     assert ["Dip banner" in first, "Dry" in second] == [True] * 2
-    assert re.fullmatch(r"\(\d more memories of places ahead left out\)", last)
+    assert re.fullmatch(r"\((\d) more memories of places ahead left out: \1 x arrival\)", last)
 
 
-def test_memories_ahead_without_room_are_counted(tmp_path: Path) -> None:
-    shown = Places(tmp_path, *(stands(f"Rule {number}", "word " * 60) for number in range(20))).section
+def test_memories_ahead_without_room_are_counted_by_kind(tmp_path: Path) -> None:
+    rules = [stands(f"Rule {number}", "word " * 60) for number in range(19)]
+    shown = Places(tmp_path, *rules, replace(stands("Key", "word " * 60), category="SUCCESS")).section
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 20
-    assert shown.text.endswith(f"({20 - whole} more memories of places ahead left out)")
+    assert shown.text.endswith(f"({20 - whole} more memories of places ahead left out: {19 - whole} x NOTE, SUCCESS)")
     assert len(shown.shows) == whole
 
 
