@@ -209,11 +209,14 @@ class Ahead(BaseManager):
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             places = places_named([line], names)
             vain = ((command, turn) for command, turn in tries.in_vain if not only_informs(command))
-            found = {"Done": done_in(line, tries.done, places), "In vain": done_in(line, vain, places, in_vain=True)}
+            found = {
+                "done": done_in(line, tries.done, places),
+                "without effect": done_in(line, vain, places, in_vain=True),
+            }
             for what, turns in found.items():
                 played = "; ".join(f"{plain_command(turn.action)}, turn {turn.turn}" for turn in turns)
                 if turns:
-                    yield f"{what} of line {number} of the plan: {played}"
+                    yield f"Of line {number} of the plan, {what}: {played}"
 
 
 class MemoriesAhead(BaseManager):

@@ -305,14 +305,14 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
     games.turn("examine jar", state_hash="0000000a")
     games.turn("fill jar", state_hash="0000000b")
     games.turn("up", location=LOFT)
-    lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
     assert lines == {"1": "take jar, turn 1; dip banner, turn 2"}
     games.turn("down", location=VATS)
     games.turn("up", state_hash="0000000b")
-    lines = dict(re.findall(r"^In vain of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, without effect: (.*)$", games.told, re.MULTILINE))
     assert lines == {"1": "rub jar, turn 3", "5": "up, turn 8"}
     games.turn("dip banner", score=2)
-    lines = dict(re.findall(r"^Done of line (\d) of the plan: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
     assert lines["2"] == "dip banner, turn 9"
 
 
