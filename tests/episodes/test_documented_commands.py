@@ -118,6 +118,7 @@ class Prepared:
     asked: the first turn of ``two`` after which the memory model was called
     called, called_in_two: turns of ``one`` and ``two`` for which the agent's model was called
     route: the number of one
+    forked: the turn of ``one`` before its last, whose number depends on every byte of the prompts
     """
 
     folder: Path
@@ -130,6 +131,7 @@ class Prepared:
     called: str
     called_in_two: str
     route: str
+    forked: str
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +166,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         ids = (one.summary.run_id, two.summary.run_id, killed)
         route = json.loads((workdir / "routes.json").read_text())["routes"][0]["number"]
         turns = (f"{asked.episode}:{asked.turn - 1}", _last_called(one), _last_called(two))
-        yield Prepared(folder, server.base_url, *ids, title, *turns, str(route))
+        forked = one.episodes[0].turns[-2].played.record
+        yield Prepared(folder, server.base_url, *ids, title, *turns, str(route), f"{forked.episode}:{forked.turn}")
 
 
 def _last_called(run: PlayedRun) -> str:
@@ -252,7 +255,7 @@ def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
         "ABLATION-FOLDER": "compared",
         "zork1": "tidehouse",
         "Mordant before dye": prepared.memory,
-        **({"12": prepared.asked if asks_for_memory else prepared.called} if words[0] == "prompt" else {}),
+        "12": prepared.forked if words[0] == "replay" else prepared.asked if asks_for_memory else prepared.called,
         "2:12": prepared.called_in_two,
         "1:1..1:30": "1:1..2:30",  # the model of memories is not called in each episode
     }
