@@ -350,7 +350,8 @@ NO_WAYS = (no_way("up"), *[no_way()] * 3)
 SAILING, NEWS = no_way(answer="You are still sailing north."), no_way(answer="There is no way there. A bell rings.")
 QUESTION = "(Please type YES or NO.)"
 WALKED_ABOUT = (*NO_WAYS, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
-TURNING = [turn("north", moment(world=f"w{each}"), moment("It turns.", world=f"w{each + 1}")) for each in range(4)]
+TURNED = turn("north", moment(), moment("There is no way there.", world="w2"))
+NOWHERE = turn("up", moment(world=""), moment("The gate is shut.", world=""))
 AROUND = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
 EXITS: dict[str, tuple[Sequence[TurnRecord], Observation, str]] = {
     "another room": (NO_WAYS, in_the_loft(), "accept"),
@@ -365,11 +366,11 @@ EXITS: dict[str, tuple[Sequence[TurnRecord], Observation, str]] = {
         moment(world="w5"),
         "none",
     ),
-    "a change with each try, as of a wheel": (TURNING, moment(world="w3"), "none"),
+    "a change with the tries before, as of a wheel": ([no_way("up"), TURNED, TURNED, no_way()], REFUSED, "none"),
     "a change while the player walked about": (WALKED_ABOUT, replace(REFUSED, world_hash="w3"), "none"),
     "no change while the player walked about": (WALKED_ABOUT, REFUSED, "refuse"),
     "answers that differ": ([no_way("up"), no_way(answer="A dog growls."), *[no_way()] * 3], REFUSED, "none"),
-    "a state that is not known": ([shut("")] * 3, moment(world=""), "none"),
+    "a state that is not known": ([NOWHERE, *[shut("")] * 3], NOWHERE.after, "none"),
     "a walk that led back to the same place, as in a maze": ([no_way("up"), AROUND, *[no_way()] * 3], REFUSED, "none"),
 }
 
