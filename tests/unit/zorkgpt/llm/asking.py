@@ -52,11 +52,11 @@ def model_on(
     api_key: str | None = None,
     sampling: Sampling | None = None,
     limits: LanguageModelOptions = BRIEF,
+    **more: Any,
 ) -> OpenAIModel:
     patience = patience or Patience()
-    settings = RoleOptions(
-        model, server.base_url, SecretStr(api_key) if api_key else None, sampling or Sampling(), limits
-    )
+    key = SecretStr(api_key) if api_key else None
+    settings = RoleOptions(model, server.base_url, key, sampling or Sampling(), limits, **more)
     return OpenAIModel({"agent": settings}, sleep=patience.sleep, clock=patience.clock)
 
 

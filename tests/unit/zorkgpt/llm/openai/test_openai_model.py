@@ -32,14 +32,10 @@ def test_the_prompt_is_two_messages_and_the_answer_is_streamed_and_held_to_a_str
 
 
 def test_only_the_sampling_that_is_set_is_sent_with_the_fields_that_only_this_server_knows() -> None:
-    with MisbehavingServer(GOOD) as server:
-        sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
-        settings = RoleOptions("named", server.base_url, sampling=sampling, extra_body={"repeat_penalty": 1.1})
-        with OpenAIModel({"agent": settings}) as model:
-            ask(model)
-    (asked,) = server.asked
-    assert [asked.body[name] for name in ("temperature", "top_k", "min_p", "repeat_penalty")] == [0.0, 40, 0.05, 1.1]
-    assert asked.body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
+    sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
+    (body,) = outcome(GOOD, sampling=sampling, extra_body={"repeat_penalty": 1.1}).bodies
+    assert [body[name] for name in ("temperature", "top_k", "min_p", "repeat_penalty")] == [0.0, 40, 0.05, 1.1]
+    assert body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
 
 
 def test_a_completion_tells_what_came_and_what_it_cost() -> None:
@@ -262,11 +258,7 @@ class TestServerWithoutSystemRole:
         assert "refuses the system role" in warning
 
     def test_keeps_the_marks_for_its_cache(self) -> None:
-        with MisbehavingServer(NO_SYSTEM["vLLM"], GOOD) as server:
-            settings = RoleOptions("named", server.base_url, limits=BRIEF, marks_cache=True)
-            with OpenAIModel({"agent": settings}) as model:
-                ask(model)
-        (message,) = server.asked[1].body["messages"]
+        (message,) = outcome(NO_SYSTEM["vLLM"], GOOD, marks_cache=True).bodies[1]["messages"]
         first = message["content"][0]
         assert (first["text"], "cache_control" in first) == ("You play.\n\n", True)
 
@@ -277,11 +269,9 @@ class TestServerWithoutSystemRole:
 
 
 def test_marks_for_the_servers_cache_end_the_parts_of_a_prompt_whatever_headings_a_text_contains() -> None:
-    with MisbehavingServer(GOOD) as server:
-        settings = RoleOptions("named", server.base_url, limits=BRIEF, marks_cache=True)
-        with OpenAIModel({"agent": settings}) as model:
-            for now in ("one", "two"):
-                model.complete("agent", Prompt.of("Rules", ["Always.\n\n## Signs\nA sign.", "Play", now]), Move)
+    with MisbehavingServer(GOOD) as server, model_on(server, marks_cache=True) as model:
+        for now in ("one", "two"):
+            model.complete("agent", Prompt.of("Rules", ["Always.\n\n## Signs\nA sign.", "Play", now]), Move)
     texts = [[part["text"] for part in asked.body["messages"][1]["content"]] for asked in server.asked]
     assert texts[1] == ["Always.\n\n## Signs\nA sign.\n\n", "Play\n\n", "two"]
 
