@@ -20,7 +20,6 @@ from managers.routes.document import (
     Effect,
     RouteBook,
     RouteLines,
-    RoutePromises,
     doubts_of,
     held_key,
     parse_routes,
@@ -82,11 +81,6 @@ class RouteManager(BaseManager):
         self._games = games
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
-        self._promises = RoutePromises(self.book)
-        self._effects_in: RouteBook | None = None
-        self._effects: Mapping[int, Sequence[tuple[str, Effect]]] = {}
-        self._walked_in: RouteBook | None = None
-        self._walked = Walked()
         self.reset()
 
     @property
@@ -151,18 +145,13 @@ class RouteManager(BaseManager):
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
         found = self._from_here(observation)
-        promising = [each for each in found if self._promise(*each) > 0 and not self._has_followed]
+        promising = [each for each in found if self.book.promise(*each) > 0 and not self._has_followed]
         # Of two routes that promise as many points, the one that was followed less comes first.
-        best = min(promising, key=lambda each: (-self._promise(*each), each[0].followed), default=None)
+        best = min(promising, key=lambda each: (-self.book.promise(*each), each[0].followed), default=None)
         return tuple(
             OfferedRoute(route.number, f"follow route {route.number} ({route_aim(route, done)})", best == (route, done))
             for route, done in found
         )
-
-    def _promise(self, route: Route, done: int) -> float:
-        if self._promises.book is not self.book:
-            self._promises = RoutePromises(self.book)
-        return self._promises.of(route, done)
 
     def course(self, number: int, until: int | None, observation: Observation) -> Course | str:
         """Return the rest of a route from here, or why it cannot be followed. ``until``: its last command, from 1."""
@@ -245,24 +234,21 @@ class RouteManager(BaseManager):
 
     def walked(self) -> Walked:
         """Return what was played in this game and on the known routes."""
-        if self._walked_in is not self.book:
-            self._walked_in, self._walked = self.book, _walked_in(self.book)
-        leads_to = dict(self._walked.leads_to)
+        known = self.book.walked
+        leads_to = dict(known.leads_to)
         exits = self._map.game_map.connections.items()
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        pairs = {*self._walked.pairs, *pairwise(self._done)}
+        pairs = {*known.pairs, *pairwise(self._done)}
         for game in self._games():
             places = accumulate(game.turns, lambda here, turn: turn.to_id or here, initial=self.game_state.opening_id)
             pairs.update(pairwise(zip(places, (plain_command(turn.action) for turn in game.turns), strict=False)))
-        return replace(self._walked, leads_to=leads_to, pairs=pairs)
+        return replace(known, leads_to=leads_to, pairs=pairs)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""
-        if self._effects_in is not self.book:
-            self._effects_in, self._effects = self.book, _effects_by_place(self.book)
-        for known, effect in self._effects.get(location_id, ()):
+        for known, effect in self.book.effects_at.get(location_id, ()):
             if self.vocabulary.means_same(known, command):
                 yield effect
 
@@ -411,36 +397,4 @@ class RouteManager(BaseManager):
     def _by_gain_per_turn(self, found: tuple[Route, int]) -> tuple[float, int, int]:
         route, done = found
         left = len(route.steps) - done
-        return -self._promise(route, done) / left, left, route.number
-
-
-def _effects_by_place(book: RouteBook) -> Mapping[int, Sequence[tuple[str, Effect]]]:
-    """Return what plain commands did at each location in earlier games, as far as it is known."""
-    found: defaultdict[int, list[tuple[str, Effect]]] = defaultdict(list)
-    for place, effects in book.effects.items():
-        found[place] += [(plain_command(action), effect) for action, effect in effects.items()]
-    for route in book.routes:
-        for step, (before, after) in zip(route.steps, pairwise(route.points), strict=True):
-            here, there, one, other = before.location_id, after.location_id, before.carried, after.carried
-            if here is not None and there is not None and one is not None and other is not None:
-                effect = Effect(there, tuple({*other} - {*one}), tuple({*one} - {*other}))
-                found[here].append((plain_command(step.command), effect))
-    return found
-
-
-def _walked_in(book: RouteBook) -> Walked:
-    """Return what was played in earlier games, as far as it is kept."""
-    leads_to: defaultdict[Played, set[int]] = defaultdict(set)
-    pairs: set[tuple[Played, Played]] = set()
-    for place, effects in book.effects.items():
-        for command, effect in effects.items():
-            leads_to[place, plain_command(command)].add(effect.to_id)
-    for route in book.routes:
-        for steps in filter(None, (route.steps, route.spare)):
-            places = [route.start.location_id, *(step.leads_to.location_id for step in steps)]
-            played = [(at, plain_command(step.command)) for at, step in zip(places, steps, strict=False)]
-            pairs.update(pairwise(played))
-            for each, to in zip(played, places[1:], strict=True):
-                leads_to[each].update([] if to is None else [to])
-    known = {each: to for each, to in leads_to.items() if to}
-    return Walked(known, pairs, is_whole=bool(book.effects))
+        return -self.book.promise(route, done) / left, left, route.number

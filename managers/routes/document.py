@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import NonNegativeInt, TypeAdapter
 
+from managers.plan import Played, Walked
+from session.commands import plain_command
 from session.files.document_store import read_json
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
@@ -39,7 +43,7 @@ class Effect(NamedTuple):
         return frozenset([*self.gained, *(-num for num in self.lost)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RouteBook:
     """All routes.
 
@@ -81,6 +85,56 @@ class RouteBook:
     def find(self, number: int) -> Route | None:
         """Return the route of that number."""
         return next((route for route in self.routes if route.number == number), None)
+
+    @cached_property
+    def _by_commands(self) -> Mapping[tuple[str, ...], Sequence[Route]]:
+        found: defaultdict[tuple[str, ...], list[Route]] = defaultdict(list)
+        for route in self.routes:
+            found[route.commands].append(route)
+        return found
+
+    def promise(self, route: Route, done: int) -> float:
+        """Return the points to be expected from a route of the book after so many of its commands.
+
+        If it begins with another one, what that one promises is won even if the rest fails.
+        """
+        whole = (self.find(route.number) or route).commands  # the route itself may end earlier
+        begun = (whole[:length] for length in range(done + 1, len(whole) + 1))
+        others = (each for commands in begun if commands in self._by_commands for each in self._by_commands[commands])
+        safe = max((each.promise(done) for each in others if each.number != route.number), default=0)
+        return route.promise(done) + (1 - route.trust(done)) * max(safe, 0)
+
+    @cached_property
+    def effects_at(self) -> Mapping[int, Sequence[tuple[str, Effect]]]:
+        """What plain commands did at each location, as far as it is known."""
+        found: defaultdict[int, list[tuple[str, Effect]]] = defaultdict(list)
+        for place, effects in self.effects.items():
+            found[place] += [(plain_command(action), effect) for action, effect in effects.items()]
+        for route in self.routes:
+            for step, (before, after) in zip(route.steps, pairwise(route.points), strict=True):
+                here, there, one, other = before.location_id, after.location_id, before.carried, after.carried
+                if here is not None and there is not None and one is not None and other is not None:
+                    effect = Effect(there, tuple({*other} - {*one}), tuple({*one} - {*other}))
+                    found[here].append((plain_command(step.command), effect))
+        return found
+
+    @cached_property
+    def walked(self) -> Walked:
+        """What was played in earlier games, as far as it is kept."""
+        leads_to: defaultdict[Played, set[int]] = defaultdict(set)
+        pairs: set[tuple[Played, Played]] = set()
+        for place, effects in self.effects.items():
+            for command, effect in effects.items():
+                leads_to[place, plain_command(command)].add(effect.to_id)
+        for route in self.routes:
+            for form in (route, replace(route, steps=route.spare)) if route.spare else (route,):
+                played = form.played()
+                pairs.update(pairwise(played))
+                for each, step in zip(played, form.steps, strict=True):
+                    to = step.leads_to.location_id
+                    leads_to[each].update([] if to is None else [to])
+        known = {each: to for each, to in leads_to.items() if to}
+        return Walked(known, pairs, is_whole=bool(self.effects))
 
     def with_episode(self, episode: RouteBook, rooms: Sequence[int] = ()) -> RouteBook:
         """Return the book with what an episode taught, and the best of the old and the new routes.
@@ -303,62 +357,6 @@ def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], mo
     others = len(longest) - len(lines)
     left_out = f"{counted(others, 'more route')} not shown." if others else ""
     return RouteLines(lines, tuple(found[at][0].number for at in longest[: len(lines)]), left_out)
-
-
-def _paths(sequences: Iterable[Sequence[str]]) -> Iterator[list[int]]:
-    """Yield for each sequence of commands a number for each of its beginnings, from none of it to all of it.
-
-    Equal beginnings of different sequences have the same number.
-    """
-    numbers: dict[tuple[int, str], int] = {}
-    for commands in sequences:
-        path = [0]
-        for command in commands:
-            path.append(numbers.setdefault((path[-1], command), len(numbers) + 1))
-        yield path
-
-
-class RoutePromises:
-    """The points that the routes of a book can be expected to win.
-
-    If a route begins with another one, what that one promises is won even if the rest fails.
-    """
-
-    def __init__(self, book: RouteBook) -> None:
-        self.book = book
-        self._commands = {route.number: route.commands for route in book.routes}
-        self._routes: dict[tuple[str, ...], list[Route]] = {}
-        self._beginning: dict[tuple[str, ...], tuple[str, ...]] = {}  # the longest other route that it begins with
-        self._best: dict[tuple[tuple[str, ...], int], float] = {}
-        for route in book.routes:
-            self._routes.setdefault(route.commands, []).append(route)
-        ends: dict[int, tuple[str, ...]] = {}
-        by_length = sorted(self._routes, key=len)
-        for commands, path in zip(by_length, _paths(by_length), strict=True):
-            ends[path[-1]] = commands
-            shorter = next((ends[number] for number in path[-2::-1] if number in ends), None)
-            if shorter is not None:
-                self._beginning[commands] = shorter
-
-    def of(self, route: Route, done: int) -> float:
-        """Return the points to be expected from a route of the book after so many of its commands."""
-        commands = self._commands[route.number]  # the route itself may end earlier
-        others = (each.promise(done) for each in self._routes[commands] if each.number != route.number)
-        safe = max([self._best_of_beginnings(commands, done), *others])
-        return route.promise(done) + (1 - route.trust(done)) * safe
-
-    def _best_of_beginnings(self, commands: tuple[str, ...], done: int) -> float:
-        """Return the most that any shorter route promises with which the commands begin; at least 0."""
-        chain: list[tuple[str, ...]] = []
-        shorter = self._beginning.get(commands, ())
-        while len(shorter) > done and (shorter, done) not in self._best:
-            chain.append(shorter)
-            shorter = self._beginning.get(shorter, ())
-        best = self._best.get((shorter, done), 0.0)
-        for each in reversed(chain):
-            best = max([best, *(route.promise(done) for route in self._routes[each])])
-            self._best[each, done] = best
-        return best
 
 
 def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.load import make_map, make_routes
 from managers.memory.document import parse_memories
-from managers.routes.document import RoutePromises, route_lines
+from managers.routes.document import route_lines
 from session.memory import Memory
 from session.route import Waypoint
 from zorkgpt.cli.map_text import draw_text
@@ -48,12 +48,7 @@ def correct_edges(rooms: int) -> Callable[[], object]:
 def expect_points(routes: int) -> Callable[[], object]:
     book = make_routes(make_map(100), routes, Waypoint())
 
-    def work() -> None:
-        promises = RoutePromises(book)
-        for route in book.routes:
-            promises.of(route, 0)
-
-    return work
+    return lambda: [book.promise(route, 0) for route in book.routes]
 
 
 def describe_routes(routes: int) -> Callable[[], object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from cProfile import Profile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from managers.routes.document import (
     RouteBook,
-    RoutePromises,
     parse_routes,
     route_aim,
     route_line,
@@ -244,17 +242,6 @@ def test_a_route_has_a_line_with_its_aim_its_record_and_its_commands(shown: Rout
         assert line.startswith(f"{route_aim(shown)} in ")
         assert f", {route_record(shown)}: " in line
         assert route_line(shown) == f"0: {line}"
-
-
-def test_what_routes_promise_is_found_in_time_in_proportion_to_their_number() -> None:
-    def calls(number: int) -> int:
-        book = RouteBook(routes=tuple(replace(route("ab" * 50 + "c" * at), number=at) for at in range(1, number + 1)))
-        profile = Profile()
-        profile.runcall(lambda: [promises.of(each, 0) for promises in [RoutePromises(book)] for each in book.routes])
-        profile.create_stats()
-        return sum(calls for (_, _, name), (calls, *_) in profile.stats.items() if name == "promise")
-
-    assert calls(80) < 2.5 * calls(40)
 
 
 def test_a_line_of_a_route_has_the_points_of_each_command_that_won_or_lost_some() -> None:
