@@ -5,9 +5,9 @@ Both are plain JSON. A line of the journal is ``{"v": 5, "seq": N, "at": ISO-860
 HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
 played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
 
-A line does not repeat the content of earlier lines. If a turn begins with the last observation, it has no ``before``,
-and its ``after`` has ``moved`` instead of ``parents``: the objects with a new parent, and that parent.
-:func:`read_journal` restores both.
+A line has no default values, and does not repeat the content of earlier lines. If a turn begins with the last
+observation, it has no ``before``, and its ``after`` has ``moved`` instead of ``parents``: the objects with a new
+parent, and that parent. :func:`read_journal` restores both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +28,7 @@ from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
 from session.errors import StoreError, first_problem, reported_as
-from session.events import EVENTS, Event, ModelAnswered, Names, TurnPlayed, observation_in
+from session.events import EVENTS, Event, Names, TurnPlayed, observation_in
 from session.files.shared_files import (
     FORKS,
     RUNS,
@@ -49,15 +48,7 @@ _OTHER_VERSION = "a run can be read by the version of the program that recorded 
 _CHANGED = "the line or one before it was changed after it was written"
 JOURNAL_FILE, MANIFEST = "journal.jsonl", "manifest.json"
 _IN_LINE_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
-_MOSTLY_EMPTY = frozenset({"text", "unusable"})
-"""Fields of a model's answer that are left out if they are empty, which is their default."""
-_USUAL: Mapping[str, object] = {"then": [], "stop_at": "news"}
-"""Fields of a proposal that are left out if they have this value, which is their default."""
 _JSON = json.JSONEncoder(separators=(",", ":"))
-_RUN_ID = "%Y%m%d-%H%M%S"
-_LONGEST_LINE = 4 * 1024 * 1024
-"""In bytes: an answer of a model that is as long as one may be is shorter."""
-_MOMENT = re.compile(rb'^\{"v": ?[0-9]+, ?"seq": ?[0-9]+, ?"at": ?"([0-9T:.+-]{19,40})"', re.MULTILINE)
 
 L = TypeVar("L")
 
@@ -201,7 +192,7 @@ class Journal:
 
 def new_run_id() -> str:
     """Return a new run id, which sorts by time and is like no other: ``20260131-184500-1a2b``."""
-    return f"{datetime.now(timezone.utc):{_RUN_ID}}-{secrets.token_hex(2)}"
+    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -225,21 +216,6 @@ def way_to(folder: Path) -> list[Path]:
     runs, fork, forks, *_ = *folder.absolute().parents, *[Path()] * 3
     own = [folder, runs] if runs.name == RUNS else [folder]
     return [*own, fork, forks] if len(own) > 1 and forks.name == FORKS else own
-
-
-def last_moment(folder: Path) -> str:
-    """Return the time of the last event, or of the run's start if no event can be read.
-
-    ISO 8601, UTC; "" if neither can be told. The rest of the journal is not read.
-    """
-    with suppress(OSError, StoreError), open_ordinary(folder / JOURNAL_FILE) as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
-        moments = _MOMENT.findall(file.read(_LONGEST_LINE))
-        if moments:
-            return str(moments[-1].decode())
-    with suppress(ValueError):
-        return datetime.strptime(folder.name[:15], _RUN_ID).replace(tzinfo=timezone.utc).isoformat()
-    return ""
 
 
 def has_turn(folder: Path) -> bool:
@@ -362,27 +338,17 @@ def require_known_version(version: object, place: str) -> None:
 
 
 def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
-    """Return the event as JSON, without unknown and usual values and without what was ``seen`` in the line before."""
-    if not isinstance(event, TurnPlayed) or event.record.before != seen:
-        whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
-        if isinstance(event, ModelAnswered):
-            return {name: value for name, value in whole.items() if name not in _MOSTLY_EMPTY or value}
-        return whole
-    old, new = event.record.before.parents, event.record.after.parents
-    short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_IN_LINE_BEFORE)
-    after = {
-        name: value for name, value in short["record"]["after"].items() if value is not None and value is not False
-    }
-    short["record"]["after"] = after
-    short["record"]["proposals"] = [
-        {name: value for name, value in proposal.items() if value is not None and value != _USUAL.get(name)}
-        for proposal in short["record"]["proposals"]
-    ]
-    if len(old) == len(new):
-        pairs = enumerate(zip(old, new, strict=True))
-        after["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
-    else:
-        after["parents"] = new
+    """Return the event as JSON, without default values and without what was ``seen`` in the line before."""
+    goes_on = isinstance(event, TurnPlayed) and event.record.before == seen
+    known = _IN_LINE_BEFORE if goes_on else None
+    short = {**EVENTS.dump_python(event, mode="json", exclude=known, exclude_defaults=True), "kind": event.kind}
+    if isinstance(event, TurnPlayed) and goes_on:
+        old, new, after = event.record.before.parents, event.record.after.parents, short["record"]["after"]
+        if len(old) == len(new):
+            pairs = enumerate(zip(old, new, strict=True))
+            after["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
+        else:
+            after["parents"] = new
     return short
 
 

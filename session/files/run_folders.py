@@ -19,7 +19,7 @@ from filelock import Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from session.errors import ConfigurationError, StoreError, reported_as
-from session.files.journal import MANIFEST, has_turn, last_moment, way_to
+from session.files.journal import MANIFEST, has_turn, way_to
 from session.files.shared_files import (
     EPISODES,
     FORKS,
@@ -38,7 +38,6 @@ from session.files.shared_files import (
 )
 from session.text import counted
 
-RUN_ID_SECONDS = len("20260131-184500")
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 LOCKED = "run"
 """The name that is locked while a process plays the run."""
@@ -180,13 +179,13 @@ def _stories_in(folder: Path) -> list[Path]:
 def latest_runs(folders: Iterable[Path]) -> list[Path]:
     """Return the runs of these story folders, forks left out, the one that was begun or resumed last first.
 
-    Runs that have no turn come last, unless a process is playing them; the clock decides among runs
-    of unknown order. Raises ``StoreError``.
+    Runs that have no turn come last, unless a process is playing them; ids decide among runs of unknown order. Raises
+    ``StoreError``.
     """
     runs = [run for folder in folders for run in _own_folders(folder / RUNS) if (run / MANIFEST).is_file()]
 
-    def key(run: Path) -> tuple[bool, int, str, str]:
-        return has_turn(run) or is_claimed(run), order_of(run).resumed, last_moment(run), run.name
+    def key(run: Path) -> tuple[bool, int, str]:
+        return has_turn(run) or is_claimed(run), order_of(run).resumed, run.name
 
     return sorted(runs, key=key, reverse=True)
 
@@ -212,13 +211,13 @@ def require_run_folder(folder: Path) -> None:
 def run_folders(folders: Iterable[Path]) -> list[Path]:
     """Return all runs and forks of these story folders, the one that was begun last first, in any state.
 
-    The clock decides among runs of unknown order. Raises ``StoreError``.
+    Ids decide among runs of unknown order. Raises ``StoreError``.
     """
     found: list[Path] = []
     for folder in folders:
         forks = [fork / RUNS for fork in _own_folders(folder / FORKS) if not fork.name.startswith(".")]
         found += [run for runs in (folder / RUNS, *forks) for run in _own_folders(runs)]
-    found.sort(key=lambda run: (order_of(run).begun, run.name[:RUN_ID_SECONDS], last_moment(run)), reverse=True)
+    found.sort(key=lambda run: (order_of(run).begun, run.name), reverse=True)
     return found
 
 
