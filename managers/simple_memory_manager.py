@@ -71,13 +71,12 @@ class SimpleMemoryManager(BaseManager):
 
     memory_cache: core and permanent memories by location id, in the order of the file, including superseded ones
     ephemeral_cache: the episode's own memories by location id
-
     llm_client: the model that writes memories; without it nothing is learned from play
     courses: reports the turn in which a route was interrupted
     map_manager: counts visits, including those before a location had a memory
 
-    If the file cannot be written, one error is logged. The memories stay in the cache and are written with the next
-    successful write. The constructor raises ``StoreError`` if the file cannot be read.
+    If the file cannot be written, one error is logged, and the memories are written with the next write. Raises
+    ``StoreError`` if the file cannot be read.
     """
 
     def __init__(
@@ -186,8 +185,8 @@ class SimpleMemoryManager(BaseManager):
     def _shown_at(self, location_id: int | None, here: int | None = None) -> PromptSection:
         """Return the section of the prompt with the location's memories.
 
-        The arrival memory is left out if the story has described the location ``here`` in this episode, because prompts
-        contain its latest description.
+        The arrival memory is left out if the story has described the location ``here`` in this episode, as prompts have
+        its latest description.
         """
         section = PromptSection("Location Memory", "", 2, Place.MEMORY)
         if location_id is None:
@@ -225,14 +224,10 @@ class SimpleMemoryManager(BaseManager):
         return replace(section, text=text, shows=tuple(believed[number][0] for number in shown))
 
     def shown_location(self, location_id: int) -> int | None:
-        """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.
-
-        Returns ``None`` if no memories are shown.
-        """
+        """Return the location whose memories are shown at this one: another one, or none, if an ablation shuffles."""
         if not self.config.simple_memory.shuffled:
             return location_id
-        known = {*self.memory_cache, *self.ephemeral_cache}
-        return shuffled_location(location_id, known, self.config.game.seed)
+        return shuffled_location(location_id, {*self.memory_cache, *self.ephemeral_cache}, self.config.game.seed)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """Count the ephemeral memories of the location, or of all locations."""
@@ -251,10 +246,9 @@ class SimpleMemoryManager(BaseManager):
         return {persistence: counts[persistence] for persistence in PERSISTENCES}
 
     def learn(self, record: TurnRecord) -> None:
-        """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns.
+        """Add the turn to its visit, that of the location at which it began, and learn from the visit once it ends.
 
-        What a turn teaches belongs to the location at which it began. On a route only a death is news, and the step at
-        which it stopped.
+        On a route only a death is news, and the step at which it stopped.
         """
         location, visit = record.before.location, self._visit
         if location is None or record.after.refusal is not None:
@@ -295,10 +289,7 @@ class SimpleMemoryManager(BaseManager):
         response: str,
         z_machine_context: ZMachineContext,
     ) -> None:
-        """Learn from a single command at ``location_id``, if its outcome is news.
-
-        Without a location nothing is learned and a warning is logged.
-        """
+        """Learn from a single command at ``location_id``, if its outcome is news; without a location from none."""
         if location_id is None:
             self.log_warning("an action without a location teaches nothing", location=location_name, action=action)
             return
@@ -314,10 +305,7 @@ class SimpleMemoryManager(BaseManager):
             ask_each(self._questions_about((outcome,)))
 
     def remember(self, answer: VisitMemory, now: Observation) -> None:
-        """Learn from an answer of the player at the beginning of a turn, by the rules for a model's answer.
-
-        answer: with the location that it is about. A memory is core only before the first turn there.
-        """
+        """Learn from an answer of the player at the beginning of a turn, by the rules for a model's answer."""
         state, rooms = self.game_state, {} if self._map is None else self._map.game_map.room_names
         place = answer.location_id or 0
         here = now.location or Location(place, rooms.get(place, ""))
@@ -353,7 +341,7 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        """Keep the text on an arrival in the last turn, and have the next commit write all memories."""
+        """Keep the text on an arrival in the last turn, and let the next commit write all memories."""
         self._is_over = True
         for last in self.game_state.turns[-1:]:
             here, is_over = last.after.location, last.after.died or last.after.ending is not None
@@ -422,10 +410,7 @@ class SimpleMemoryManager(BaseManager):
         }
 
     def _keep_arrival(self, printed: str, location: Location, turn: int) -> None:
-        """Add what the story printed on arrival, unless the location has or had such a memory, or a core memory.
-
-        One that a person has deleted does not come back. Without a model nothing is learned from play.
-        """
+        """Add what the story printed on arrival, unless the location has or had such a memory, or has a core one."""
         cores = [each for each in self._at(location.num) if each.persistence == "core"]
         has_one = any(each.is_arrival or not each.is_given_up for each in cores)
         if self.llm_client is None or has_one or self._ledger.has_kept_arrival(location.num):
@@ -436,10 +421,7 @@ class SimpleMemoryManager(BaseManager):
             self._ledger.note_arrival(location.num)
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
-        """Return whether the outcome is news by itself, or because the command failed earlier on this visit.
-
-        A repeated command without effect is rarely news if it has worked on this visit: it is done.
-        """
+        """Return whether the outcome is news by itself, or because the command failed earlier on this visit."""
         memories, is_news = self._at(outcome.location.num), self._ledger.is_news
         has_differed = (outcome.command, not outcome.had_effect) in self._visit.tried
         if has_differed and not (outcome.record.is_in_fight or outcome.is_idle):
@@ -447,12 +429,7 @@ class SimpleMemoryManager(BaseManager):
         return is_news(outcome, memories)
 
     def _questions_about(self, outcomes: tuple[ActionOutcome, ...]) -> Sequence[Question]:
-        """Return the question what to remember of these outcomes.
-
-        A large model is also shown what else happened there since the last question, and the first turn at a new
-        location. A small model only chooses among the turns, if none of them scored or killed. No model is called about
-        a single command that the parser did not understand.
-        """
+        """Return the question what to remember of these outcomes (docs/records/specification.md, Memory prompts)."""
         model, has_content = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
         if model is None or not (has_content or len(outcomes) > 1):
             return ()
@@ -523,10 +500,7 @@ class SimpleMemoryManager(BaseManager):
             self.commit()
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
-        """Add the answer's memory and invalidate those that it names, even if the new memory is refused.
-
-        Returns the memory if it was added.
-        """
+        """Add the answer's memory, and return it unless it is refused; those that it invalidates go anyway."""
         tier = visit.tier(answer, self._visit.laid_down[visit.here.num])
         if tier is not None and tier != answer.persistence:
             reason = "not shown on arrival" if visit.first else "not first visit"
@@ -564,8 +538,7 @@ class SimpleMemoryManager(BaseManager):
     def _revise(self, revision: Revision) -> bool:
         """Apply the revision to both caches, and write the file.
 
-        Returns false if the revision breaks a rule or changes nothing. Also returns false if the file cannot be
-        written; the caches are then changed and the write is retried later.
+        Returns false if it breaks a rule, changes nothing or cannot be written yet.
         """
         self._refresh()
         location_id, new = revision.location_id, revision.new
@@ -633,20 +606,14 @@ class SimpleMemoryManager(BaseManager):
         return is_done
 
     def _log_revision(self, revision: Revision, before: Sequence[Memory]) -> None:
-        """Log the new memory and the superseded ones. ``before``: the location's memories before the revision."""
-        where, new = {"location_id": revision.location_id}, revision.new
+        """Log the new memory and those given up. ``before``: the location's memories before the revision."""
+        where, new = revision.location_id, revision.new
         if new is not None:
-            kind = "ephemeral memory added" if new.persistence == "ephemeral" else "memory added to the file"
             about = {"persistence": new.persistence, "category": new.category, "title": new.title}
-            self.log_info(kind, **where, **about)
+            self.log_info("memory added", location_id=where, **about)
         for old in before:
             now = revision.revised(old)
-            if now is old:
-                continue
-            if now.is_invalidated:
-                self.log_info("memory invalidated", **where, title=old.title, reason=revision.reason)
-            elif new is not None:
-                is_upgrade = old.persistence == "ephemeral" != new.persistence
-                levels = {"persistence": old.persistence, "new_persistence": new.persistence}
-                kind = "memory upgraded" if is_upgrade else "memory superseded"
-                self.log_info(kind, **where, title=old.title, new_title=new.title, **levels)
+            if now is not old:
+                kind = "memory invalidated" if now.is_invalidated else "memory superseded"
+                why = {"by": now.superseded_by, "reason": now.invalidation_reason, "persistence": old.persistence}
+                self.log_info(kind, location_id=where, title=old.title, **why)

@@ -1,13 +1,9 @@
-"""The outcome of a turn, as the memories of its location need it, and which outcomes are news.
-
-An outcome is submitted to a model only once (docs/records/specification.md, What is news).
-"""
+"""The outcome of a turn, as memories need it, and whether it is news (docs/records/specification.md, What is news)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -39,10 +35,7 @@ _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
 class ZMachineContext(TypedDict, total=False):
-    """What a caller of ``record_action_outcome`` knows of a command that was played; any part may be missing.
-
-    A change may be given as such, or as what was before and after it (docs/records/specification.md, What is news).
-    """
+    """What a caller of ``record_action_outcome`` knows of a command; a change, or what was before and after it."""
 
     first_visit: bool
     score_delta: int | None
@@ -91,22 +84,18 @@ class ActionOutcome:
     """A turn that began at a location, with what the memories of the location need to know of it.
 
     first_visit: no turn of the episode began there before
-    arrival_text: on a first visit the text printed on arrival, without what is above the location's name, which belongs
-        to the turn; for the opening all of it; "" if it is unknown
+    arrival_text: on a first visit the text printed on arrival, from the location's name on; all of the opening; "" if
+        it is unknown
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
-    has_speech: somebody speaks in the response
-    is_substantial: the response is long enough to contain more than a confirmation of the command, or somebody speaks
+    is_substantial: the response contains more than a confirmation of the command, or somebody speaks
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
-    describes_arrival: the text on arrival is long
-    revealed: names of objects that appeared, as far as the story's answer has their words, without those that replaced
-        others
-    replaced: things that are gone, and the names of those that are in their places now, as far as the answer has these
+    revealed: names of objects that appeared, as the story's answer has them, without those that replaced others
+    replaced: things that are gone, and the names of those in their places, as the answer has them
     seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
     had_effect: the machine shows that it did something which the player could notice
-    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed, as if it
-        was not understood, names a thing that is not here, or the story asked a question instead of carrying it out
+    was_understood: a turn of the story passed or something changed, and the story asked nothing
     leads_back: it is a direction after which the story described the same location again
     """
 
@@ -146,10 +135,8 @@ class ActionOutcome:
     def key(self) -> str:
         """A digest that is equal for the same command with the same outcome at the same location.
 
-        For a walk it covers only the destination, and for points and deaths their number, regardless of the story's
-        words. Otherwise it covers the first paragraph of the answer, because the rest is often about other
-        characters, without the parser's remarks in brackets. If an object was taken or put down, the command does not
-        matter.
+        The outcome is the destination, or the points or the death; else the first paragraph, because the rest is often
+        about other characters. If an object was taken or put down, the command does not matter.
         """
         record, here = self.record, self.location.num
         won: tuple[object, ...] = (record.after.ending,) if record.is_decisive else ()
@@ -191,9 +178,7 @@ class ActionOutcome:
     def is_significant(self) -> bool:
         """Whether there may be something to learn from it.
 
-        The map learns plain moves, and directions that lead nowhere with a short answer. Invisible changes while the
-        player waited or looked at something are due to a clock. A look around is not significant if the story
-        described the room.
+        The map learns plain moves and exits. Invisible changes while the player waited or looked are due to a clock.
         """
         record, name = self.record, self.location.label
         if self.is_direction and (record.moved or not (self.had_effect or self.is_substantial)):
@@ -209,9 +194,6 @@ class ActionOutcome:
 
 def signals_of(outcome: ActionOutcome, *, is_only_noted: bool = False) -> Iterator[tuple[str, Persistence]]:
     """Yield each sign for a tier of memory as text, with the tier (docs/records/specification.md, Context signals).
-
-    A sign is a fact of the machine, whatever the words. A command failed if it changed nothing in the story's
-    memory; of others without a visible change this is not known. A conversation is no failure.
 
     is_only_noted: all that it changed are the story's notes on what the player named
     """
@@ -243,22 +225,14 @@ def as_printed(name: str, text: str) -> str:
     return name.rsplit(maxsplit=1)[-1] if names(text, [name]) else ""
 
 
-def names(text: str, things: Collection[str]) -> set[str]:
-    """Return those of the things that the text names, by the last word of their names."""
-    words = _words_in(text)
-    return {thing for thing in things if not words.isdisjoint(_forms_of(thing))}
-
-
-@lru_cache(maxsize=1024)  # few things, asked of all memories
-def _forms_of(thing: str) -> frozenset[str]:
-    """Return the last word of a thing's name in the forms in which texts have it, in lower case; none for no word."""
-    last = thing.casefold().split()[-1:]
-    return frozenset(f"{word}{end}" for word in last for end in ("", "s", "es"))
-
-
-@lru_cache(maxsize=1024)  # the same memories are looked at in each question
-def _words_in(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+def names(text: str, things: Iterable[str]) -> set[str]:
+    """Return those of the things that the text names, by the last word of their names, also as a plural."""
+    words = {*_WORD.findall(text.casefold())}
+    return {
+        thing
+        for thing in things
+        if not words.isdisjoint(f"{last}{end}" for last in thing.casefold().split()[-1:] for end in ("", "s", "es"))
+    }
 
 
 def digest(*parts: object) -> str:
@@ -279,14 +253,13 @@ def _words(text: str) -> str:
 class NewsLedger(SharedStore):
     """Keeps the keys of all outcomes that were submitted to a model, in this and earlier runs, in the file ``path``.
 
-    Each key is appended as a line, so that processes can share the file, with a digest of the title of the resulting
-    memory, if any. The last line of a key applies. If the file is lost, outcomes are submitted again. A run does not
-    read lines that others append while it is played, and writes without preparation, as lines of different processes do
-    not depend on each other.
+    Each is appended as a line, with a digest of the title of the resulting memory, if any; the last line of a key
+    applies. A run does not read what others append meanwhile, and writes without preparation: lines do not depend on
+    each other.
 
     warn: called with the first error if the file cannot be written; the run continues
 
-    The constructor raises ``StoreError`` if the file cannot be read.
+    Raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(self, path: Path, warn: Callable[[StoreError], None]) -> None:
@@ -330,10 +303,7 @@ class NewsLedger(SharedStore):
         return outcome.is_significant and self._is_new(outcome, known)
 
     def belongs_to_news(self, outcome: ActionOutcome) -> bool:
-        """Return whether the outcome is shown beside the news of its visit: it was not considered before.
-
-        Plain moves are on the map, and points, deaths and blows are news by themselves or known.
-        """
+        """Return whether the outcome is shown beside the news of its visit: it was not considered before."""
         record = outcome.record
         is_known = record.moved or record.is_decisive or record.is_in_fight or outcome.is_idle
         return not is_known and outcome.key not in self._made
@@ -343,8 +313,7 @@ class NewsLedger(SharedStore):
     ) -> None:
         """Record that these outcomes were submitted to a model. The next :meth:`write` adds them to the file.
 
-        Points and deaths without a new memory of their own are attributed to the other memories. If there is none,
-        further walks for as many points are not news anywhere: some stories give points for each new room.
+        Points and deaths without a new memory of their own are attributed to the other memories.
 
         made: the new persistent memories
         """
@@ -421,10 +390,7 @@ class NewsLedger(SharedStore):
             self._known, self.is_due = None, False
 
     def _is_new(self, outcome: ActionOutcome, known: Collection[str]) -> bool:
-        """Return whether the outcome was not considered before. If the player waited, the response decides.
-
-        known: digests of the titles of the location's memories, and "" for outcomes without a memory
-        """
+        """Return whether the outcome was not considered before; ``known``: digests of standing titles, and ""."""
         is_mostly_new = self._is_mostly_new(outcome.aside_keys, known)
         if outcome.is_idle and outcome.destination is not None:
             return self._made.get(outcome.passage_key) not in known
@@ -433,7 +399,7 @@ class NewsLedger(SharedStore):
         return is_mostly_new or self._made.get(outcome.key) not in known
 
     def _is_mostly_new(self, sentences: Mapping[str, int], known: Collection[str]) -> bool:
-        """Return whether most of a text was not considered before. ``sentences``: the length of each by key."""
+        """Return whether most of a text was not considered before. ``sentences``: their lengths by key."""
         new = sum(length for key, length in sentences.items() if self._made.get(key) not in known)
         return new > sum(sentences.values()) / 2
 
