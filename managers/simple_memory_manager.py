@@ -613,7 +613,10 @@ class SimpleMemoryManager(BaseManager):
             self.log_info("memory added", location_id=where, **about)
         for old in before:
             now = revision.revised(old)
-            if now is not old:
-                kind = "memory invalidated" if now.is_invalidated else "memory superseded"
-                why = {"by": now.superseded_by, "reason": now.invalidation_reason, "persistence": old.persistence}
-                self.log_info(kind, location_id=where, title=old.title, **why)
+            if now is not old and now.is_invalidated:
+                self.log_info("memory invalidated", location_id=where, title=old.title, reason=revision.reason)
+            elif now is not old:
+                by = now.superseded_by
+                self.log_info(
+                    "memory superseded", location_id=where, title=old.title, tier=old.persistence, new_title=by
+                )

@@ -73,16 +73,12 @@ def location_text(
     show_markers: bool,
     is_cut: bool,
 ) -> tuple[str, tuple[int, ...]]:
-    """Return the memories as text, and the indices of those in it.
-
-    Each has a line, in their order; tentative ones are below a heading of their own. Within ``options.max_tokens``,
-    dangers get room first, then the newest memories, and arrival memories last; of successes and failures as many are
-    shown as the options allow. The number of the others is told.
+    """Return the memories as text, and the indices of those in it (specification, Location memory in prompts).
 
     memories: without superseded ones
     done: for each memory the turns of this game in which was done what it is about
-    is_cut: long memories lose their middle, so that a small model is shown several; otherwise only those do that are
-        longer than the whole room
+    is_cut: long memories lose their middle, so that a small model is shown several; else only those that are longer
+        than the whole room
     """
     longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -125,8 +121,7 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
     """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
 
     The locations with memories (``known_ids``) form a circle in an order drawn from ``seed``, and each is shown the
-    memories of the next. A location that joins changes what one other is shown. Returns ``None`` for a location
-    without memories, and if no other location has any.
+    memories of the next. ``None`` for a location without memories, and if no other location has any.
     """
     circle = sorted(known_ids, key=lambda known: (hashlib.sha256(f"{seed} {known}".encode()).digest(), known))
     if location_id not in known_ids or len(circle) == 1:
@@ -135,10 +130,7 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
 
 
 def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
-    """Return the outcomes worth remembering, each with a different title, without those already remembered.
-
-    The text on arrival and barred exits are left out, because the room's description and the map show them.
-    """
+    """Return the outcomes worth remembering, each with a different title, without those already remembered."""
     by_title: dict[str, ActionOutcome] = {}
     for outcome in visit.outcomes:
         record = outcome.record
@@ -157,10 +149,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
 
 
 def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[ChosenTurn]]:
-    """Return the question which of the outcomes, all of one location, is most worth keeping.
-
-    The answer may be any of their turns.
-    """
+    """Return the question which of the outcomes, all of one location, is most worth keeping."""
     here = outcomes[0].location
     name = cut_at(one_line(here.label), LONGEST_COMMAND)
     lines = (turn_text(each.record.turn, f"{title_of(each)} {_text(each)}") for each in outcomes)
@@ -171,20 +160,14 @@ def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[Chos
 
 
 def arrival_memory(printed: str, location: Location, episode: int, turn: int) -> Memory | None:
-    """Return what the story printed on arrival.
-
-    The text is in whole sentences, with the number of those left out of its middle. Lines in brackets are left out,
-    because the story speaks of the game in them. Returns ``None`` without a description under the room's name.
-
-    turn: the first one that shows it
-    """
+    """Return what the story printed on arrival, ``None`` without a description; ``turn``: the first that shows it."""
     text = _arrival_text(printed, location)
     title = f"{ARRIVAL_TITLE}{one_line(location.label)}"
     return Memory(DEFAULT_CATEGORY, title, episode, str(turn), None, text, "core") if text else None
 
 
 def _arrival_text(printed: str, location: Location) -> str:
-    """Return what an arrival memory contains of what the story printed; "" without a description of the location."""
+    """Return the outer sentences of a description under the location's name, without lines in brackets."""
     _, *lines = (description_in(printed, location.name) or "").splitlines() or [""]
     shown = [line for line in lines if not (line.strip().startswith("[") and line.strip().endswith("]"))]
     kept = [*sentences_of("\n".join(shown))]
@@ -265,9 +248,6 @@ def visit_prompt(
 ) -> Prompt:
     """Return the prompt that asks what to remember of a visit, in at most ``characters`` characters if possible.
 
-    If not everything fits, half of the room goes to the memories first, because they may have to be rewritten.
-    Constant text is in the system role, so that the server can cache it.
-
     window: how many turns up to the first news are shown, in addition to all later ones
     """
     shown_from = _played(visit, state, window)[0].turn
@@ -314,10 +294,7 @@ def _visit_status(visit: VisitNews, state: GameState) -> str:
 
 
 def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:
-    """Return the tentative memories that name a command which has done something at the location since, by title.
-
-    The value is that command with its latest turn. Commands of one word are left out: texts have these anyway.
-    """
+    """Return for tentative memories, by title, the command of several words in them that has worked here since."""
     found: dict[str, str] = {}
     for memory in memories:
         if memory.status == MemoryStatus.TENTATIVE:
