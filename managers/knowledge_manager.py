@@ -12,7 +12,6 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
 from managers.knowledge.analysis import (
-    AnswerBeside,
     KnowledgeAnswer,
     KnowledgePrompt,
     LearnedTurn,
@@ -320,7 +319,7 @@ class KnowledgeManager(BaseManager):
         characters = tokens.characters(share_at_end(budget) if is_at_end else budget)
         asked = update_question(played, self._known(), characters)
         take = partial(self._take, asked, is_at_end=is_at_end)
-        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, asked.beside, AnswerBeside),)
+        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, asked.beside),)
 
     def _take(
         self,

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field
 
-from managers.done import numbers_named
 from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.prompting import (
     LONGEST_ACTION,
@@ -62,7 +61,6 @@ WORDS_IN_COMMON = 3
 HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", DEATH_ANALYSIS)
 """The sections of what won points or killed."""
 
-_QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
 _TELLING_WORD = re.compile(r"\b(?!(?:the|and|you|for|with|from|then|that|this)\b)\w{3,}")
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
 
@@ -274,22 +272,6 @@ class KnowledgeAnswer(BaseModel):
     lines: list[ProposedLine] = Field(default_factory=list)
 
 
-class LineBeside(ProposedLine):
-    """A line that is worth knowing."""
-
-    section: Annotated[
-        FilledSection,
-        BeforeValidator(_as_section),
-        WithJsonSchema({"enum": [each for each in _FILLED if each != DEATH_ANALYSIS], "type": "string"}),
-    ] = DEFAULT_SECTION
-
-
-class AnswerBeside(KnowledgeAnswer):
-    """All lines that are worth knowing, beside an answer that has what deaths taught."""
-
-    lines: list[LineBeside] = Field(default_factory=list)  # type: ignore[assignment]  # a narrower list
-
-
 class MergedLine(BaseModel):
     """One line in the place of others."""
 
@@ -369,22 +351,16 @@ def edit_of(
 
 
 def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
-    """Return whether a line can be about the same as a known one.
+    """Return whether a line can be about the same as a known one: it cites one of its turns or has words of it.
 
-    It can if it cites one of its turns, names one of its locations or commands, or has half of its telling words or
-    ``WORDS_IN_COMMON`` of them: a correction often says it in other words.
+    These are half of its telling words or ``WORDS_IN_COMMON`` of them: a correction often says it in other words.
     """
-    cites_its_turn = any(
-        one.episode == other.episode and one.first_turn <= other.last_turn and other.first_turn <= one.last_turn
-        for one in line.sources
-        for other in known.sources
-    )
-    locations = set(numbers_named(line.text)).intersection(numbers_named(known.text))
-    commands = set(map(text_key, _QUOTED.findall(line.text))) & set(map(text_key, _QUOTED.findall(known.text)))
-    if cites_its_turn or locations or commands:
+    turns = {(source.episode, turn) for source in known.sources for turn in source.span}
+    if any((source.episode, turn) in turns for source in line.sources for turn in source.span):
         return True
-    words = set(_TELLING_WORD.findall(known.text.casefold()))
-    return len(words & set(_TELLING_WORD.findall(line.text.casefold()))) >= min(WORDS_IN_COMMON, max(1, len(words) / 2))
+    words = {*_TELLING_WORD.findall(known.text.casefold())}
+    shared = words.intersection(_TELLING_WORD.findall(line.text.casefold()))
+    return len(shared) >= min(WORDS_IN_COMMON, max(1, len(words) / 2))
 
 
 def proposed_text(text: str) -> str:

@@ -7,11 +7,8 @@
     [Superseded at T50 by "Better approach"]
     ~~Text, on as many lines as it has.~~
 
-Of a memory only the category and the title are required. ACTIVE is left out; a missing persistence means permanent
-(docs/records/specification.md, Memories.md format).
-
-Text that would be parsed as something else is escaped. White space around a line does not count. An empty line ends
-the text, so an empty line within it is written as a lone backslash, Markdown's line break.
+Of a memory only the category and the title are required (docs/records/specification.md, Memories.md format). Text that
+would be parsed as something else is escaped; an empty line within it is written as a lone backslash.
 """
 
 from __future__ import annotations
@@ -93,8 +90,7 @@ ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
 class MemoryChange:
     """A change of one memory between two states of the file.
 
-    kind: ``changed`` means the same title with other content; a memory that was added and then superseded or
-        invalidated is ``superseded`` or ``invalidated``
+    kind: ``changed`` means the same title with other content
     memory: the memory after the change, or before its removal
     """
 
@@ -177,8 +173,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         """Return the document with the memory as the last of its location's section.
 
         A missing section is inserted before the first one with a greater id. If no visits are counted yet and the
-        memory's episode is known, it was learned on the first visit. Other sections do not move. Raises ``ValueError``
-        for an ephemeral memory.
+        memory's episode is known, it was learned on the first visit. Raises ``ValueError`` for an ephemeral memory.
         """
         written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)
         section_at = self._section_of(location_id)
@@ -202,7 +197,7 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
     def revise(self, location_id: int | None, revised: Callable[[Memory], Memory | None]) -> MemoriesDocument:
         """Return the document with ``revised`` applied to each of the location's memories, or to all for ``None``.
 
-        A memory for which it returns ``None`` is removed. Returns this document itself if no memory changes.
+        A memory for which it returns ``None`` is removed. This very document is returned if none changes.
         """
 
         def rewritten(block: MemoriesBlock) -> MemoriesBlock | None:
@@ -291,10 +286,7 @@ class Revision:
         return None if self.new_persistent is not None else self.new
 
     def refusal(self, persistent: Sequence[Memory], ephemeral: Sequence[Memory]) -> str:
-        """Return why the revision is not allowed, or "".
-
-        persistent, ephemeral: the location's core and permanent memories, and its ephemeral ones
-        """
+        """Return why the revision is not allowed beside these memories of the location, or ""."""
         if self.new is None:
             return ""
         old = next((memory for memory in persistent if any(stands([memory], title) for title in self.superseded)), None)
@@ -322,10 +314,7 @@ class Revision:
         return memory
 
     def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
-        """Return the document with the revision.
-
-        Returns the same document if nothing changes or a memory of the new title already exists.
-        """
+        """Return the document with the revision, or itself if a memory of the new title already exists."""
         new = self.new_persistent
         for_file = self if new is not None else replace(self, superseded=())
         revised = document.revise(self.location_id, for_file.revised)
@@ -439,10 +428,7 @@ def write_memory(memory: Memory, line_end: str = "\n") -> str:
 
 
 def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
-    """Return the lines of a memory that has been superseded since, updated to ``memory``.
-
-    The header stays as it was written, except for the status.
-    """
+    """Return the lines of a memory with the status and the reference that it has now, and the header as it was."""
     header = re.split(r"[\r\n]", lines, maxsplit=1)[0]
     markers = header[header.index("[") + 1 : header.index("]")]
     struck, found = re.subn(
@@ -455,10 +441,7 @@ def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
 
 
 def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
-    """Return the memory in the lines, and one sentence for users about what was not understood, or "".
-
-    lines: a header, a reference, blank lines, text, all without white space around them
-    """
+    """Return the memory in the lines, given without white space around them, and what was not understood, or ""."""
     header, problem = _read_header(lines[0], _read_text(lines[1:], struck=False))
     if header is None:
         return None, problem

@@ -20,8 +20,8 @@ def changes_of(run: Path, memory_file: Path, name: str) -> tuple[list[MemoryChan
     memory_file: the memories after the run
     name: of the memory file in the work folder, as the journal has it
 
-    If the journal shows that others edited the file, the marks of a memory decide: a run notes its episode with each
-    memory that it adds, and the turn with each that it gives up. Raises ``StoreError``.
+    If others edited the file, the marks of a memory decide: a run notes its episode with each memory that it adds, and
+    the turn with each that it gives up. Raises ``StoreError``.
     """
     after = open_memories(memory_file).document
     changes = after.changes_since(open_memories(run / MEMORIES_AT_START).document)

@@ -1,7 +1,7 @@
 """The news of a visit, what a model answers about them, and how the answer changes the memories.
 
-A visit consists of the turns that begin at one location, up to the one that leads elsewhere. The docstrings and
-descriptions of the answers are part of what the model reads.
+A visit consists of the turns that begin at one location, up to the one that leads elsewhere. A model reads the
+docstrings of the answers.
 """
 
 from __future__ import annotations
@@ -139,12 +139,7 @@ class VisitNews:
         return [outcome for outcome in self.outcomes if outcome.record.turn <= came]
 
     def tier(self, answer: VisitMemory, laid_down: Collection[str]) -> Persistence | None:
-        """Return the tier that the facts allow for the answer's memory.
-
-        - core: the named turn is the episode's first at the location or that of the arrival, and the memory's content
-          was shown on arrival and not revealed since
-        - ephemeral: it names something that the player put down here
-        - permanent: otherwise
+        """Return the tier that the facts allow for the answer's memory (docs/records/specification.md, Core memories).
 
         laid_down: names of objects that the player put down at the location in this episode
         """
@@ -169,10 +164,7 @@ class VisitNews:
         return "core" if is_of_arrival and is_shown else "permanent"
 
     def revisions(self, answer: VisitMemory, episode: int) -> tuple[Revision, ...]:
-        """Return the changes of the answer: at its location, then at others whose memories it names.
-
-        A memory of another location that is superseded is invalidated there, with the new one as the reason.
-        """
+        """Return the changes of the answer: at its location, then at others, where a superseded one is invalidated."""
         here, place, turn = self.here, self._place(answer), self.outcomes[-1].record.turn
         main = Revision(
             location_id=place,
@@ -221,10 +213,7 @@ class VisitNews:
 
 
 def was_shown(title: str, text: str, arrival: str) -> bool:
-    """Return whether the words of a memory's title or text are in a text on arrival.
-
-    Returns true if the memory has no words to compare.
-    """
+    """Return whether the words of a memory's title or text, if it has any to compare, are in a text on arrival."""
     title_stems, text_stems, shown = (
         {word[:SHORTEST_WORD] for word in _ARRIVAL_WORD.findall(part.casefold())} for part in (title, text, arrival)
     )

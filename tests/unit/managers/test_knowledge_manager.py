@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from managers.knowledge.analysis import AnswerBeside
 from managers.route_manager import open_routes
 from managers.routes.document import RouteBook
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
@@ -23,7 +22,6 @@ from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, OPENING, VATS,
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_llm import Reply
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.openai.served_model import response_format
 from zorkgpt.prompts.loader import using_prompts
 
 NOTHING = answer()
@@ -89,10 +87,6 @@ def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(pl
             (question,) = play.manager.questions(())
         systems = [each.system for each in filter(None, (question.prompt, question.beside))]
         assert ["DEATH & DANGER" in each for each in systems] == [True, False]
-    schemas = [schema for schema in (question.schema, question.beside_schema) if schema]
-    assert ["DEATH & DANGER" in str(response_format(each, constraints=True)) for each in schemas] == [True, False]
-    lines = AnswerBeside.model_validate({"lines": [{"section": "death & danger analysis", "text": "a"}]}).lines
-    assert [each.section for each in lines] == ["DEATH & DANGER ANALYSIS"]  # from a server that takes no schema
 
 
 class TestWhenTheModelIsAsked:
@@ -222,9 +216,12 @@ class TestWhatIsTaken:
 
     @pytest.mark.parametrize(
         ("better", "is_about_it"),
-        [("At Blue Vats (31) masks help.", True), ("(1) feed the otter, (2) take what it guards.", False)],
+        [
+            ("Vats (31): masks stop the blue fumes.", True),
+            ("(1) feed the otter, (2) take what it guards.", False),
+        ],
     )
-    def test_a_line_about_the_same_location_replaces_and_one_with_as_many_steps_does_not(
+    def test_a_line_with_some_of_its_words_replaces_and_one_with_as_many_steps_does_not(
         self, tmp_path: Path, better: str, *, is_about_it: bool
     ) -> None:
         hard_won = "(1) hold your breath, (2) cross swiftly: fumes kill within two turns, Blue Vats (31)"

@@ -36,22 +36,6 @@ def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_ot
     assert (other.with_material("\n\nGames."), question.with_material("")) == (other, question)
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_one_call_has_the_schema_that_belongs_to_the_prompts_in_it(number: int) -> None:
-    model = ScriptedLLM([{}])
-    own, other = create_model("Own", lines=(str, "")), create_model("Beside", __base__=BaseModel, lines=(int, 0))
-    prompt = Prompt("Learn.", "Played.")
-    questions = [
-        Question(model, "analysis", prompt, own, print, prompt, other),
-        Question(
-            model, "analysis", prompt, create_model("Rest", deaths=(str, "")), print, prompt if number > 1 else None
-        ),
-    ]
-    ask_together(questions, 100_000, TokenCounter())
-    (call,) = model.calls
-    assert call.schema.model_fields["lines"].annotation is (int if number > 1 else str)
-
-
 @pytest.mark.parametrize(
     "fields",
     [
