@@ -120,10 +120,9 @@ class KnowledgeManager(BaseManager):
         return Known(knowledge=self.entries())
 
     def text(self, tokens: int, *, but: Collection[str] = ()) -> str:
-        """Return the most useful lines within ``tokens`` tokens, or "" if there are none; none of the sections ``but``.
+        """Return the most useful lines within ``tokens`` tokens, and how many are left out; "" if there are none.
 
-        The number of the others follows. The lines change only at updates and between episodes, so that the server can
-        cache the beginning of a prompt (docs/records/specification.md, Prompt order).
+        but: sections that are left out
         """
         return laid_out(*self._within(tokens, but))
 
@@ -196,11 +195,10 @@ class KnowledgeManager(BaseManager):
             self.process_periodic_update()
 
     def process_periodic_update(self) -> None:
-        """Update the knowledge if that is due.
+        """Update the knowledge every ``config.knowledge_update_interval`` turns, unless they were trivial.
 
-        Every ``config.knowledge_update_interval`` turns the model is called once, unless the turns were trivial, and
-        once more if the knowledge has grown too long. If it does not answer, the turns wait for the next interval.
-        Memories of the current visit are made first, because they show what is true only in this episode.
+        If the model does not answer, the turns wait for the next interval. Memories of the current visit are made
+        first, because they show what is true only in this episode.
         """
         waited = self.game_state.turn_count - self.asked_turn
         if waited < self.config.knowledge_update_interval or self.game_state.game_over:
@@ -214,10 +212,7 @@ class KnowledgeManager(BaseManager):
         return self._update(is_at_end=True)
 
     def _archive_ephemeral(self) -> None:
-        """Archive the lines that were learned in this episode, from turns that are all ephemeral by now.
-
-        A line of an older file, whose episodes may have the same numbers, stays.
-        """
+        """Archive the lines that were learned in this episode, from turns that are all ephemeral by now."""
         episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
         learned = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learned)
         gone = tuple(entry for entry in learned if is_ephemeral(entry.line, episode, ephemeral))
@@ -227,9 +222,7 @@ class KnowledgeManager(BaseManager):
             self._shown = self._most_useful()
 
     def admits(self, line: KnowledgeLine, shown: Collection[int] | None = None) -> bool:
-        """Return whether the line may be added. A refusal is counted and logged.
-
-        The line needs a source that is not ephemeral.
+        """Return whether the line may be added: it has a source that is not ephemeral. A refusal is logged.
 
         shown: the turns of this episode that it may cite; ``None`` for all that were played
         """
@@ -247,20 +240,16 @@ class KnowledgeManager(BaseManager):
         return False
 
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
-        """Add those of the lines that may be added to the section, and return how many changed anything.
-
-        A line that is known in the same words only gets the new sources.
-        """
+        """Add those of the lines that may be added to the section, and return how many changed anything."""
         added = (KnowledgeEntry(section, line) for line in lines if self.admits(line))
         taken = sum(self._revise(KnowledgeEdit(added=(entry,))) for entry in added)
         self._counts["taken"] += taken
         return taken
 
     def replace_insights(self, insights: Sequence[KnowledgeEntry]) -> None:
-        """Replace all of the program's lines below the headings of ``CROSS-EPISODE INSIGHTS``.
+        """Replace the program's lines below the headings of ``CROSS-EPISODE INSIGHTS`` by those that may be added.
 
-        Users' lines stay, and replaced lines go to the archive. New lines that may not be added are left out. Lines
-        that were there before stay regardless of their sources, because an older file may number its episodes alike.
+        Lines that were there before stay regardless of their sources: an older file may number its episodes alike.
         """
         known = [entry for entry in self.insights() if entry.is_ours]
         added = [entry for entry in insights if entry in known or self.admits(entry.line)]
@@ -289,10 +278,7 @@ class KnowledgeManager(BaseManager):
         }
 
     def _update(self, *, is_at_end: bool = False) -> Sequence[Question]:
-        """Return the question what the turns since the last update taught.
-
-        A small model only chooses the turn that is most worth knowing.
-        """
+        """Return the question what the turns since the last update taught."""
         self.asked_turn = self.game_state.turn_count
         if is_trivial(self._turns):
             self._counts["trivial"] += bool(self._turns)
@@ -389,9 +375,8 @@ class KnowledgeManager(BaseManager):
     def _ephemeral_turns(self) -> frozenset[int]:
         """Return the turns of this episode whose effects end with it.
 
-        These are the turns of an ephemeral memory, superseded or not, that no permanent memory covers. A core memory
-        does not count, because it describes the place before any action. Turns that are evidence by their own facts are
-        none of them.
+        These are the turns of an ephemeral memory, superseded or not, that are no evidence by their own facts and that
+        no permanent memory covers. A core memory describes the place before any action.
         """
         turns_of: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(self._evidence), "core": set()}
         memories, state = self.memory_manager, self.game_state

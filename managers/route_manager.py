@@ -107,9 +107,8 @@ class RouteManager(BaseManager):
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
 
-        What is done with a thing that the player has had is the same anywhere, and counted wherever it was done. What
-        ended the story at a moment like this one, or at least every second time at this location, counts as tried very
-        often.
+        What is done with a thing that the player has had is counted wherever it was done. What ended the story at a
+        moment like this one, or at least every second time at this location, counts as tried very often.
         """
         state, here = self.game_state, self.game_state.current_room_id or 0
         times = self.book.tried.get(here, {}).get(action, 0)
@@ -125,7 +124,7 @@ class RouteManager(BaseManager):
     def _times_seen(self, here: int, action: str, *, is_handling: bool) -> int:
         """Return how many turns ended where the command leads, with the same things held; 0 if its effect is unknown.
 
-        is_handling: the command handles a thing that the player has had, so that its effect elsewhere is known here
+        is_handling: the command's effect elsewhere counts, because it handles a thing that the player has had
         """
         known = (self._trail.effects, self.book.effects)
         effect = next((effects[here][action] for effects in known if action in effects.get(here, {})), None)
@@ -275,11 +274,7 @@ class RouteManager(BaseManager):
         return found
 
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
-        """Return the best routes from here, each with the number of commands done, and their lines.
-
-        A route is left out if a shorter one leads to the same goal with the same objects, or if a known way leads to
-        its room in as few commands.
-        """
+        """Return the best routes from here, each with the number of commands done, and their lines."""
         found = self._from_here(observation)
         if self._shown is not None and self._shown_of is found:
             return self._shown
@@ -292,7 +287,7 @@ class RouteManager(BaseManager):
         return self._shown
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
-        """Yield the routes from a location that no shorter route or known way makes needless, with what is done."""
+        """Yield the routes but those for which a shorter route with the same things or a known way does as well."""
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
@@ -348,11 +343,10 @@ class RouteManager(BaseManager):
         return [route for route in self.book.routes if len(route.steps) > least and route.trust() >= LEAST_TRUST]
 
     def _from_here(self, observation: Observation) -> list[tuple[Route, int]]:
-        """Return the routes that can be joined at the current moment, each with the number of commands already done.
+        """Return the routes that can be joined now, best first, each with the number of commands already done.
 
-        Their scores count from the present one. Routes with the highest expected gain per turn come first. A route
-        whose goal was reached in this game is left out, or ends with the last points that it still brings. One whose
-        next command stopped a route here is left out until something changes.
+        Their scores count from the present one. A route whose goal was reached ends with its last points, if any. One
+        whose next command stopped a route here is left out until something changes.
         """
         now = (observation, self.book, self.game_state, len(self._failed))
         if all(old is new for old, new in zip(self._found_at, now, strict=True)):

@@ -67,10 +67,7 @@ _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class LearnedTurn:
-    """A turn with its facts as text: points, possessions, a first visit, a death.
-
-    has_stopped: whether it stopped a route before its end
-    """
+    """A turn with its facts as text; ``has_stopped``: whether it stopped a route before its end."""
 
     record: TurnRecord
     facts: tuple[str, ...] = ()
@@ -116,10 +113,7 @@ class KnowledgePrompt:
 
 
 def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
-    """Return whether nothing can be learned from the turns.
-
-    That is the case if none has a fact, or if they are few and none changed the score or ended in death.
-    """
+    """Return whether nothing can be learned: no turn has a fact, or few turns have and none scored or killed."""
     if any(turn.record.is_decisive for turn in turns):
         return False
     return len(turns) < FEWEST_TURNS or not any(turn.facts for turn in turns)
@@ -128,8 +122,8 @@ def is_trivial(turns: Sequence[LearnedTurn]) -> bool:
 def update_question(played: Played, entries: Sequence[KnowledgeEntry], characters: int) -> KnowledgePrompt:
     """Return the question what the turns taught, in at most ``characters`` characters if possible.
 
-    Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
-    role, so that the server can cache it. Beside the question about the episode, that one has the lessons from deaths.
+    Known lines and memories have a share of the room each; turns have the rest. Beside the question about the episode,
+    that one has the lessons from deaths.
     """
     templates, fields = ["knowledge_play"], {"episode": str(played.episode)}
     system = fill_prompt("knowledge", deaths=f"{fill_prompt('knowledge_deaths')}\n")
@@ -157,10 +151,7 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], character
 
 
 def brief_question(turns: Sequence[LearnedTurn], characters: int) -> KnowledgePrompt:
-    """Return the question about which turn taught most, in at most ``characters`` characters if possible.
-
-    It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
-    """
+    """Return the question which of the latest turns that scored or killed, if there are any, taught most."""
     decisive = [turn.record for turn in turns if turn.record.is_decisive][-BRIEF_TURNS:]
     numbers = tuple(record.turn for record in decisive)
     system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
@@ -190,10 +181,7 @@ def result_in_brief(record: TurnRecord) -> str:
 
 
 def _remembered(name: str, played: Played, memories: Mapping[int, Sequence[Memory]], share: float) -> Part:
-    """Return a line for each memory of the episode that was not given up, the latest first.
-
-    Arrival memories are left out, because they apply to their locations only.
-    """
+    """Return a line for each memory of the episode but arrivals and those given up, the latest first."""
     found = [
         (Location(number, played.names.get(number, "Location")), memory)
         for number, at_location in sorted(memories.items())
@@ -299,8 +287,7 @@ def ask_what_can_go(
 ) -> KnowledgeEdit:
     """Return which of the program's lines the model would merge and cut, so that ``excess`` characters less remain.
 
-    If not all of them fit into a prompt of ``characters`` characters, it is shown the least useful ones. Raises
-    ``LanguageModelError``.
+    It is shown the least useful lines that fit into ``characters`` characters. Raises ``LanguageModelError``.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}
     system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"
@@ -334,10 +321,9 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: frozenset[int]) -
 def edit_of(
     answer: KnowledgeAnswer, known: Sequence[KnowledgeEntry], episode: int, admits: Callable[[KnowledgeLine], bool]
 ) -> KnowledgeEdit:
-    """Return the edit that adds the lines of the answer which may be added.
+    """Return the edit that adds the lines of the answer which may be added, in place of those of ``known`` they name.
 
-    A line replaces those that it names by their numbers in ``known``. If one of these is about points or a danger and
-    the new line is about something else, both stay, because the model may have given a wrong number.
+    One about points or a danger stays if the new line is about something else: the number may be wrong.
     """
     removed: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
@@ -400,10 +386,7 @@ def most_useful(entries: Sequence[KnowledgeEntry], characters: int) -> list[Know
 
 
 def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
-    """Return the entries that fit when they are listed, earlier ones first.
-
-    A later, shorter entry may fit when an earlier one does not.
-    """
+    """Return the entries that fit when they are listed, earlier ones first; a shorter one may fit after others."""
     kept: list[KnowledgeEntry] = []
     titles: set[str] = set()
     for entry in entries:
@@ -420,7 +403,7 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
 def laid_out(entries: Sequence[KnowledgeEntry], others: int) -> str:
     """Return a list below the title of each section, the most useful section first; "" if there is no entry.
 
-    others: number of entries that are not shown for lack of space
+    others: number of entries that are not shown
     """
     return "\n\n".join([*_by_section(sorted(entries, key=_rank), {}), *_more_lines(others)]) if entries else ""
 
@@ -429,7 +412,7 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
     """Return the entries below the titles of their sections, those that a model may name with their number.
 
     numbered: the first of these has the number 1; all other entries have a dash
-    others: number of entries that are not shown for lack of space
+    others: number of entries that are not shown
     """
     marks = {entry: f"{number}." for number, entry in enumerate(numbered, start=1)}
     return "\n".join([*_by_section(entries, marks), *_more_lines(others)]) or NONE

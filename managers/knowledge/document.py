@@ -2,9 +2,8 @@
 
     - Fumes kill within two turns without the smoke hood. *(Ep1, T12-14; Ep2, T3)*
 
-Every heading, of any level, begins a section. A list item or a paragraph is a line of knowledge. The brackets contain
-the turns that the line comes from. A line that ends with them is the program's. All other lines are users' lines,
-which no edit changes (docs/records/specification.md, Knowledge base).
+Every heading, of any level, begins a section. A list item or a paragraph is a line of knowledge. One that ends with the
+turns that it comes from is the program's; all others are users' lines, which no edit changes.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
     def add(self, entry: KnowledgeEntry) -> KnowledgeDocument:
         """Return the document with the line at the end of its section, which is added if it is missing.
 
-        If a section of the same kind already has a line of these words, that line gets the new sources instead. If it
-        is a user's line or already has the sources, the same document is returned.
+        If a section of the same kind has a line of these words, that one gets the new sources unless it is a user's.
         """
         key = text_key(entry.line.text)
         alone = entry.section in (NEXT_EPISODE, *INSIGHTS)
@@ -95,10 +93,7 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         return document.with_last_block(at, written, is_item=True)
 
     def remove(self, entry: KnowledgeEntry) -> KnowledgeDocument:
-        """Return the document without the program's line of these words in the section.
-
-        Returns the same document if it has no such line.
-        """
+        """Return the document without the program's line of these words in the section."""
         key = text_key(entry.line.text)
 
         def kept(block: KnowledgeBlock) -> KnowledgeBlock | None:
@@ -127,10 +122,7 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEdit:
-    """Lines to remove and lines to add, in one write.
-
-    Lines of people are never removed, nor is one that is added again.
-    """
+    """Lines to remove, but none that people wrote or that is added again, and lines to add, in one write."""
 
     removed: tuple[KnowledgeEntry, ...] = ()
     added: tuple[KnowledgeEntry, ...] = ()
@@ -151,10 +143,7 @@ class KnowledgeEdit:
 
 
 def archived(archive: PlainText, entries: Iterable[KnowledgeEntry], until: str) -> PlainText:
-    """Return the archive with removed lines of knowledge, or the same archive if it has all of them.
-
-    until: the episode and turn in which they were removed
-    """
+    """Return the archive with lines that were removed in the turn ``until``, or itself if it has all of them."""
     known = {line.strip() for line in archive.text.splitlines()}
     lines = (f"{write_line(entry.line)} (in {entry.section} until {until})" for entry in entries)
     new = [line for line in lines if line not in known]
@@ -173,10 +162,7 @@ def parse_knowledge(text: str) -> KnowledgeDocument:
 
 
 def write_line(line: KnowledgeLine) -> str:
-    """Return the line as a list item, without a line end.
-
-    Raises ``ValueError`` for a line without sources: people write those.
-    """
+    """Return the line as a list item, without a line end. Raises ``ValueError`` for a line without sources."""
     if not line.sources:
         raise ValueError(f"knowledge without a source: {line.text}")
     text = escape(line.text).replace(COMMENT, rf"\{COMMENT}")

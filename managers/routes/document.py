@@ -170,9 +170,7 @@ class RouteBook:
         )
 
     def with_try(self, key: str, stopped_at: int = 0, start: int = 0) -> RouteBook:
-        """Return the book with one try more of the route with that key.
-
-        One that broke off is next tried as it was played up to there, and so are all others that begin as it did.
+        """Return the book with one try more of the route with that key (specification, Trust in routes).
 
         stopped_at: the number of the command after which it stopped, from 1; 0: it came to its end
         start: how many of its commands were left out at the beginning
@@ -232,8 +230,6 @@ def _added(
 
 def _with(book: RouteBook, new: Route, number: int | None = None) -> RouteBook:
     """Return the book with a new route if it is the shortest to its goal, or carries more for a few commands more.
-
-    If its shortened form begins like one that stopped, the route is kept as it was played up to there.
 
     number: its number, if it already has one
     """
@@ -361,8 +357,6 @@ def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], mo
 
 def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
-
-    The commands that changed nothing are named, and what makes its points doubtful.
 
     names: of the things that it may take, by number
     """

@@ -25,8 +25,7 @@ _NUMBER = re.compile(r"\d+")
 def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Commands:
     """Return the commands that are needed. Removes halves first, then ever smaller parts, while the rest still works.
 
-    No single command and no two in a row can be removed from the result: going somewhere and back is two commands,
-    neither of which can be removed alone.
+    No single command and no two in a row, such as going somewhere and back, can be removed from the result.
     """
     size = len(commands) // 2
     while size:
@@ -46,8 +45,7 @@ class Trail:
     A victory with the highest possible score does not count as the end: a route may lead there.
 
     held, held_words: the things that the player has had in this episode, by number, and the words of their names
-    tried, said, fatal, deaths, visits, effects: of this episode, as in ``RouteBook``. Commands of routes do not
-        count as tried; those that killed the player are fatal, too, and have no effect
+    tried, said, fatal, deaths, visits, effects: of this episode, as in ``RouteBook``; commands of routes are not tried
     """
 
     def __init__(self) -> None:
@@ -148,20 +146,14 @@ class Trail:
 
 
 def digests_of(text: str, command: str = "") -> frozenset[str]:
-    """Return 8 hex digits of each sentence; numbers do not count, since they go up from turn to turn.
-
-    command: the digests of sentences without its words are added: of what is said about any thing
-    """
+    """Return 8 hex digits of each sentence without its numbers, and of those without the words of the command."""
     sentences = sentences_of(text)
     sentences += filter(None, (without_words(each, command) for each in sentences))
     return frozenset(md5(_NUMBER.sub("#", each).encode(), usedforsecurity=False).hexdigest()[:8] for each in sentences)
 
 
 def without_words(sentence: str, command: str) -> str:
-    """Return the sentence with a mark instead of the words that a command has after its verb.
-
-    Returns "" if the sentence has none of them, or fewer than two other words.
-    """
+    """Return the sentence with a mark instead of the words of a command after its verb; "" without a sentence left."""
     own = "|".join(map(re.escape, _WORD.findall(command)[1:]))
     marked = re.sub(rf"\b(?:{own})\b(?:\s+(?:{own})\b)*", "*", sentence, flags=re.IGNORECASE) if own else sentence
     return marked if marked != sentence and len(_WORD.findall(marked)) >= LEAST_OTHER_WORDS else ""
@@ -192,11 +184,10 @@ def _was_not_carried_out(record: TurnRecord) -> bool:
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:
     """Return the indexes of the steps that the story carried out and may have changed it.
 
-    Steps are not needed if the story printed nothing new for any of them, its whole state is then as before, and no
-    later command depends on them for its meaning, such as "again" or "take it".
+    Steps are not needed if the story printed nothing new for any of them and its whole state is then as before.
 
     moments: the opening, and the state after each step
-    referred: the steps on which a later one depends
+    referred: the steps on which a later command depends for its meaning, such as "again" or "take it"
     """
     needed: list[int] = []
     states = [moments[0].state_hash]

@@ -71,20 +71,14 @@ class Transcripts:
         return tuple(sorted((game for game in games if game.turns), key=lambda game: game.episode))
 
     def shown_before(self, episode: int) -> tuple[Game, ...]:
-        """Return the best game of earlier episodes, then the latest one; if the latest is the best, the best before it.
-
-        A game before the best one may have texts that its player did not ask for again. None if there are none.
-        """
+        """Return the best game of earlier episodes, then the latest one; if these are one, the best before it."""
         earlier = [game for game in self.games if game.episode < episode]
         scored = (game for game in earlier if game.score is not None)
         ranked = sorted(scored, key=attrgetter("score", "episode"), reverse=True)
         return tuple(dict.fromkeys((*ranked[:1], *earlier[-1:], *ranked[1:], *reversed(earlier))))[:2]
 
     def with_game(self, game: Game, *, is_pruned: bool = True) -> Transcripts:
-        """Return the file with the game, and without those that are neither the best nor the latest then.
-
-        is_pruned: false keeps them
-        """
+        """Return the file with the game and, if ``is_pruned``, without those that are neither best nor latest then."""
         text = game.render()
         if (game.episode, text) in self.sections:
             return self

@@ -85,15 +85,9 @@ class GameText:
     """The text of a game, which only grows at its end, except that it is condensed when it exceeds ``characters``.
 
     Of the older turns, only the lines then stay that no earlier turn has printed. Turns without such a line become
-    commands. If this is not enough, further texts are left out in this order, of the oldest turns first:
-
-    - the texts of arrivals, since the description of a room is shown again in the room; those of the newest turns stay,
-      since they may belong to a course that went on from there
-    - all texts
-    - the commands
-
-    The text says which turns these are. It depends on the turns alone, so that it is the same in a replay. The text of
-    a first arrival stands whole until it is condensed.
+    commands. If this is not enough, further texts are left out in this order, of the oldest turns first: those of
+    arrivals, since a room's description is shown again there; all texts; the commands. The text says which turns these
+    are (ADR 35). The text of a first arrival stands whole until it is condensed.
     """
 
     def __init__(self, opening: str, characters: int) -> None:
@@ -124,10 +118,7 @@ class GameText:
         return 0 if until is None else len(self._turns) - max(until, self._cuts.condensed)
 
     def contains_whole(self, response: str) -> bool:
-        """Return whether the text contains this response to the latest turn, if only as a reference for some lines.
-
-        It does not if the response is shown by what differs from the screen before it, such as the mark of a menu.
-        """
+        """Return whether the text has all of this response to the latest turn, if only as references for some lines."""
         is_latest = bool(self._turns) and self._turns[-1].response == response
         return is_latest and len(response) <= self._longest and self._screen[0] == self._turns[-1].number
 
@@ -189,7 +180,7 @@ class GameText:
     def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
         """Yield the turns with the lines that were not printed before; turns without them share a line.
 
-        arrivals: whether those that led to another location are shown with the text from the room's heading on
+        arrivals: whether moves are shown with the text from the room's heading on
         """
         waiting: list[PlayedTurn] = []
         for turn in turns:
