@@ -12,14 +12,13 @@ from typing_extensions import TypedDict, override
 from session.commands import is_routine, only_informs, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
-from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
+from session.files.shared_files import append_whole, locked, open_to_append, read_shared
 from session.memory import Memory, Persistence
 from session.text import ASIDE, description_in, one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 SUBSTANTIAL = 100  # characters of a response
-MOST_REMEMBERED = 50_000  # outcomes in the ledger, of 17 or 34 bytes each
 ARRIVAL = "Long description at a first visit"
 """A signal about the turn before that of its outcome, or about the opening."""
 
@@ -264,14 +263,9 @@ class NewsLedger(SharedStore):
 
     def __init__(self, path: Path, warn: Callable[[StoreError], None]) -> None:
         super().__init__(path)
-        lines = _lines(read_shared(path))
-        if len(lines) > 2 * MOST_REMEMBERED:
-            with locked(path):
-                lines = _lines(read_shared(path))
-                write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
         self._warn = warn
         self._has_warned = False
-        self._made = _titles_by_key(lines)
+        self._made = _titles_by_key(_lines(read_shared(path)))
         self._unwritten: tuple[str, ...] = ()
         self._repeated: tuple[str, ...] = ()
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
@@ -439,8 +433,8 @@ def _lines(content: bytes | None) -> list[str]:
 
 
 def _titles_by_key(entries: Sequence[str]) -> dict[str, str]:
-    """Return the digest of the memory's title for each key of the latest entries, or "" if there was no memory."""
-    return {key: title for key, _, title in (entry.partition(":") for entry in entries[-MOST_REMEMBERED:])}
+    """Return the digest of the memory's title for each key, or "" if there was no memory."""
+    return {key: title for key, _, title in (entry.partition(":") for entry in entries)}
 
 
 def _written(keys: Iterable[str]) -> bytes:

@@ -80,10 +80,9 @@ class SharedStore(ABC):
     recording: what the run reads and writes, as its journal has it; ``None`` outside a run
     is_due: whether there is something to write
 
-    In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
-    :meth:`write`), without forcing it to the disk. While recorded turns are repeated, neither touches the disk. The
-    first live look compares the file with what the run had written into it. Reading and writing raise ``StoreError``;
-    what could not be written stays due.
+    In a run a file is read at the start of each turn (:meth:`look`) and written after it (:meth:`prepare`, then
+    :meth:`write`), without forcing it to the disk. While recorded turns are repeated, neither touches the disk. Reading
+    and writing raise ``StoreError``; what could not be written stays due.
     """
 
     def __init__(self, path: Path) -> None:
@@ -167,13 +166,12 @@ class SharedStore(ABC):
 class DocumentStore(SharedStore, Generic[D]):
     """The document of one file, kept in step with it.
 
-    An edit is always applied to the file's current content, under a lock, so that changes by others are kept.
-    ``NAME.backup`` contains the version before the last write. If an edit cannot be written, it is still part of
-    ``document``, and is written with the next one.
+    An edit is always applied to the file's current content, under a lock, so that changes by others are kept. If it
+    cannot be written, it is still part of ``document``, and is written with the next one.
 
     parse: from the file's text to a document whose ``render()`` is that text
 
-    The constructor and every read raise ``StoreError`` if the file cannot be read or is not UTF-8.
+    Every read, also the first one, raises ``StoreError`` if the file cannot be read or is not UTF-8.
     """
 
     def __init__(self, path: Path, parse: Callable[[str], D]) -> None:
@@ -300,9 +298,8 @@ class DocumentStore(SharedStore, Generic[D]):
     def _found_edit(self) -> FileEdited | None:
         """Return what others wrote since the file was last read or written, ``None`` if they did not.
 
-        The first time after a repetition, a write that did not reach the disk is made again. A file that has just
-        been changed and ends within a line is read later, even if it is replaced meanwhile: its writer may not have
-        finished.
+        The first time after a repetition, a write that did not reach the disk is made again. A file that is not
+        finished is read later, even if it is replaced meanwhile.
         """
         signature = self._stat()
         if signature == self._signature:
@@ -419,10 +416,7 @@ class DocumentStore(SharedStore, Generic[D]):
 
 
 class _Repetition(Generic[D]):
-    """The versions of a file that recorded turns have made, while these are repeated and leave the file alone.
-
-    The first is that of the run's beginning, or of its checkpoint.
-    """
+    """The versions of a file that recorded turns have made, from the checkpoint on, while these are repeated."""
 
     def __init__(self, path: Path, content: bytes | None) -> None:
         self._path = path
@@ -445,11 +439,7 @@ class _Repetition(Generic[D]):
         return len(self._versions) - 1 - reached, self._versions[reached][0] == _sha256(content)
 
     def _reached(self, content: bytes | None) -> int:
-        """Return the index of the version that the file had before others edited it, if they did (ADR 31).
-
-        The writes after it did not reach the disk. The backup is the version that the last write replaced; which
-        version that write left is noted in the history, since other runs and commands write the file, too.
-        """
+        """Return the index of the version that the file had before others edited it, if they did (ADR 31)."""
         index_of = {digest: index for index, (digest, _) in enumerate(self._versions)}
         index_of_short = {digest[:16] if digest else "-": index for digest, index in index_of.items()}
         latest, backup = len(self._versions) - 1, backup_of(self._path)
@@ -504,10 +494,7 @@ def _close(replaced: list[_Replaced]) -> None:
 
 
 def _merged(base: str, theirs: str, ours: str) -> str:
-    """Return our text with the lines that they added to or removed from the base.
-
-    A last line without its end is a line like others.
-    """
+    """Return our text with the lines that they added to or removed from the base."""
     whole = [f"{text}\n" if text and not text.endswith("\n") else text for text in (base, theirs, ours)]
     before, after, lines = (text.splitlines(keepends=True) for text in whole)
     place = {

@@ -198,8 +198,7 @@ def new_run_id() -> str:
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a run folder.
 
-    Raises ``StoreError`` if it is missing or invalid, or if there is a link in the run folder or on the way to it from
-    its work folder.
+    Raises ``StoreError`` if it is missing or invalid, or if a link is in the run folder or on the way to it.
     """
     with reported_as(f"cannot read the manifest in {folder}"):
         require_no_link(*way_to(folder), *folder.rglob("*"))
@@ -237,7 +236,7 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
     """Yield the result of ``read`` for each line of a run's journal, except a last line that a kill truncated.
 
     read: takes a line and its place, ``FILE:NUMBER``, and raises ``ValueError`` or the like for an invalid line
-    Raises ``StoreError`` naming the invalid line.
+    Raises ``StoreError`` naming that line.
     """
     path = folder / JOURNAL_FILE
     with reported_as(f"cannot read {path}"):
@@ -250,10 +249,7 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
 
 
 def checked(read: Callable[[bytes, str], L]) -> Callable[[bytes, str], L]:
-    """Return ``read`` with a check of each line's sum after it; it is for the lines of one journal in order.
-
-    Raises ``StoreError`` naming the first line that was changed.
-    """
+    """Return ``read``, for the lines of one journal in order, with a check of each line's sum after it."""
     chain = ""
 
     def read_checked(line: bytes, place: str) -> L:
@@ -286,10 +282,9 @@ class JournalFollower:
         self._file = GrowingFile(self._path)
 
     def new_lines(self) -> list[JournalLine]:
-        """Return the lines that were written since the last call, in order.
+        """Return the lines that were written since the last call, also those in the place of lines that were cut off.
 
-        Where the run was resumed and lines were cut off, those that took their place are among them. Raises
-        ``StoreError`` for a journal that cannot be read from its start either.
+        Raises ``StoreError`` for a journal that cannot be read from its start either.
         """
         if self._file.was_cut:
             self._begin()

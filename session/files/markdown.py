@@ -104,15 +104,12 @@ class MarkdownDocument(Generic[Heading, Content]):
         self, message: Callable[[MarkdownSection[Heading, Content], MarkdownBlock[Content]], str]
     ) -> list[MarkdownProblem]:
         """Return a problem for each block that has a message, with the line in which the block begins."""
-        text, line, counted, start = self.render(), 1, 0, 0
-        found = []
+        found, line = [], 1
         for section in self.sections:
             for block in section.blocks:
                 if words := message(section, block):
-                    line += len(_LINE_END.findall(text, counted, start))
-                    counted = start
                     found.append(MarkdownProblem(line, words))
-                start += len(block.text)
+                line += len(_LINE_END.findall(block.text))
         return found
 
     def with_blocks(self, at: int, blocks: tuple[MarkdownBlock[Content], ...]) -> Self:
@@ -125,9 +122,9 @@ class MarkdownDocument(Generic[Heading, Content]):
         is_meant: Callable[[Heading], bool],
         change: Callable[[MarkdownBlock[Content]], MarkdownBlock[Content] | None],
     ) -> Self:
-        """Return the document with every block of the sections that are meant replaced by what ``change`` makes of it.
+        """Return the document with ``change`` applied to every block of the sections that are meant, ``None`` for none.
 
-        A block of which it makes ``None`` is left out. Where nothing changes this very document is returned.
+        Where nothing changes this very document is returned.
         """
         document = self
         for at, section in enumerate(self.sections):
@@ -138,8 +135,7 @@ class MarkdownDocument(Generic[Heading, Content]):
         return document
 
     def with_last_block(self, at: int, block: MarkdownBlock[Content], *, is_item: bool = False) -> Self:
-        """Return the document with the block at the end of section ``at``, above the blank lines and rules that close
-        it.
+        """Return the document with the block at the end of section ``at``, above closing blank lines and rules.
 
         Blank lines separate it from its neighbours.
 
@@ -258,10 +254,7 @@ def usual_line_end(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text for use within a line. ``unescape`` restores it, except for halves of surrogate pairs.
-
-    A backslash before a punctuation mark is that mark, and ``&#32;`` is the character of that number.
-    """
+    """Return the text for use within a line. ``unescape`` restores it, except for halves of surrogate pairs."""
     return _SPECIAL.sub(escape_all, text)
 
 

@@ -122,8 +122,8 @@ class Recording:
     def emit(self, event: Event) -> None:
         """Compare an event with the next recorded one, or append it to the journal if none is left.
 
-        If the turn in flight goes on differently, the rest of the recording is cut off. Raises ``Diverged`` if whole
-        turns would be lost by that, ``RecordingEnded`` for a replay that has nothing left, and ``StoreError``.
+        If the turn in flight goes on differently, the rest of the recording is cut off; ``Diverged`` is raised if whole
+        turns would be lost. Also raises ``RecordingEnded`` for a replay that has nothing left, and ``StoreError``.
         """
         if isinstance(event, RunPaused) and self.is_repeating:
             self._show(event)  # not recorded: the next resume repeats the rest
@@ -193,10 +193,7 @@ class Recording:
 
 
 def is_same(recorded: Event, found: Event) -> bool:
-    """Return whether two events are equal, apart from durations.
-
-    The estimate of the tokens of the memories is ignored, since the prompts themselves are compared.
-    """
+    """Return whether two events are equal, apart from durations and the estimated tokens of memories."""
     if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
         found = replace(found, memory_tokens=recorded.memory_tokens)
     return timeless(recorded) == timeless(found)

@@ -64,8 +64,7 @@ class BoundStory(BaseModel):
 def story_folders(workdir: Path) -> dict[Path, BoundStory | None]:
     """Return the story of the work folder, then of each folder in it that belongs to a story of its own, by name.
 
-    Such a folder contains what was learned of the story, and the runs. Raises ``StoreError`` if the work folder cannot
-    be read.
+    Raises ``StoreError`` if the work folder cannot be read.
     """
     within = sorted(path for path in _folders_in(workdir) if (path / STORY_FILE).is_file())
     return {path: story_of(path) for path in (workdir, *within)}
@@ -99,9 +98,7 @@ def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> l
 
 
 def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None = None) -> Path:
-    """Return the folder of the run with that id or path, by default of the one in ``workdir`` that was played last.
-
-    A run is found in the folders of all stories. A fork is found by its id too, but is never the default.
+    """Return the folder of the run or fork with that id or path, by default of the run that was played last.
 
     among: the story folders whose latest run is the default; ``None`` for all
     Raises ``StoreError`` with the closest ids.
@@ -253,10 +250,9 @@ def is_claimed(run: Path) -> bool:
 
 
 def take_episode_numbers(workdir: Path, count: int) -> int:
-    """Return the first of the next ``count`` numbers for episodes, which go up across the runs of a work folder.
+    """Take the next ``count`` numbers for episodes of a work folder (specification, Episode numbers).
 
-    No other run of the folder gets them. Raises ``StoreError``.
-    Source: docs/records/specification.md, Episode numbers.
+    Returns the first of them. Raises ``StoreError``.
     """
     path = workdir / EPISODES
     with locked(path):
@@ -386,7 +382,7 @@ class SharedFiles:
 
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
-        """Copy the files into ``copies`` after the block, in which there are none of an earlier end; all or none.
+        """Copy all files into ``copies`` after the block, in which there are none of an earlier end.
 
         An error of the block is not replaced by one of copying.
         """

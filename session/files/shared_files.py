@@ -53,12 +53,12 @@ def write_atomically(
 ) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
-    durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
+    durable: wait until it is on the disk; without that a power cut may lose the file
     mode: the file's permissions; by default those that it had, or those of any new file
     with_backup: the file that is replaced is kept (:func:`backup_of`), in place of the one before it
     with_history: the digests of both versions are noted, for :func:`versions_until`
-    A kill may also leave a hidden ``.NAME.….tmp`` beside it, which :func:`remove_leftovers` removes. Of a symbolic link
-    the file behind it is replaced. Raises ``StoreError``, also for a link out of its folder.
+    A kill may leave a hidden ``.NAME.….tmp``, see :func:`remove_leftovers`. Of a symbolic link the file behind it is
+    replaced. Raises ``StoreError``, also for a link out of its folder.
     """
     with reported_as(f"{path} cannot be written"):
         target = real_place(path)
@@ -158,10 +158,11 @@ def last_version(path: Path) -> str:
 def versions_until(path: Path, before: str) -> list[str]:
     """Return the versions of a shared file that the noted writes found and left, oldest first (:func:`short_digest`).
 
-    before: the version that the last write replaced, as its backup has it, since later writes were undone by a power
-    cut; "" for all writes
-    A write whose temporary file still exists or was removed did not happen: it counts with what it found. Empty if no
-    write of that version is noted. Raises ``StoreError``.
+    A write whose temporary file still exists or was removed did not happen: it counts with what it found.
+
+    before: the version that the last write replaced, as its backup has it; "" for all writes. Without a note of it
+        nothing is returned
+    Raises ``StoreError``.
     """
     lines = [line.split() for line in (read_shared(history_of(path)) or b"").decode("ascii", "replace").splitlines()]
     undone = {line[0] for line in lines if len(line) == 1}
@@ -188,10 +189,7 @@ def _force(path: Path) -> None:
 
 
 def force_to_disk(path: Path) -> None:
-    """Wait until a file or the names in a folder, and its own name, are on the disk, if it exists.
-
-    Raises ``StoreError``.
-    """
+    """Wait until a file or folder, if it exists, and its name are on the disk. Raises ``StoreError``."""
     with reported_as(f"{path} cannot be written"), suppress(FileNotFoundError):
         _force(path)
         _force(path.parent)
@@ -219,8 +217,7 @@ def permissions(path: Path) -> int | None:
 def locked(path: Path, timeout: float = LOCK_TIMEOUT, busy: str = "") -> Iterator[None]:
     """Lock the file against other writers within the block, by ``NAME.lock`` beside it; its folder is made if need be.
 
-    Raises ``StoreError`` if that fails, or with ``busy`` if another process has it locked for more than ``timeout``
-    seconds.
+    Raises ``StoreError``, with ``busy`` if another process has it locked for more than ``timeout`` seconds.
     """
     lock = FileLock(f"{path}.lock", timeout=timeout)
     make_folder(path.parent, f"{path} cannot be locked for writing")
@@ -266,8 +263,7 @@ def places_below(top: Path, place: Path) -> list[Path]:
 def read_shared(path: Path) -> bytes | None:
     """Return the content of the file, or ``None`` if it does not exist.
 
-    Raises ``StoreError`` if the file cannot be read. Files over ``LARGEST`` bytes, pipes, folders, devices and links
-    out of the file's folder are refused without reading them.
+    Raises ``StoreError``, also for files over ``LARGEST`` bytes, pipes, folders, devices and links out of the folder.
     """
     with reported_as(f"{path} cannot be read"), suppress(FileNotFoundError):
         return read_whole(path, LARGEST)
@@ -283,10 +279,7 @@ def open_ordinary(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_whole(path: Path, largest: int | None = None) -> bytes:
-    """Return the content of a file, of any length unless it may have ``largest`` bytes only.
-
-    Raises ``OSError`` if it cannot be read, ``StoreError`` for what :func:`read_shared` refuses.
-    """
+    """Return the content of a file of at most ``largest`` bytes. Raises as :func:`open_ordinary`."""
     with open_ordinary(path) as file:
         size = os.fstat(file.fileno()).st_size
         if largest is not None and size > largest:
@@ -298,10 +291,7 @@ def read_whole(path: Path, largest: int | None = None) -> bytes:
 
 
 def open_to_append(path: Path) -> FileIO:
-    """Open the file for writing at its end without a buffer; it is made if it does not exist.
-
-    Raises ``OSError``, and ``StoreError`` for a pipe, a folder or a device, and for a link out of its folder.
-    """
+    """Open or make the file for writing at its end without a buffer. Raises as :func:`open_ordinary`."""
     file = FileIO(real_place(path), "ab", opener=_without_waiting)
     _require_ordinary(path, file)
     return file
@@ -320,10 +310,9 @@ def append_whole(file: FileIO, content: bytes) -> None:
 
 
 def real_place(path: Path) -> Path:
-    """Return where the file is, behind a link if ``path`` is one.
+    """Return where the file is, behind a link if ``path`` is one. The folder itself may be reached through links.
 
-    Raises ``StoreError`` for a link out of the folder that it is in: nothing outside is read or written. The folder
-    itself may be reached through links.
+    Raises ``StoreError`` for a link out of the folder that it is in: nothing outside is read or written.
     """
     folder = Path(os.path.realpath(path.parent))
     if path.name not in {"", ".."} and not path.is_symlink():

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from managers.memory.document import Revision, open_memories
-from managers.memory.outcome import MOST_REMEMBERED, NewsLedger
 from managers.simple_memory_manager import NEWS_FILE
 from session.events import Event, TurnPlayed
 from session.files.run_folders import find_run, give_back_episode_numbers, take_episode_numbers
@@ -172,5 +171,3 @@ def test_files_that_are_written_outside_a_run_are_locked(tmp_path: Path) -> None
     store = MapStore(tmp_path / "map_state.json", print)
     store.demand()
     assert locked_at_rename(tmp_path, "map_state.json", store.commit)
-    (tmp_path / NEWS_FILE).write_text("".join(f"{number:016x}\n" for number in range(2 * MOST_REMEMBERED + 1)))
-    assert locked_at_rename(tmp_path, NEWS_FILE, lambda: NewsLedger(tmp_path / NEWS_FILE, print))
