@@ -263,7 +263,7 @@ def visit_prompt(
             for each in visit.outcomes
         ),
         "signals": "\n".join(_signals(visit, state)) or NO_SIGNALS,
-        "visit": _visit_status(visit, state),
+        "visit": _visit_status(visit),
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
@@ -278,19 +278,10 @@ def visit_prompt(
     return prompt
 
 
-def _visit_status(visit: VisitNews, state: GameState) -> str:
-    """Return in words whether this is the first visit of all episodes, the same one going on, or a later one."""
+def _visit_status(visit: VisitNews) -> str:
     if not visit.is_new_place:
         return "RETURN VISIT, known from an earlier episode (no CORE)"
-    if visit.first:
-        return "FIRST VISIT"
-    played = state.turns[: visit.outcomes[-1].record.turn - 1]
-    came = [0] if state.opening_id == visit.here.num else []
-    came += [turn.turn for turn in played if turn.moved and turn.after.location_id == visit.here.num]
-    if not came:
-        return "RETURN VISIT, or the same one going on (no CORE)"
-    begun = f"begun in turn {came[0]}" if came[0] else "begun at the start"
-    return f"{'RETURN VISIT, the first one' if len(came) > 1 else 'THE SAME VISIT,'} {begun} (no CORE)"
+    return "FIRST VISIT" if visit.first else "LATER IN THE EPISODE OF THE FIRST VISIT (no CORE)"
 
 
 def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:

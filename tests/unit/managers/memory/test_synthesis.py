@@ -218,7 +218,7 @@ class TestPrompt:
         assert "• Turn 2: Inventory changed" in prompt
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't.")
-        assert "visit status: RETURN VISIT" in asked(play)
+        assert "visit status: LATER IN THE EPISODE" in asked(play)
         assert "On arrival" not in play.prompts[-1]
 
     def test_existing_memories_are_shown_with_their_status(self, tmp_path: Path) -> None:
@@ -298,21 +298,13 @@ class TestPrompt:
         assert f"Turn 1 at Dye Works Gate (11): north\nResponse: Blue Vats\n{LONG}" in prompt
         assert re.search(r"down\nResponse: Blue Vats\nThe vats stand in .*… \[line as in turn 1\]\n", prompt)
 
-    def test_a_later_question_says_when_the_first_visit_began(self, play: MemoryPlay) -> None:
+    def test_only_a_question_about_the_first_visit_allows_core_memories(self, play: MemoryPlay) -> None:
         play.turn("north", "Blue Vats", location=VATS)
         for score in (1, 2):
             play.turn("pull rope", "It tears.", score=score)
             play.manager.consider()
-        play.turn("up", "Loft", location=LOFT)
-        play.turn("down", "Blue Vats", location=VATS)
-        play.turn("dip banner", "Blue!", score=5)
-        play.manager.end()
         statuses = [call.prompt.user.rpartition("status: ")[2] for call in play.llm.calls]
-        assert statuses == [
-            "FIRST VISIT",
-            "THE SAME VISIT, begun in turn 1 (no CORE)",
-            "RETURN VISIT, the first one begun in turn 1 (no CORE)",
-        ]
+        assert statuses == ["FIRST VISIT", "LATER IN THE EPISODE OF THE FIRST VISIT (no CORE)"]
 
     def test_what_a_visit_without_a_question_showed_is_new_at_the_next_one(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent, memory_sampling={"memory_history_window": 1})
@@ -323,17 +315,10 @@ class TestPrompt:
         play.turn("dip banner", "Blue!", score=5)
         prompt = asked(play)
         assert "Turn 2: west (stayed)\nResponse: The paint is wet.\nTurn 5: dip banner (" in prompt
-        assert "status: RETURN VISIT, the first one begun in turn 1 (no CORE)" in prompt
+        assert "status: LATER IN THE EPISODE OF THE FIRST VISIT (no CORE)" in prompt
         assert "On arrival" not in prompt
         play.turn("pull rope", "It tears.", score=6)
         assert "The paint is wet." not in asked(play)
-
-    def test_a_later_question_does_not_say_when_a_visit_began_if_no_turn_shows_it(self, play: MemoryPlay) -> None:
-        play.state.opening_location = None
-        for score in (1, 2):
-            play.turn("pull rope", "It tears.", score=score)
-            play.manager.consider()
-        assert "status: RETURN VISIT, or the same one going on (no CORE)" in play.llm.calls[-1].prompt.user
 
     def test_two_turns_with_one_text_do_not_refer_to_each_other(self, tmp_path: Path) -> None:
         vats, twin = f"Blue Vats\n{LONG}", Location(VATS.num + 100, VATS.name)
