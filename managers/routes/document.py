@@ -175,15 +175,17 @@ class RouteBook:
         stopped_at: the number of the command after which it stopped, from 1; 0: it came to its end
         start: how many of its commands were left out at the beginning
         """
-        book = self._with_routes(
-            _after_try(route, stopped_at, start) if route.key == key else route for route in self.routes
-        )
-        stopped = next((route for route in self.routes if route.key == key and route.spare), None)
-        if stopped is None or not stopped_at:
+        tried = next((route for route in self.routes if route.key == key), None)
+        if tried is None:
+            return self
+        again = tried.with_try(start, worked=not stopped_at)
+        if stopped_at:
+            again = replace(again, stops={**again.stops, stopped_at: again.stops.get(stopped_at, 0) + 1})
+        book = self._with_routes(again if route is tried else route for route in self.routes)
+        if not stopped_at or not tried.spare:
             return book
-        failed = dict.fromkeys((*book.failed, key_of(stopped.commands[:stopped_at])))
-        routes = tuple(_as_played(route, failed.keys()) for route in book.routes)
-        return replace(book, failed=tuple(failed), routes=routes)
+        failed = tuple(dict.fromkeys((*book.failed, key_of(tried.commands[:stopped_at]))))
+        return replace(book, failed=failed, routes=tuple(_unshortened(route, {*failed}) for route in book.routes))
 
     def without(self, key: str) -> RouteBook:
         """Return the book without the route with that key."""
@@ -235,7 +237,7 @@ def _with(book: RouteBook, new: Route, number: int | None = None) -> RouteBook:
     """
     if not new.steps or (new.goal.kind == "score" and new.gain() <= 0):
         return book
-    new = _as_played(new, {*book.failed})
+    new = _unshortened(new, {*book.failed})
     if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):
         return book
     new = replace(new, number=number or book.latest + 1)
@@ -254,39 +256,12 @@ def _with(book: RouteBook, new: Route, number: int | None = None) -> RouteBook:
     return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
 
 
-def _after_try(route: Route, stopped_at: int, start: int) -> Route:
-    tried = route.with_try(start, worked=not stopped_at)
-    if not stopped_at:
-        return tried
-    at = _place_in(route.spare, route.steps[:stopped_at]) if route.spare else stopped_at
-    tried = replace(tried, stops={**route.stops, at: route.stops.get(at, 0) + 1})
-    return _lengthened(tried, stopped_at) if route.spare else tried
-
-
-def _as_played(route: Route, failed: AbstractSet[str]) -> Route:
-    """Return the route with all commands that were played up to where its shortened form failed before."""
-    for length in range(len(route.steps) if route.spare else 0, 0, -1):
-        if key_of(route.commands[:length]) in failed:
-            longer = _lengthened(route, length)
-            if longer.steps != route.steps:
-                return _as_played(longer, failed)
-    return route
-
-
-def _lengthened(route: Route, length: int) -> Route:
-    """Return a shortened route with the commands that were left out before its first ``length`` commands were done."""
-    steps = route.spare[: _place_in(route.spare, route.steps[:length])] + route.steps[length:]
-    return replace(route, steps=steps, spare=() if steps == route.spare else route.spare, joined={})
-
-
-def _place_in(whole: Iterable[RouteStep], part: Sequence[RouteStep]) -> int:
-    """Return after how many of the steps all those of ``part``, which are among them in that order, were taken."""
-    taken = 0
-    for number, step in enumerate(whole, start=1):
-        taken += step == part[taken]
-        if taken == len(part):
-            return number
-    return len(part)
+def _unshortened(route: Route, failed: AbstractSet[str]) -> Route:
+    """Return the route with all of its commands if a shortened route that begins like it has failed."""
+    begun = (key_of(route.commands[:length]) for length in range(1, len(route.steps) + 1))
+    if not route.spare or failed.isdisjoint(begun):
+        return route
+    return replace(route, steps=route.spare, spare=(), stops={}, joined={})
 
 
 def _rendered(route: Route) -> str:
