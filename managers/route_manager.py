@@ -101,8 +101,7 @@ class RouteManager(BaseManager):
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
-        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None  # of the routes ``_shown_of``
-        self._shown_of: object = None
+        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None  # of these routes
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -276,14 +275,14 @@ class RouteManager(BaseManager):
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
         """Return the best routes from here, each with the number of commands done, and their lines."""
         found = self._from_here(observation)
-        if self._shown is not None and self._shown_of is found:
+        if self._shown is not None:
             return self._shown
         best = [
             (replace(route, steps=self._played(route)), done)
             for route, done in self._worth_showing(found, observation.location_id)
         ]
         lines = route_lines(best, self.book.names, ROUTES_SHOWN)
-        self._shown_of, self._shown = found, ([each for each in best if each[0].number in lines.numbers], lines)
+        self._shown = ([each for each in best if each[0].number in lines.numbers], lines)
         return self._shown
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
@@ -366,7 +365,7 @@ class RouteManager(BaseManager):
             if (self._played(route)[done].command, mark) not in self._failed:
                 doubts = "" if is_opening else doubts_of(route, done, observation, self._changed, self.book.names)
                 found.append((replace(now_route, doubts=doubts) if doubts else now_route, done))
-        self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
+        self._shown, self._found_at, self._found = None, now, sorted(found, key=self._by_gain_per_turn)
         return self._found
 
     def _played(self, route: Route) -> tuple[RouteStep, ...]:

@@ -60,9 +60,6 @@ __all__ = [
 
 NEWS_FILE = "memory_news.txt"
 MOST_MEMORIES = 8  # of one visit
-MOST_TOKENS = 300
-"""Of memories in a prompt; more are logged once (docs/records/specification.md, Location memory in prompts)."""
-LOGGED_REASONING = 200  # characters
 COUNTED = ("refused", "synthesis_calls", "synthesis_failures", "memories_learned", "core_validation_downgrade")
 
 
@@ -112,7 +109,6 @@ class SimpleMemoryManager(BaseManager):
         self.stores = (self._store, self._ledger)
         self._visit = VisitTracker()
         self._counts: Counter[str] = Counter()
-        self._long: set[int] = set()  # ids of the locations with more than MOST_TOKENS
         self.followed()
 
     @classmethod
@@ -320,11 +316,7 @@ class SimpleMemoryManager(BaseManager):
         here = observation.location
         if here is None:
             return self._shown_at(None)
-        section = self._shown_at(self.shown_location(here.num), here.num)
-        if here.num not in self._long and self.tokens.estimate(section.text) > MOST_TOKENS:
-            self._long.add(here.num)
-            self.log_warning(f"more than {MOST_TOKENS} tokens of memories at a location", location_id=here.num)
-        return section
+        return self._shown_at(self.shown_location(here.num), here.num)
 
     def commit(self) -> None:
         """Write pending memories. A failure to write is logged."""
@@ -380,13 +372,8 @@ class SimpleMemoryManager(BaseManager):
         log = self.log_warning if self._reported is None else self.log_error
         for problem in problems:
             if problem not in (self._reported or ()):
-                log(
-                    "not understood in the file of memories",
-                    error=f"{self.memory_file}:{problem.line}: {problem.message}",
-                    file=str(self.memory_file),
-                    line=problem.line,
-                    problem=problem.message,
-                )
+                where = f"{self.memory_file}:{problem.line}"
+                log("not understood in the file of memories", error=f"{where}: {problem.message}")
         self._reported = problems
 
     @override
@@ -491,8 +478,6 @@ class SimpleMemoryManager(BaseManager):
     def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
         persistent = [memory for memory in made if memory.persistence != "ephemeral"]
-        if not any(answer.should_remember for answer in answers):
-            self.log_info("nothing to remember", location_id=visit.here.num)
         self._ledger.note(visit.outcomes, persistent, visit.memories)
         if self._is_over:
             self._store.demand()
@@ -511,12 +496,6 @@ class SimpleMemoryManager(BaseManager):
             answer = answer.model_copy(update={"persistence": tier})
         episode = self.game_state.episode
         main, *others = visit.revisions(answer, episode)
-        self.log_info(
-            "memory synthesised",
-            location_id=main.location_id,
-            title=answer.memory_title,
-            reasoning=answer.reasoning[:LOGGED_REASONING],
-        )
         new = main.new if main.new is not None and self._revise(main) else None
         self._counts["memories_learned"] += new is not None
         if new is None:
@@ -552,13 +531,6 @@ class SimpleMemoryManager(BaseManager):
         if is_done:
             added = [] if revision.new_ephemeral is None else [revision.new_ephemeral]
             self.ephemeral_cache[location_id] = [*map(revision.revised, ephemeral), *added]
-            if self.config.debug_ephemeral:
-                self.log_info(
-                    "ephemeral memories changed",
-                    location_id=location_id,
-                    new=new.title if new else None,
-                    given_up=[*revision.superseded, *revision.invalidated],
-                )
         if revision.new_persistent is not None or revision.concerns(persistent):
             is_done = self._attempt(lambda: self._store.apply(revision.apply_to))
             self._follow()
@@ -610,6 +582,8 @@ class SimpleMemoryManager(BaseManager):
         where, new = revision.location_id, revision.new
         if new is not None:
             about = {"persistence": new.persistence, "category": new.category, "title": new.title}
+            if self.config.debug_ephemeral and new.persistence == "ephemeral":
+                about["text"] = new.text
             self.log_info("memory added", location_id=where, **about)
         for old in before:
             now = revision.revised(old)
@@ -617,6 +591,4 @@ class SimpleMemoryManager(BaseManager):
                 self.log_info("memory invalidated", location_id=where, title=old.title, reason=revision.reason)
             elif now is not old:
                 by = now.superseded_by
-                self.log_info(
-                    "memory superseded", location_id=where, title=old.title, tier=old.persistence, new_title=by
-                )
+                self.log_info("memory superseded", location_id=where, title=old.title, new_title=by)

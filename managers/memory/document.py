@@ -133,16 +133,6 @@ class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
         sections = (each for each in self.sections if each.heading is not None and each.heading.num == location_id)
         return next((each for section in sections for each in section.contents if isinstance(each, VisitCount)), None)
 
-    @property
-    def visits(self) -> dict[int, VisitCount]:
-        """The visits in the file by location id."""
-        found: dict[int, VisitCount] = {}
-        for section in self.sections:
-            for content in section.contents:
-                if section.heading is not None and isinstance(content, VisitCount):
-                    found.setdefault(section.heading.num, content)
-        return found
-
     def names(self) -> dict[int, str]:
         """Return the name of every location with a section, by id; "" if no heading contains a name."""
         found: dict[int, str] = {}

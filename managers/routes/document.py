@@ -12,11 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import NonNegativeInt, TypeAdapter
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from managers.plan import Played, Walked
 from session.commands import plain_command
-from session.files.document_store import read_json
+from session.errors import StoreError, first_problem
+from session.files.markdown import BYTE_ORDER_MARK
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
 from session.values import Observation, in_reach
@@ -211,7 +212,13 @@ class RouteBook:
 
 def parse_routes(text: str, path: Path) -> RouteBook:
     """Return the routes that the text of the file ``path`` holds; none for "". Raises ``StoreError``."""
-    return read_json(_FILE, text, path, "contains no routes")
+    try:
+        return _FILE.validate_json(text.removeprefix(BYTE_ORDER_MARK) or "{}")
+    except ValidationError as error:
+        raise StoreError(
+            f"{path} contains no routes that this version reads ({first_problem(error)}); "
+            "correct it, or move it away to start a new one"
+        ) from error
 
 
 def held_key(things: Iterable[int]) -> str:

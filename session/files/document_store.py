@@ -17,12 +17,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
 from typing_extensions import override
 
-from session.errors import StoreError, first_problem, reported_as
+from session.errors import StoreError, reported_as
 from session.events import FileEdited, FileWritten
-from session.files.markdown import BYTE_ORDER_MARK
 from session.files.recording import Recording
 from session.files.shared_files import (
     QUIET,
@@ -36,8 +34,6 @@ from session.files.shared_files import (
     versions_until,
     write_atomically,
 )
-
-T = TypeVar("T")
 
 NEVER_LOOKED: tuple[int, ...] = ()
 """The signature of a file that was not read yet: no file has it."""
@@ -339,10 +335,8 @@ class DocumentStore(SharedStore, Generic[D]):
 
     def _is_being_written(self) -> bool:
         """Return whether a person or a program other than this one has just changed the file; see ``QUIET``."""
-        for each in self._replaced:
-            now = each.signature()
-            if now != each.known and _is_recent(now[0]):
-                return True
+        if any(now != each.known and _is_recent(now[0]) for each in self._replaced for now in [each.signature()]):
+            return True
         signature = self._stat()
         if signature is None or signature == self._left or not _is_recent(signature[0]):
             return self.holds and self._is_unfinished()
@@ -453,20 +447,6 @@ class _Repetition(Generic[D]):
                 return index_of_short[digest]
         kept = index_of.get(_sha256(before)) if before is not None and not noted else None
         return 0 if kept is None else min(kept + 1, latest)
-
-
-def read_json(adapter: TypeAdapter[T], text: str, path: Path, otherwise: str) -> T:
-    """Return the content of a JSON file, the value with all defaults for an empty one. Raises ``StoreError``.
-
-    otherwise: what to say of another file, as in "contains no routes"
-    """
-    try:
-        return adapter.validate_json(text.removeprefix(BYTE_ORDER_MARK) or "{}")
-    except ValidationError as error:
-        raise StoreError(
-            f"{path} {otherwise} that this version reads ({first_problem(error)}); "
-            "correct it, or move it away to start a new one"
-        ) from error
 
 
 @dataclass(frozen=True, slots=True)

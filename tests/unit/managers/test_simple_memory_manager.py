@@ -51,7 +51,7 @@ class TestRouting:
             manager.add_memory(31, "Blue Vats", memory("Jar", "ephemeral"))
             manager.supersede_memory(31, "Blue Vats", "Jar", memory("Sluice"))
             manager.invalidate_memory(31, "Sluice", "gone")
-        assert [entry["new"] for entry in logs if "new" in entry] == ["Jar", "Sluice"] * is_wanted
+        assert [entry["title"] for entry in logs if "text" in entry] == ["Jar"] * is_wanted
         told = [(entry["title"], entry.get("new_title")) for entry in logs if "title" in entry]
         assert told == [("Jar", None), ("Sluice", None), ("Jar", "Sluice"), ("Sluice", None)]
 

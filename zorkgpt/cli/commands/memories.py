@@ -54,13 +54,13 @@ def show(
     }
     found = {location_id: memories for location_id, memories in found.items() if memories}
     if as_json:
-        names, visits = document.names(), document.visits
+        names = document.names()
         on_map = {room.id: room.visits for room in _graph(map_file).rooms.values()}
         shown = [
             {
                 "location_id": location_id,
                 "location_name": names[location_id],
-                **_visits(visits.get(location_id), on_map.get(location_id, 0)),
+                **_visits(document.visits_at(location_id), on_map.get(location_id, 0)),
                 "memories": memories,
             }
             for location_id, memories in found.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from session.memory import MemoryStatus
 from session.values import Location, Observation
@@ -110,14 +109,3 @@ def test_arrivals_get_room_after_all_other_memories(tmp_path: Path) -> None:
     for number in range(8):
         play.manager.add_memory(VATS.num, VATS.name, memory(f"Lesson {number}", episode=0, text="x" * 40))
     assert TITLE not in play.manager.get_location_memory(VATS.num)
-
-
-def test_long_memories_of_a_location_are_logged_once(tmp_path: Path) -> None:
-    play = walked(tmp_path)
-    for number in range(9):
-        play.manager.add_memory(VATS.num, VATS.name, memory(f"Lesson {number}", text="x" * 200))
-    play.turn("down", "Blue Vats", location=VATS)
-    with capture_logs() as logs:
-        play.manager.section(play.now)
-        play.manager.section(play.now)
-    assert [each["location_id"] for each in logs if "more than 300 tokens" in each["event"]] == [VATS.num]

@@ -153,7 +153,7 @@ def test_the_first_memory_of_a_location_gets_a_section_that_claims_no_visit(work
     _run("add", "40", "Nets dry here", "Leave them.", "--name", "Net Shed")
     document = parse_memories((workdir / "Memories.md").read_text())
     assert (document.names()[40], list(document.memories())) == ("Net Shed", [31, 40, 44])
-    assert 40 not in document.visits
+    assert document.visits_at(40) is None
 
 
 @pytest.fixture
