@@ -267,7 +267,6 @@ class NewsLedger(SharedStore):
         self._has_warned = False
         self._made = _titles_by_key(_lines(read_shared(path)))
         self._unwritten: tuple[str, ...] = ()
-        self._repeated: tuple[str, ...] = ()
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
@@ -360,19 +359,16 @@ class NewsLedger(SharedStore):
     @override
     def write(self) -> None:
         if self._is_repeating:
-            self._repeated, self._unwritten, self.is_due = self._repeated + self._unwritten, (), False
+            self.is_due = False
         else:
             self._append()
 
     def _append(self) -> None:
-        """Append the new entries, without repeated entries that the file already contains in the same order."""
+        """Append the new entries; those of repeated turns only if the file has not got them since."""
         try:
             with reported_as(f"{self.path} cannot be written"), locked(self.path):
-                entries = [*self._repeated, *self._unwritten]
-                for line in () if self._known is None else _lines(read_shared(self.path))[self._known :]:
-                    if entries[:1] == [line]:
-                        entries.pop(0)
-                if entries:
+                since = [] if self._known is None else _lines(read_shared(self.path))[self._known :]
+                if entries := [entry for entry in self._unwritten if entry not in since]:
                     with open_to_append(self.path) as file:
                         append_whole(file, _written(entries))
         except StoreError as error:
@@ -380,8 +376,7 @@ class NewsLedger(SharedStore):
                 self._warn(error)
             self._has_warned = True
         else:
-            self._repeated = self._unwritten = ()
-            self._known, self.is_due = None, False
+            self._unwritten, self._known, self.is_due = (), None, False
 
     def _is_new(self, outcome: ActionOutcome, known: Collection[str]) -> bool:
         """Return whether the outcome was not considered before; ``known``: digests of standing titles, and ""."""
