@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from managers.known import Item, Items, Known, memory_keys, route_key
+from managers.known import Item, Items, Known, memory_key, memory_keys, route_key
 from managers.memory.document import (
     MemoriesBlock,
     MemoriesDocument,
@@ -60,6 +60,7 @@ class OriginChange:
     at: when it was made or seen, for a change between runs when the next one began (ISO 8601); "" if it is unknown
     is_own: whether the run wrote it, and not people or other runs; ``None`` if it is unknown
     writer: the recorded answer that contains its title or text; ``None`` for none
+    is_one_of_several: other memories of its location have its title, so which of them was changed is unknown
     """
 
     id: str
@@ -69,6 +70,7 @@ class OriginChange:
     is_own: bool | None
     change: ItemChange
     writer: ModelAnswered | MemoryGiven | None = None
+    is_one_of_several: bool = False
 
     @property
     def is_of_memory(self) -> bool:
@@ -99,6 +101,8 @@ class OriginChange:
         if self.is_own and seen:
             return seen
         who = "by hand" if self.is_own is False else "by hand or by a run, which is unknown"
+        if self.is_one_of_several:
+            who = f"{who} (which memory of this title is unknown)"
         if seen:
             return f"{who}, seen {seen} of run {self.run} on {self.at[:10]}"
         if self.run:
@@ -204,6 +208,14 @@ class Origins:
 
         self.changes = [each for each in self.changes if each.is_own or not is_of_a_run(each)]
 
+    def mark_equal_titles(self) -> None:
+        """Mark what others changed of memories that are told apart by their order alone."""
+        items = [each.change.item for each in self.changes]
+        first_keys = [memory_key(item.place or 0, item.title) if item.kind == "memory" else item.key for item in items]
+        several = {first for first, item in zip(first_keys, items, strict=True) if first != item.key}
+        for number, (each, first) in enumerate(zip(self.changes, first_keys, strict=True)):
+            self.changes[number] = replace(each, is_one_of_several=not each.is_own and first in several)
+
     def renamed(self) -> dict[str, str]:
         """Return the present keys of renamed memories by the earlier ones."""
         found: dict[str, str] = {}
@@ -258,6 +270,7 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
         origins.add((each for each in changes if each.item.kind == kind), "", None, at)
     origins.items, origins.routes = items, {route_key(each.number): each for each in known.routes}
     origins.separate_runs()
+    origins.mark_equal_titles()
     return origins
 
 

@@ -399,6 +399,15 @@ def test_of_two_memories_with_one_text_it_is_not_stated_which_was_renamed(played
     del played
 
 
+def test_which_memory_a_person_changed_is_unknown_if_several_have_its_title(played: list[str]) -> None:
+    title, text = _own_title(played[0]), _memories_text()
+    (headline,) = (line for line in text.splitlines() if f"] {title}**" in line)
+    _write_memories(text.replace(headline, f"**[NOTE] {title}**\nMy own words.\n\n{headline}"))
+    by_hand = [line for line in _log() if title in line and "by hand" in line]
+    assert len(by_hand) == 2
+    assert all("which memory of this title is unknown" in line for line in by_hand)
+
+
 @pytest.mark.slow
 def test_what_was_remembered_after_an_episode_that_two_runs_have_is_unknown(played: list[str]) -> None:
     assert typed("memories", "at", "1").status == 0
