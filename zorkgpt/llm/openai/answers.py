@@ -38,7 +38,7 @@ _FENCE = "```"
 _TOO_LONG = "the answer is longer than {:,} characters (llm.max_answer_length)"
 _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may start an object."""
-_TAG = re.compile(r"<(?P<closing>/?)(?:think|thinking|reflection)\s*>", re.IGNORECASE)
+_MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 _TORN = re.compile(r"\s*[\w.+-]*")
 """The rest of a truncated object, from the position of the JSON error on."""
@@ -301,21 +301,32 @@ def split_reasoning(text: str) -> SplitText:
     """Separate the reasoning in ``<think>``, ``<thinking>`` and ``<reflection>`` from the rest.
 
     Tags may be nested, and any closing tag closes any opening tag. An opening tag without a closing tag contains all
-    text after it; a closing tag without an opening tag contains all text before it.
+    text after it; a closing tag without an opening tag contains all text before it. Tags within a JSON object are part
+    of that object.
     """
     answer: list[str] = []
     thoughts: list[str] = []
-    depth = position = 0
-    for tag in _TAG.finditer(text):
-        (thoughts if depth else answer).append(text[position : tag.start()])
-        position = tag.end()
-        if not tag["closing"]:
-            depth += 1
-        elif depth:
-            depth -= 1
+    depth = position = failed = 0
+    mark = _MARK.search(text)
+    while mark:
+        resume = mark.end()
+        if mark["brace"]:
+            end = _read_object(text, mark.start())[0] if depth == 0 and failed < _MOST_TRIED else None
+            if end is not None:
+                answer.append(text[position:end])
+                position = resume = end
+            failed += depth == 0 and end is None
         else:
-            thoughts.append("".join(answer))
-            answer.clear()
+            (thoughts if depth else answer).append(text[position : mark.start()])
+            position = resume
+            if not mark["closing"]:
+                depth += 1
+            elif depth:
+                depth -= 1
+            else:
+                thoughts.append("".join(answer))
+                answer.clear()
+        mark = _MARK.search(text, resume)
     rest = text[position:]
     unclosed = rest.strip() if depth else ""
     (thoughts if depth else answer).append(rest)

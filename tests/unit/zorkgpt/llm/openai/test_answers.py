@@ -287,6 +287,8 @@ def test_a_tag_holds_thoughts(tag: str) -> None:
         ("<think>never ends {}", SplitText("", "never ends {}", "never ends {}")),
         ("{}<think>never ends", SplitText("{}", "never ends", "never ends")),
         ("<think></think>{}", SplitText("{}", "")),
+        ('{"a": "<think>"} b', SplitText('{"a": "<think>"} b', "")),
+        ('{"a": "</think>"}', SplitText('{"a": "</think>"}', "")),
         ('{draft <think>a</think> {"b": 1}', SplitText('{draft  {"b": 1}', "a")),
         ("<thinker>x</thinker>", SplitText("<thinker>x</thinker>", "")),
     ],
@@ -295,7 +297,7 @@ def test_every_shape_of_thoughts(text: str, expected: SplitText) -> None:
     assert split_reasoning(text) == expected
 
 
-VALUES = st.dictionaries(st.text(), st.text(), min_size=1)
+VALUES = st.dictionaries(st.text(), st.text() | st.sampled_from([f"<{tag}>" for tag in TAGS]), min_size=1)
 THOUGHTS = st.text(st.characters(blacklist_characters="<"))
 
 
