@@ -43,6 +43,8 @@ TOKEN_VARIABLE = "ZORKGPT_MCP_TOKEN"  # noqa: S105 - its name
 NOT_OPTIONS = frozenset({TOKEN_VARIABLE, MODEL_DIR_VARIABLE, "ZORKGPT_STORIES"})
 ALIKE = 0.5
 """The similarity from which an unknown name is taken for a misspelled option."""
+_MOST_DOTS = 500
+"""Between two equals signs of a line: the parser needs memory by the square of the parts of a dotted key."""
 _OURS = re.compile(rf"^[ \t]*((?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b)", re.MULTILINE)
 
 
@@ -302,6 +304,8 @@ def _from_environment(environ: Mapping[str, str | None], source: str, file: Path
 
 
 def _from_toml(path: Path, text: str) -> Iterator[Setting]:
+    if any(part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")):
+        raise ConfigurationError(f"{path} is not TOML: a key has more than {_MOST_DOTS} parts")
     try:
         document: dict[str, object] = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -173,6 +173,8 @@ class TestFromToml:
         ("content", "message"),
         [
             (f"x = {'[' * 100_000}{']' * 100_000}".encode(), "FILE is not TOML: "),
+            (f"[{'a.' * 5000}a]".encode(), "FILE is not TOML: a key has more than 500 parts"),
+            (f"{'a.' * 100_000}a = 1".encode(), "FILE is not TOML: a key has more than 500 parts"),
             (f"game.seed = {'9' * 100_000}".encode(), "FILE is not TOML: "),
             (f"game.seed = 0x{'f' * 100_000}".encode(), "game.seed in FILE should be less than or equal to"),
             (f"game.time_limit = {'9' * 400}".encode(), "game.time_limit in FILE should be a valid number"),
