@@ -23,7 +23,6 @@ from managers.memory.prompt import (
     memory_of,
     shuffled_location,
     visit_prompt,
-    worked_again,
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
@@ -443,9 +442,7 @@ class SimpleMemoryManager(BaseManager):
             }
             by_turn = {each.record.turn: each for each in (*beside.values(), *outcomes)}
             outcomes = tuple(by_turn[turn] for turn in sorted(by_turn))
-        visit = VisitNews(
-            outcomes, memories, elsewhere, rooms, worked_again(memories, here, state), is_new, state.turns, aims
-        )
+        visit = VisitNews(outcomes, memories, elsewhere, rooms, is_new, state.turns, aims)
         if is_small:
             choice = worth_keeping(visit)
             decisive = [outcome for outcome in choice if outcome.record.is_decisive]

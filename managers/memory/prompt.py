@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from managers.done import numbers_named
 from managers.memory.outcome import ARRIVAL, ActionOutcome, as_printed, signals_of
@@ -270,7 +270,7 @@ def visit_prompt(
     fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
     parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit)
     for above in (arrival, None):  # without the reference if its text has no room
-        memories = existing_memories(visit.memories, visit.worked, above)
+        memories = existing_memories(visit.memories, above)
         fields["memories"] = memories.fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
         if above is None or prompt.shows:
@@ -282,20 +282,6 @@ def _visit_status(visit: VisitNews) -> str:
     if not visit.is_new_place:
         return "RETURN VISIT, known from an earlier episode (no CORE)"
     return "FIRST VISIT" if visit.first else "LATER IN THE EPISODE OF THE FIRST VISIT (no CORE)"
-
-
-def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:
-    """Return for tentative memories, by title, the command of several words in them that has worked here since."""
-    found: dict[str, str] = {}
-    for memory in memories:
-        if memory.status == MemoryStatus.TENTATIVE:
-            words = text_key(f"{memory.title} {memory.text}")
-            since = memory.last_turn if memory.episode == state.episode else 0
-            for command, turns in state.tries.latest_first(here):
-                turn = next((each.turn for each in reversed(turns) if state.has_effect(each)), 0)
-                if " " in command and command in words and turn > since:
-                    found.setdefault(memory.title, f"`{command}` worked in turn {turn}")
-    return found
 
 
 def _elsewhere(visit: VisitNews) -> Part:
@@ -317,17 +303,13 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str], shown_above: Memory | None = None) -> Part:
+def existing_memories(memories: Sequence[Memory], shown_above: Memory | None = None) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
-    worked: what speaks for a tentative memory, by its title
     shown_above: the arrival memory, if the prompt contains its text anyway
     """
     lines = [
-        Line(
-            f"{_head(memory, *filter(None, [worked.get(memory.title)]))}: ",
-            SHOWN_ABOVE if memory is shown_above else one_line(memory.text),
-        )
+        Line(f"{_head(memory)}: ", SHOWN_ABOVE if memory is shown_above else one_line(memory.text))
         for memory in memories
         if not memory.is_given_up
     ]

@@ -105,7 +105,6 @@ class VisitNews:
     memories: all memories of the location, including superseded ones
     elsewhere: memories of other locations that the player has seen in this episode, by location id
     rooms: the names of all known locations, by id
-    worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
     is_new_place: the player was never there in an earlier episode
     played: the turns of the episode so far, one of which an answer may name
     aims: the ids of the locations that plan, objectives or notes name, or to which the plan's commands lead
@@ -115,7 +114,6 @@ class VisitNews:
     memories: tuple[Memory, ...]
     elsewhere: Mapping[int, tuple[Memory, ...]] = field(default_factory=dict)
     rooms: Mapping[int, str] = field(default_factory=dict)
-    worked: Mapping[str, str] = field(default_factory=dict)
     is_new_place: bool = True
     played: Sequence[TurnRecord] = ()
     aims: Collection[int] = ()

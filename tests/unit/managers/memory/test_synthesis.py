@@ -195,14 +195,6 @@ class TestOtherLocations:
         assert old.status == "ACTIVE"  # a memory of this episode alone takes the place of no other
         assert (guess.status, guess.invalidation_reason) == ("SUPERSEDED", f"Location {VATS.num}: Lever shuts it")
 
-    def test_a_tentative_memory_is_shown_with_its_command_that_worked_again(self, tmp_path: Path) -> None:
-        play = play_with_a_map(tmp_path, NOTHING, NOTHING)
-        guess = memory("Lever shuts the gate", status="TENTATIVE", text="`pull lever` seems to shut it.", episode=0)
-        play.manager.add_memory(VATS.num, VATS.name, guess)
-        play.turn("pull lever", "The gate behind you falls shut.", world_hash="1", score=1)
-        play.turn("take beam", "You can't.")
-        assert "- `pull lever` worked in turn 2 - TENTATIVE] Lever shuts the gate: `pull" in asked(play)
-
 
 class TestPrompt:
     def test_a_first_visit_shows_once_what_the_story_printed_on_arrival(self, play: MemoryPlay) -> None:
@@ -580,7 +572,7 @@ class TestPrompt:
 
     def test_what_was_given_up_is_shown_by_its_title_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
-        text = existing_memories([*old, memory("New", text="x" * 50)], {}).fit(150).text
+        text = existing_memories([*old, memory("New", text="x" * 50)]).fit(150).text
         assert text.splitlines() == [
             f"- [NOTE - PERMANENT - ACTIVE] New: {'x' * 50}",
             "- [NOTE - PERMANENT - SUPERSEDED] Old 0",
