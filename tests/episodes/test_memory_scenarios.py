@@ -167,7 +167,7 @@ def sword_model(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
     """Remembers what any sensible model would about the sword, and nothing else."""
     news = prompt.user.split("WHAT IS NEW HERE:")[1]
     memories = []
-    if "FIRST VISIT" in news and "sword" in news.split("Turn ")[0]:
+    if "FIRST VISIT" in news and "sword" in prompt.user.split("EXISTING MEMORIES:")[0]:
         memories.append(remembered("Sword spawns here", "Seen on arrival.", persistence="core"))
     if "drop sword" in news and "Placement action" in news:
         memories.append(remembered("Dropped sword here", "Left for later.", persistence="ephemeral"))
