@@ -66,6 +66,13 @@ class Stage:
         state = unused | {"run": run, "episode": episode, "turn": turn, "score": 5, "present": lists}
         (self.workdir / "current_state.json").write_text(json.dumps(state))
 
+    def panel_after(self, *events: Event) -> list[str]:
+        """The panel after these events, while the agent is asked."""
+        for event in events:
+            self.view.show(event)
+        self.view.asks("agent")
+        return self.panel
+
     def remember(self, title: str) -> None:
         (self.workdir / "Memories.md").write_text(MEMORY.format(title=title))
 
@@ -98,9 +105,7 @@ def busy(stage: Callable[..., Stage], width: int, height: int) -> str:
     """The panel in a terminal of that size when every list has entries and a neighbour is on the map."""
     shown = stage(width, height)
     shown.present(turn=1, place=LOFT, objective=OBJECTIVES, memory=MEMORIES, route=ROUTES)
-    shown.view.show(started())
-    shown.view.show(played(turn(1, "north", location=LOFT)))
-    shown.view.asks("agent")
+    shown.panel_after(started(), played(turn(1, "north", location=LOFT)))
     assert all(len(line) <= width for line in shown.panel)
     return "\n".join(shown.panel)
 
@@ -144,10 +149,8 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
 def test_what_is_empty_or_unknown_takes_no_row(stage: Callable[..., Stage], width: int, height: int) -> None:
     bare = stage(width, height)
     bare.present(objective=[], memory=[], route=[])
-    bare.view.show(started())
-    bare.view.show(played(turn(1, "wait", replace(SEEN, inventory=None))))
-    bare.view.asks("agent")
-    assert len(bare.panel) == 3  # the line above, the heading and what the agent does
+    panel = bare.panel_after(started(), played(turn(1, "wait", replace(SEEN, inventory=None))))
+    assert len(panel) == 3  # the line above, the heading and what the agent does
 
 
 def room_with_ways(stage: Stage) -> list[str]:
@@ -167,10 +170,7 @@ def room_with_ways(stage: Stage) -> list[str]:
         graph.add_connection(from_id, command, to_id)
     graph.add_exits(44, ("west",))
     graph.save_to_json(stage.workdir / stage.configuration.map_state_file)
-    stage.view.show(started())
-    stage.view.show(played(turn(1, "north", location=LOFT)))
-    stage.view.asks("agent")
-    return stage.panel
+    return stage.panel_after(started(), played(turn(1, "north", location=LOFT)))
 
 
 @pytest.mark.parametrize("height", [24, 50])
@@ -192,12 +192,9 @@ def test_lists_beside_the_map_are_whole_if_they_have_room_and_else_count_what_is
     objective = "Find out " + "what made the river run red " * 5
     tall = stage(120, 50)
     tall.present(objective=[objective], memory=MEMORIES, route=ROUTES)
-    tall.view.show(started())
-    tall.view.asks("agent")
-    assert one_line(objective) in one_line("\n".join(tall.panel))
+    assert one_line(objective) in one_line("\n".join(tall.panel_after(started())))
     tall.present(objective=[f"Aim {number}" for number in range(40)], memory=MEMORIES, route=ROUTES)
-    tall.view.asks("agent")
-    shown = one_line("\n".join(tall.panel))
+    shown = one_line("\n".join(tall.panel_after()))
     left_out = int(re.findall(r"and (\d+) more", shown)[0])
     assert f"Aim {39 - left_out} and" in shown
     assert f"Aim {40 - left_out}" not in shown
@@ -207,27 +204,21 @@ def test_lists_beside_the_map_are_whole_if_they_have_room_and_else_count_what_is
 def test_memories_of_another_room_and_routes_of_another_turn_are_not_shown(stage: Callable[..., Stage]) -> None:
     late = stage()
     late.present(turn=1, objective=["Dye the banner"], memory=MEMORIES, route=ROUTES)
-    late.view.show(started())
-    late.view.show(played(turn(1, "wait")))
-    late.view.asks("agent")
+    late.panel_after(started(), played(turn(1, "wait")))
     assert any(line.startswith("Remembered here") for line in late.panel)
     assert any(line.startswith("Routes") for line in late.panel)
-    late.view.show(played(turn(2, "north", location=LOFT)))
-    late.view.asks("agent")
-    assert not any(line.startswith(("Remembered here", "Routes")) for line in late.panel)
-    assert "Objectives: Dye the banner" in late.panel
+    panel = late.panel_after(played(turn(2, "north", location=LOFT)))
+    assert not any(line.startswith(("Remembered here", "Routes")) for line in panel)
+    assert "Objectives: Dye the banner" in panel
 
 
 @pytest.mark.parametrize(("run", "episode"), [("20260130-120000-9f8e", 1), (RUN, 2)])
 def test_lists_of_another_run_or_episode_are_not_shown(stage: Callable[..., Stage], run: str, episode: int) -> None:
     small = stage()
     small.present(run, episode, objective=["Dye the banner"], route=["2 routes, none from here"])
-    small.view.show(started(1))
-    small.view.asks("agent")
-    assert not any(line.startswith(("Objectives", "Routes")) for line in small.panel)
+    assert not any(line.startswith(("Objectives", "Routes")) for line in small.panel_after(started(1)))
     small.present(RUN, 1, objective=["Fill the vat"])
-    small.view.asks("agent")
-    assert "Objectives: Fill the vat" in small.panel
+    assert "Objectives: Fill the vat" in small.panel_after()
 
 
 def test_what_is_learned_is_told_as_it_happens_and_files_that_cannot_be_read_leave_the_view_as_it_was(
@@ -242,8 +233,7 @@ def test_what_is_learned_is_told_as_it_happens_and_files_that_cannot_be_read_lea
     (small.workdir / "current_state.json").write_text("{")
     (small.workdir / "Memories.md").unlink()
     (small.workdir / "Memories.md").mkdir()
-    small.view.asks("agent")
-    assert "Objectives: Dye the banner" in small.panel
+    assert "Objectives: Dye the banner" in small.panel_after()
 
 
 def test_what_is_learned_in_the_words_that_were_just_printed_is_not_printed_twice(stage: Callable[..., Stage]) -> None:
