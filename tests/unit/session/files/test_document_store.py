@@ -122,7 +122,7 @@ class TestFailures:
         path.write_text("# Location Memories\n\n**[NOTE] Lost**\nnowhere\n")
         with capture_logs() as logs:
             manager_in(tmp_path)
-        assert [(entry["file"], entry["line"]) for entry in logs] == [(str(path), 3)]
+        assert [entry["error"].startswith(f"{path}:3: ") for entry in logs] == [True]
 
     def test_a_malformed_header_that_is_written_during_a_run_is_reported_once_when_it_is_read(
         self, tmp_path: Path
