@@ -18,7 +18,7 @@ from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import counted, one_line
-from session.values import Observation, TurnRecord, places_changed
+from session.values import Observation, TurnRecord
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"
@@ -31,18 +31,8 @@ LONGEST_TEXT = 210  # characters
 class CirclingDetector(BaseManager):
     """Counts repetitions since the last new text or point, and the turns since the last point.
 
-    A turn is a repetition in either of two cases:
-
-    - The same command led from the same moment to the same moment with the same response, since the last new text or
-      point.
-    - It changed nothing and had the same response at this location before.
-
-    A moment is what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by
-    itself: in turns without a noticeable change, or out of sight. Conversation, waiting and turns in a fight do not
-    count because their results may differ the next time.
-
-    Up to ``LONGEST_LAP`` turns that come ``LAPS`` times in a row, as far as the player can notice, are a circle even if
-    the tree differs.
+    A turn is a repetition if the same command led from the same moment to the same moment with the same response, or if
+    it changed nothing and had that response here before. Turns that come round in laps are a circle, too (ADR 20).
 
     objectives: achieving one is progress; ``None`` without objectives
     """
@@ -69,7 +59,6 @@ class CirclingDetector(BaseManager):
         self._played: deque[tuple[object, ...]] = deque(maxlen=LONGEST_LAP + 1)
         self._alike = [0] * (LONGEST_LAP + 1)
         self._walks_laps = False
-        self._wanderers: frozenset[int] = frozenset()
 
     @override
     def learn(self, record: TurnRecord) -> None:
@@ -83,7 +72,6 @@ class CirclingDetector(BaseManager):
         command = typed(record.action, is_key=record.is_key)
         if self.game_state.tries.has_new_paragraph(record) or (change or 0) > 0:
             self.repetitions, self._news_turn, self._walks_laps = 0, record.turn, False
-        self._wanderers |= record.moved_unseen
         if record.before.noticed == record.after.noticed:
             self._unchanged += 1
             self._changed_unseen += record.before.world_hash != record.after.world_hash
@@ -123,10 +111,8 @@ class CirclingDetector(BaseManager):
         """Return whether two moments differ at most in what changes by itself."""
         if one.noticed != other.noticed:
             return False
-        wandered = places_changed(one, other)
         changes_by_itself = self._changed_unseen * 2 > self._unchanged
-        is_wandering = bool(wandered) and wandered <= self._wanderers
-        return one.world_hash == other.world_hash or changes_by_itself or is_wandering
+        return one.world_hash == other.world_hash or changes_by_itself
 
     @property
     def is_circling(self) -> bool:
@@ -173,8 +159,7 @@ class CirclingDetector(BaseManager):
 class TriedCommands(BaseManager):
     """Lists the commands that were tried in vain at the current location, without advice against them.
 
-    A command was in vain if the story printed what it had printed before for it, and nothing at all differed after it:
-    ``Observation.state_hash`` covers variables that no player sees (ADR 19). Such a command may have an effect later.
+    What is in vain is in ADR 19; such a command may have an effect later.
     Directions are left out if a map is shown, because the map lists them with the responses.
     """
 
