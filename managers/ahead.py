@@ -25,7 +25,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
 from session.text import counted, one_line, with_numbers
-from session.values import Observation, TurnRecord
+from session.values import Observation
 from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import Path, seen_paths
 
@@ -54,9 +54,7 @@ class _Points:
 class Ahead(BaseManager):
     """Shows which points are known, how far away they are, which are done or were lost, and what of the plan is done.
 
-    The points are in the order of the best game. Beside them are the commands that killed the player or ended the story
-    in an earlier game, at places that are at most a move away, or that the plan, an objective or a note names or leads
-    to.
+    Beside them are the commands that ended an earlier game, at places near the player or on the way that is planned.
 
     episodes: has the points and the ends of earlier episodes, and the plan that the last one left
     planned: returns the locations to which the plan's commands lead
@@ -109,21 +107,14 @@ class Ahead(BaseManager):
         known: dict[object, _Points] = {}
         for points in self._earlier:
             known.setdefault(self._key(points), points)
-        is_whole = self.config.prompt_budgets.game_so_far > 0  # then the prompt has the points of this game, too
-        done: dict[object, TurnRecord] = {}
-        for turn in state.scored if known or not is_whole else ():
-            if (turn.score_change or 0) <= 0:
-                continue
+        scored = state.scored if known else ()
+        done = [turn for turn in scored if (turn.score_change or 0) > 0]
+        for turn in done:
             effect = Effect(0, *(tuple(each.num for each in things) for things in (turn.gained, turn.lost)))
             played = turn.before.location_id, plain_command(turn.action)
             points = _Points(*played, turn.score_change or 0, things=effect.things)
             own = self._key(points)
-            same = [key for key, each in known.items() if key == own or self._is_alike(each, points)]
-            key = same[0] if same else own
-            if same or not is_whole or key in done:
-                done[key] = turn
-            for each in same:
-                del known[each]
+            known = {key: each for key, each in known.items() if key != own and not self._is_alike(each, points)}
         paths: Mapping[int, Path] = {}
         if self._map is not None and observation.location is not None:
             paths = seen_paths(self._map.game_map, observation.location.num)
@@ -134,9 +125,8 @@ class Ahead(BaseManager):
             (near if path is None or path.moves < left else far).append(self._line_of(points, path))
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
-        lost = [turn for turn in state.scored if (turn.score_change or 0) < 0] if done else []
-        won = "done" if not is_whole else "done of these" if known else "all done"
-        for title, turns in ((won, done.values()), ("lost in this game", lost)):
+        lost = [turn for turn in scored if turn not in done] if done else []
+        for title, turns in (("done", done), ("lost in this game", lost)):
             items = (f"{turn.score_change:+d} {plain_command(turn.action)} (turn {turn.turn})" for turn in turns)
             lines += [f"{title}: {'; '.join(items)}"] if turns else []
         lines += _first(
@@ -159,10 +149,7 @@ class Ahead(BaseManager):
         return points.place, exit_
 
     def _is_alike(self, one: _Points, other: _Points) -> bool:
-        """Return whether they are as many points of one place, won by commands that name, get or lose the same things.
-
-        Commands that won points in one game are not the same, unless they name the same things.
-        """
+        """Return whether they are as many points of one place, by commands that name, get or lose the same things."""
         if (one.place, one.change) != (other.place, other.change):
             return False
         played = {(each.place, each.command) for each in (one, other)}

@@ -90,10 +90,10 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("fill lamp", score=5)
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
-    assert "done of these: +5 fill lamp (turn 1)" in games.told
+    assert "done: +5 fill lamp (turn 1)" in games.told
     games.turn("east", score=10, location=VATS)
     games.turn("dip banner in vat", score=25)
-    assert games.told == "all done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
+    assert games.told == "done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
 
 
 def test_what_is_lost_in_this_game_is_shown(games: Games) -> None:
@@ -102,7 +102,7 @@ def test_what_is_lost_in_this_game_is_shown(games: Games) -> None:
     games.turn("wait")
     games.turn("drop lamp", score=2)
     assert games.told.splitlines()[1:] == [
-        "done of these: +5 fill lamp (turn 1)",
+        "done: +5 fill lamp (turn 1)",
         "lost in this game: -3 drop lamp (turn 3)",
     ]
 
@@ -194,11 +194,13 @@ def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Pa
     assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}"
 
 
-def test_points_that_are_new_are_listed_as_done_unless_the_prompt_has_the_whole_game(tmp_path: Path) -> None:
-    for history, shown in ((6000, ""), (0, "done: +5 fill lamp (turn 1)")):
-        games = Games(tmp_path / str(history), prompt_budgets={"history": history})
-        games.turn("fill lamp", score=5)
-        assert games.told == shown
+def test_points_of_this_game_are_listed_as_done_beside_those_of_earlier_games(tmp_path: Path) -> None:
+    games = Games(tmp_path)
+    games.turn("fill lamp", score=5)
+    assert games.told == "", "the prompt has the whole game"
+    games.end(1)
+    games.turn("dip banner", score=5)
+    assert games.told == "+5 fill lamp, L11, here\ndone: +5 dip banner (turn 1)"
 
 
 def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(games: Games) -> None:
@@ -424,7 +426,7 @@ def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command
     games.turn("get jar", score=3, inventory=(MORDANT,))
     games.turn("unlock gate", score=6)
     assert games.ahead_of == ["+3 open gate, L11, here"]
-    assert "done of these: +3 get jar (turn 1)" in games.told
+    assert "done: +3 get jar (turn 1)" in games.told
     games.end(2)
     games.turn("take jar", score=3, inventory=(MORDANT,))
     assert games.ahead_of == ["+3 open gate, L11, here", "+3 unlock gate, L11, here"]
