@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -71,8 +72,7 @@ def history_turns(
 ) -> Iterator[HistoryTurn]:
     """Yield each turn as text, in the order of play: reasoning, command and response.
 
-    The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server
-    can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/records/specification.md,
+    The text of a turn depends only on earlier turns, so that the server can cache it (docs/records/specification.md,
     Turn history in prompts).
 
     characters: room for all responses together
@@ -83,7 +83,6 @@ def history_turns(
     """
     unreasoned = 0 if reasoned is None else max(0, len(played) - reasoned)
     reasons = own_reasons(played, unreasoned)
-    begun = min(reasons, default=0)
     left, reserve = characters, characters // (2 * most)
     turn_of_line: dict[str, int] = {}
     for place, record in enumerate(played):
@@ -101,8 +100,6 @@ def history_turns(
         left -= len(shown)
         action = cut_at(record.command_text, LONGEST_ACTION)
         reason = reasons.get(turn, "") if place >= unreasoned else ""
-        if place == unreasoned and 0 < begun < turn:
-            reason = f"(of turn {begun}, for its course) {reasons[begun]}"
         if is_transcript:
             text = f"> {action}\n{shown}"
         elif place < unreasoned or (record.is_of_course and not reason):
@@ -138,15 +135,11 @@ class _PromptBudget(NamedTuple):
 class ContextManager(BaseManager):
     """Orders the sections of a context and keeps it within its token budget.
 
-    Sections that change rarely come first, so that the server can cache the beginning of the prompt
-    (docs/records/specification.md, Prompt order). The priority of a section determines when it is dropped
-    (docs/records/specification.md, Prompt budgets).
+    The order of sections and what is dropped first are in docs/records/specification.md, Prompt order, Prompt budgets.
 
     The game so far is shown whole (:class:`GameText`) or, with ``prompt_budgets.history = 0``, as a window of turns,
     which is also the form beyond the budget.
-
-    The latest response and the room's description appear once each: in the history, so that the server can cache them,
-    or in a section of their own if the history does not contain all of them.
+    The latest response and the room's description appear once each.
     """
 
     def __init__(
@@ -163,9 +156,6 @@ class ContextManager(BaseManager):
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._arrival = -1
-        self._printed: list[str] = []
-        self._named: set[str] = set()
         self._game: GameText | None = None
 
     @override
@@ -285,15 +275,7 @@ class ContextManager(BaseManager):
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
     ) -> Iterator[_Past]:
-        """Yield the turns from index ``first`` on, then only those from ``middle`` on, then none.
-
-        Turns since the player came to this room are a section of their own, which follows the map and the memories of
-        the room: these change when the player moves. A block is dropped as a whole, so that the server can cache the
-        text between two drops. Only the last turns of the earlier block include reasoning
-        (docs/records/specification.md, Turn history in prompts).
-
-        priority: of the last block
-        """
+        """Yield the turns from index ``first`` on, then only those from ``middle`` on, then none."""
         played, is_transcript = self.game_state.turns, not self.config.agent.show_reasoning
         separator = "\n" if is_transcript else "\n\n"
         halves = played[first:middle], played[middle:]
@@ -322,22 +304,14 @@ class ContextManager(BaseManager):
             ]
             left_out = shown[0].turn - 1 if shown else 0
             if left_out:
-                here = left_out - self.game_state.arrival_turn
-                of_stay = f", {here} of them here" if 0 < here < left_out else ""
-                note = f"({counted(left_out, 'earlier turn')} left out{of_stay})"
-                if sections[0].title == SINCE and here <= 0:
-                    note = f"({counted(left_out, 'turn')} before that left out)"
+                note = f"({counted(left_out, 'earlier turn')} left out)"
                 sections[0] = replace(sections[0], text=f"{note}{separator}{sections[0].text}")
             yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(
         self, budget: _PromptBudget, observation: Observation, pasts: Iterable[_Past], others: Iterable[PromptSection]
     ) -> list[PromptSection]:
-        """Return the sections that have a text and fit, sorted by place. Sections of one title are merged.
-
-        Other sections contain what the past does not, so they are rebuilt whenever part of the past is dropped. Of
-        these, a section that was dropped before is not added again.
-        """
+        """Return the sections that have a text and fit, sorted by place. Sections of one title are merged."""
         room = self.tokens.characters(budget.tokens) - len(budget.system)
         others = list(others)
         lost: set[str] = set()
@@ -414,27 +388,29 @@ class ContextManager(BaseManager):
         has had them.
         """
         state, here = self.game_state, observation.location
-        if state.arrival_turn != self._arrival:
-            self._arrival, self._printed, self._named = state.arrival_turn, [], set()
-        played = state.turns[max(state.arrival_turn - 1, 0) + len(self._printed) :]
-        self._printed += [_words("" if turn.after.awaits_key else turn.after.text) for turn in played]
         described = state.room_descriptions.get(here.num) if here else None
-        before = [_words(state.opening if not state.arrival_turn else ""), _words(described.text if described else "")]
+        played = (turn.after for turn in state.turns[max(state.arrival_turn - 1, 0) :])
+        texts = ["" if state.arrival_turn else state.opening, described.text if described else ""]
+        story = ".".join(map(_words, (*texts, *(after.text for after in played if not after.awaits_key))))
+
+        def is_printed(name: str) -> bool:
+            return bool(name) and _words(name) in story
+
         known_as, countable = dict[int, str](), set[int]()
         names = Counter[str](), Counter[str]()
         for thing in observation.visible or ():
             wanted = [thing.name, *thing.name.split()[-1:]]
             if "/" in thing.name:
-                words = [word for word in thing.words if self._is_printed(word, before)]
+                words = [word for word in thing.words if is_printed(word)]
                 wanted = [" ".join(words), "/".join(words)]
             wanted = [name for name in wanted if name and not self.movements.is_direction(name.lower())]
             is_held = thing.num in state.held
-            printed = wanted if is_held else [each for each in wanted if "/" in each or self._is_printed(each, before)]
-            for name in printed or [name for name in wanted if self._is_printed(f"{name}s", before)]:
-                known_as.setdefault(thing.num, name)
-                kind = known_as[thing.num].split()[-1]
+            printed = wanted if is_held else [each for each in wanted if "/" in each or is_printed(each)]
+            printed = printed or [name for name in wanted if is_printed(f"{name}s")]
+            for name in printed[:1]:
+                known_as[thing.num] = name
                 kind = name.split()[-1]
-                if is_held or any(self._is_printed(kind + end, before) for end in ("s", "es")):
+                if is_held or any(is_printed(kind + end) for end in ("s", "es")):
                     countable.add(thing.num)
         things = {thing.num: thing for thing in observation.visible or () if thing.num in known_as}
         carried = observation.carried
@@ -452,13 +428,6 @@ class ContextManager(BaseManager):
         scenery = [each for each in reversed(names[True]) if each not in names[False]]
         return with_numbers(names[False])[::-1], scenery, within
 
-    def _is_printed(self, name: str, before: Iterable[str]) -> bool:
-        """Return whether the story has printed the name since the player came here, or ``before``."""
-        words = _words(name)
-        if words.strip() and any(words in text for text in (*before, *self._printed)):
-            self._named.add(words)
-        return words in self._named
-
 
 def _listed(names: Sequence[str], longest: int = LONGEST_LIST) -> str:
     """Return as many of the names as there is room for, and the number of the others."""
@@ -471,6 +440,7 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+@lru_cache(maxsize=1024)  # the texts since the arrival are looked at each turn
 def _words(text: str) -> str:
     """Return the words of a text, surrounded by single spaces, so that only whole words match."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "

@@ -329,12 +329,7 @@ def turn_text(
 
 
 def own_reasons(played: Sequence[TurnRecord], first: int) -> dict[int, str]:
-    """Return the agent's reasons for the turns from index ``first`` on, by the turns in which it gave them.
-
-    That for a course is of its first turn, which may be an earlier one.
-    """
-    while 0 < first < len(played) and played[first].is_of_course:
-        first -= 1
+    """Return the agent's reasons for the turns from index ``first`` on; that for a course is of its first turn."""
     return {each.turn: each.reasoning for each in played[first:] if each.reasoning and not each.is_of_course}
 
 
