@@ -176,12 +176,7 @@ class CourseManager(BaseManager):
         return tuple(RouteStep(command, Waypoint()) for command in commands)
 
     def _rest_of_plan(self, until: int | None = None) -> Course | str:
-        """Return the plan's commands from the next one on, or why they cannot be followed.
-
-        They end before one that was done already, unless it is a move.
-
-        until: number of the last one, as the plan numbers its commands
-        """
+        """Return the plan's commands from the next one on, or why they cannot be followed."""
         commands, here = self._planned(), self.game_state.latest.location_id
         steps, progress = self._plan
         left = [number for number in range(len(commands)) if number not in progress.done]
@@ -221,9 +216,7 @@ class CourseManager(BaseManager):
         """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
         (steps, progress), now = self._plan, self.game_state.latest
         step = steps[number - 1]
-        doubts = [] if step.is_played else ["never played here"]
-        if not step.places or now.location is None:
-            doubts = ["place unknown"]
+        doubts = [] if step.is_played else ["never played here" if step.places else "place unknown"]
         doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         doubts += [f"{numbered_commands(left)} not played"] if left else []
@@ -253,12 +246,7 @@ class CourseManager(BaseManager):
         return tuple(dict.fromkeys(place for places in ahead for place in sorted(places)))
 
     def _walk(self, observation: Observation, to_id: int | None) -> Course | str:
-        """Return the way to a location, or why there is none.
-
-        It stops before a way back that was never walked and that the room's text does not name, a way that led nowhere
-        when it was last tried in this game, or one that was only walked in a vehicle, without it, and says so. It
-        begins with one, which the map marks, so it goes on if the player asks for it again.
-        """
+        """Return the way to a location up to a doubtful step, which may only be its first one, or a problem."""
         here = observation.location
         if here is None or to_id is None:
             return "your location is not known"
@@ -377,10 +365,7 @@ class CourseManager(BaseManager):
         return f"the last {MOST_REFUSED} commands took no turn of the story, but {taken}"
 
     def _was_so(self, record: TurnRecord, course: Course, *, goes_on: bool = True) -> bool:
-        """Return whether the command had the same text and effect here before, in any game, and is not the last one.
-
-        goes_on: only if that game went on with the next command of the course
-        """
+        """Return whether the command had the same text and effect here before, in any game, and is not the last one."""
         following = "".join(plain_command(step.command) for step in course.steps[course.done + 1 : course.done + 2])
         ends = record.before.location_id, record.after.location_id
         gained, lost = ({thing.num for thing in things} for things in (record.gained, record.lost))
@@ -416,12 +401,7 @@ class CourseManager(BaseManager):
         return list(self._routes.effects_of(plain_command(record.action), here.num))
 
     def _news_in(self, record: TurnRecord, course: Course, *, is_known: bool) -> str:
-        """Return what ends a course though its command did not fail: a new place, or a new sentence.
-
-        One that stops at failures goes on over new sentences if the command changed something or only informs, and one
-        that stops at places over all of them. A player who chooses from a list cannot read, and small talk would stop
-        it. Routes of an old file, which has no sentences, are followed without this check.
-        """
+        """Return what ends a course though its command did not fail: a new place, or a new sentence."""
         place, command = record.after.location, plain_command(record.action)
         visited = self._known_rooms | self.game_state.visited_locations
         if place is not None and record.moved and not is_known and place.num not in visited:
@@ -455,12 +435,7 @@ class CourseManager(BaseManager):
         return self._routes.book.said if self._routes else frozenset()
 
     def _new_sentences(self, record: TurnRecord) -> Iterator[str]:
-        """Yield the sentences that no turn of any game has had, not even about another thing that a command named.
-
-        Each is whole, with the rest of its quotation, unless that is too long. Lines in brackets do not count, with
-        square ones if points were won, nor does what only confirms a command that did something, or lists what was in
-        sight before at the place it led to.
-        """
+        """Yield the sentences that no turn of any game has had, not even about another thing that a command named."""
         sentences = sentences_of(ASIDE.sub("", record.after.text))
         for at, sentence in enumerate(sentences):
             said = (digests_of(each) for each in (sentence, without_words(sentence, record.action)) if each)
@@ -487,12 +462,7 @@ class CourseManager(BaseManager):
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _failure(self, record: TurnRecord, course: Course) -> str:
-        """Return why a command whose result was not known cannot be followed by the next one; "" if it can.
-
-        What happened so in an earlier game is expected. What failed in it must have been followed by the same command
-        there, unless the command is part of the plan, which was made with the failure in view. A course that stops at
-        places only fails where it does not come to a place, or cannot see it.
-        """
+        """Return why a command whose result was not known cannot be followed by the next one; "" if it can."""
         before, after, command = record.before, record.after, plain_command(record.action)
         goes = not record.is_key and self._goes(command)
         place = None if after.awaits_key else after.location
@@ -529,10 +499,7 @@ class CourseManager(BaseManager):
         return "; ".join(f"{name}: {', '.join(each.label for each in got)}" for name, got in changes.items() if got)
 
     def _in_vain(self, record: TurnRecord, command: str) -> str:
-        """Return how it is seen that a command without an effect failed; "" if it is not.
-
-        One sign is the answer of another command that did nothing here in this game.
-        """
+        """Return how it is seen that a command without an effect failed; "" if it is not."""
         if record.took_no_turn:
             most = counted(self.config.max_turns_per_episode, "turn")
             return f"it took no turn of the story, but one of the {most} of the episode"
@@ -577,10 +544,7 @@ class CourseManager(BaseManager):
         return "it won no point, though it did here in an earlier game" if is_missed else ""
 
     def _named(self, record: TurnRecord) -> frozenset[int]:
-        """Return the objects that a command names by the story's words, or else by those in its object's name.
-
-        If these are not at hand, it names those that may have such a word, or what alone it takes.
-        """
+        """Return the objects that a command names by the story's words, or else by those in its object's name."""
         command, cut, reach = plain_command(record.action), self.vocabulary.cut, in_reach(record.before)
         words = {*map(cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
         named = {num for word in words for num in self.vocabulary.objects.get(word, ())}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -51,9 +50,6 @@ WITH_KNOWLEDGE = "(as under WHAT IS KNOWN)"  # of a prompt in one call with the 
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 FEWEST_MERGED = 2  # insights that one without turns of its own has to join
 
-_GUESS = re.compile(r"\bguess", re.IGNORECASE)
-_GUESS_BEGINS = re.compile(r"(?=\bguess(?:es)?:)", re.IGNORECASE)
-"""What comes before it in a line was seen."""
 _HEADINGS = {text_key(heading): heading for heading in INSIGHTS}
 
 
@@ -102,22 +98,10 @@ class EpisodeSynthesizer(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        parts = {line: _GUESS_BEGINS.split(line)[0].strip() for line in self._plan}
-        is_guess = {line: not part or bool(_GUESS.search(part)) for line, part in parts.items()}
-        planned, guessed = (
-            "".join(f"\n{number}. {line}" for number, line in enumerate(self._plan, start=1) if is_guess[line] == guess)
-            for guess in (False, True)
-        )
-        has_both = any(part != line and not is_guess[line] for line, part in parts.items())
-        marked = " What follows `Guess:` no earlier game has shown." if has_both else ""
+        planned = "".join(f"\n{number}. {line}" for number, line in enumerate(self._plan, start=1))
         is_followed = bool(self._commands and self._routes)
         commands = f"`follow` 0 plays {self._commands.removeprefix(PREFIX)}" if is_followed else self._commands
-        texts = [
-            self.handover,
-            f"Plan for this episode:{marked}{planned}" if planned else "",
-            commands,
-            f"Guesses in the plan, which no earlier game has shown:{guessed}" if guessed else "",
-        ]
+        texts = [self.handover, f"Plan for this episode:{planned}" if planned else "", commands]
         shows = tuple(knowledge_key(NEXT_EPISODE, line) for line in (*self._plan, self._kept_commands) if line)
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, texts)), 6, Place.PLAN, shows)
 
@@ -216,10 +200,7 @@ class EpisodeSynthesizer(BaseManager):
     def _take(
         self, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry], answer: EpisodeAnswer | LanguageModelError
     ) -> None:
-        """Keep what makes sense in the answer and may be known.
-
-        numbered: the insights that the model can refer to by number, starting with 1
-        """
+        """Keep what makes sense in the answer and may be known."""
         if isinstance(answer, LanguageModelError):
             self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(answer))

@@ -220,10 +220,7 @@ _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 def _in_vain(
     known_points: Iterable[Scored], scored: Collection[Scored], tries: Tries, vocabulary: Vocabulary
 ) -> Iterator[Scored]:
-    """Yield the latest turn of each command that had won points at its location in an earlier episode, but not now.
-
-    Points that were won there by other words for the same things, or by coming to a room, are not won again.
-    """
+    """Yield the latest turn of each command that had won points at its location in an earlier episode, but not now."""
     for known in {each.played: each for each in known_points}.values():
         place, command = known.played
         turns = tries.of(place, command)

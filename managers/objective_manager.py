@@ -195,24 +195,12 @@ class ObjectiveManager(BaseManager):
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
         return bool(plan) and (
             turn < interval
-            or self._follows_plan()
-            or any(each.is_of_route for each in latest)
+            or any(each.is_of_route or each.proposals[-1].follow == PLAN for each in latest)
             or any(done_in(line, with_commands(latest), places_named([line], names)) for line in plan)
         )
 
-    def _follows_plan(self) -> bool:
-        """Return whether the latest command was one of the plan's."""
-        for turn in reversed(self.game_state.turns):
-            proposal = turn.proposals[-1]
-            if proposal.wants_way or not turn.is_unasked:
-                return proposal.follow == PLAN
-        return False
-
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
-        """Apply the valid parts of the answer, and return the objectives found, completed and dropped.
-
-        Objectives that end come first, to make room for new ones.
-        """
+        """Apply the valid parts of the answer, and return the objectives found, completed and dropped."""
         before = self.objectives
         taken = {text_key(each.text) for each in before if each.status != "dropped"}
         refusals = [self._complete(each) for each in answer.completed]
@@ -321,10 +309,7 @@ class ObjectiveManager(BaseManager):
         return fitted_prompt(system, templates, fields, parts, characters)
 
     def _memories_part(self, location_id: int | None) -> Part:
-        """Return the memories of the location, of those that are named, and of at most five adjacent ones.
-
-        Plan, objectives and notes may name locations. The most useful memories of a location come first.
-        """
+        """Return the memories of the location, of those that are named, and of at most five adjacent ones."""
         if self.memory_manager is None:
             return Part("memories", (), empty="No memory data available")
         if location_id is None:

@@ -14,7 +14,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, field_validator
 
 from managers.done import numbers_named
-from managers.memory.outcome import names
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -39,7 +38,6 @@ GIVEN_UP = "given up by the player"
 AT_LAST = "found at the end of the episode"
 MAX_ENDED_SHOWN = 5
 RECENT_TURNS = 20
-MOST_LOSSES = 5  # earlier turns that are shown, too, because something was lost in them
 REASONED = 5  # turns that are shown with the reason for them
 DESCRIPTION_LINES = 2  # the room's name, and the paragraph below it
 
@@ -209,7 +207,7 @@ def memory_lines(memory: Memory) -> list[Line]:
 
 
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
-    """Return the command, facts, reasoning and response of the last ``turns`` turns, and of earlier ones with losses.
+    """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
     Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. What
     a text with a description says besides is a response like others. The parts of a text keep the story's order.
@@ -219,12 +217,10 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
     first = max(0, last - turns)
     for each in evidence:
         facts[each.turn].append(one_line(each.text))
-    losses = [each.turn for each in state.turns[:first] if _lost_something(each)]
-    shown = [*losses[-MOST_LOSSES:], *range(first + 1, last + 1)]
     reasoned = max(first, last - REASONED)
     reasons = own_reasons(state.turns, reasoned)
     items = []
-    for turn in shown:
+    for turn in range(first + 1, last + 1):
         record, is_kept = state.turns[turn - 1], turn == last or bool(facts[turn])
         command, room = cut_at(one_line(record.command_text), LONGEST_ACTION), record.after.location_label
         lines = [Line(turn_text(turn, command, at=record.before.location, facts=facts[turn]))]
@@ -239,14 +235,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
             lines.append(Line(head, "\n".join(part), rank=rank, turn=turn))
             head = "  "
         items.append(lines)
-    return Part("play", items, others=last - len(shown), empty="", joins=" ")
-
-
-def _lost_something(turn: TurnRecord) -> bool:
-    """Return whether the player died, lost points, or lost a thing that the command does not name, in a turn."""
-    things = [thing.label for thing in turn.no_longer_held]
-    is_own = names(turn.action, things) or "all" in turn.action.lower().split()
-    return turn.after.died or (turn.score_change or 0) < 0 or bool(things and not is_own)
+    return Part("play", items, others=first, empty="", joins=" ")
 
 
 def present_texts(

@@ -235,10 +235,7 @@ def _copy_beginning(
 
 
 def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
-    """Return the events from the start of the run to the branch, including what was learned from the last turn.
-
-    If an episode ends with that turn, the start of the next one is included.
-    """
+    """Return the events from the start of the run to the branch, including what was learned from the last turn."""
     turns = [(at, line.event.record) for at, line in enumerate(lines) if isinstance(line.event, TurnPlayed)]
     end = next((at + 1 for at, turn in turns if (turn.episode, turn.turn) == (branch.episode, branch.turn)), None)
     if end is None:

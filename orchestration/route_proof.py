@@ -118,10 +118,7 @@ class _RouteTrial:
         return is_there and here.carried_set >= carried
 
     def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> Route:
-        """Return the route with these commands, and with the waypoints that all seeds with equal results share.
-
-        carried: numbers of the things that must be carried at the end
-        """
+        """Return the route with these commands, and with the waypoints that all seeds with equal results share."""
         seeds = [seed for seed in self._plays if self._reaches(commands, seed, carried)]
         plays = [self._plays[seed].play(commands) or [] for seed in seeds]
         results = [[(moment.location, moment.score) for moment in play] for play in plays]

@@ -164,10 +164,7 @@ class Turn:
         return replace(proposal, action=first), [_JudgedProposal(proposal, verdict)]
 
     def _offered(self, state: GameState) -> tuple[str, ...] | None:
-        """Return the commands to choose from, the least played here first, or with ``fresh-actions`` only these.
-
-        Equally fresh ones are shuffled. Small models prefer the beginning of a list, and repeat themselves.
-        """
+        """Return the commands to choose from, the least played here first, or with ``fresh-actions`` only these."""
         assist = self.configuration.assist
         if assist.isdisjoint({"fresh-actions", "valid-actions"}) or self.judged_by == "person":
             return None
@@ -213,11 +210,7 @@ class Turn:
     def _judge(
         self, before: Observation, learned: ReadSections, proposal: Proposal, review: ProposalReviewed | None
     ) -> _JudgedProposal:
-        """Return the command and the verdict on it: by the user's decision, else by the critic.
-
-        If the agent wants a route or a walk, it begins, and its first command is proposed. A command that cannot reach
-        the story is rejected without the critic.
-        """
+        """Return the command and the verdict on it: by the user's decision, else by the critic."""
         if review is not None and not review.played:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
         if proposal.wants_way:

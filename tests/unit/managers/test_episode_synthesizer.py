@@ -169,28 +169,6 @@ def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path
     assert play.knowledge.plan() == ()
 
 
-def test_the_guesses_of_a_plan_follow_its_walked_commands_each_line_whole_and_once(tmp_path: Path) -> None:
-    guess = f"Guess: {'the trap wants a knife; ' * 20}"
-    slab = "The slab does not move. Guess: it is bolted. Guess: from below, as the well shows."
-    plan = [guess.strip(), "Take the knife along", "Try the well (a guess)", slab]
-    play = EpisodePlay(tmp_path, [{**NOTHING, "plan": plan, "commands": ["east"]}])
-    play.wait_until(20)
-    play.manager.end("turn_limit")
-    play.begin(2)
-    told = section_text(play.manager, play.now)
-    texts = (
-        plan[1],
-        f"\n4. {slab}\n",
-        "1. east",
-        "Guesses",
-        plan[0],
-        plan[2],
-    )
-    places = [told.index(text) for text in texts]
-    assert places == sorted(places)
-    assert [told.count(line) for line in plan] == [1] * 4
-
-
 def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(play: EpisodePlay) -> None:
     game_map = MapManager(structlog.get_logger(), play.config, play.state)
     game_map.game_map.add_room(GATE.num, GATE.name)

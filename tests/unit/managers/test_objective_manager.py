@@ -164,7 +164,7 @@ def test_objectives_are_not_asked_about_while_the_commands_of_the_plan_are_playe
         record = TurnRecord(1, turn, play.now, (proposal,), (verdict,), play.now)
         play.state.record(record)
         play.manager.learn(record)
-    assert (len(play.llm.calls), play.manager.asked_turn) == (1, 23)
+    assert (len(play.llm.calls), play.manager.asked_turn) == (1, 21)
 
 
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:
