@@ -62,10 +62,10 @@ class Tries:
 
     @property
     def in_vain(self) -> Iterator[tuple[str, TurnRecord]]:
-        """Each command at each location that never had an effect there, not even an unseen one the last time."""
-        for here, commands in self._turns.items():
+        """Each command at each location that never had an effect there, not even unseen, with its latest turn."""
+        for commands in self._turns.values():
             for command, turns in commands.items():
-                if command not in self._done[here] and turns[-1].changed_nothing and not turns[-1].after.died:
+                if all(each.changed_nothing and not (each.did_something or each.after.died) for each in turns):
                     yield command, turns[-1]
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
