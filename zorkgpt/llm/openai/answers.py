@@ -19,8 +19,8 @@ from zorkgpt.llm.openai.faults import ReplyUnreadable, failure_in, has_content, 
 from zorkgpt.llm.openai.loose_json import loose_objects, without_strings
 
 _MOST_TOKENS = 10**9  # in any request
-_MOST_BYTES = 200
-"""The most bytes on the wire for one character of an answer, which may come in an event of its own."""
+_MOST_BYTES = 8
+"""The most bytes on the wire for one character of an answer, with JSON escapes and syntax."""
 _FIELDS = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
 """Field names of an event. A comment has an empty name; ``error`` is an extension of llama.cpp."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -35,7 +35,7 @@ _MOST_TRIED = 100
 the end that are tried as starts of objects. The time for each try may grow with the length of the text."""
 _MOST_PROBLEMS = 100
 _FENCE = "```"
-_TOO_LONG = "the answer is longer than {:,} characters (llm.max_answer_length)"
+_NO_STREAM = "the server's response is not an event stream"
 _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may start an object."""
 _MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
@@ -169,7 +169,7 @@ def read_reply(received: Iterable[bytes], longest: int, model: str) -> ChatReply
     reasoning: list[str] = []
     calls: dict[object, str] = {}
     usage, finish_reason, length = TokenUsage(), "", 0
-    for value in _values(_bounded(received, longest)):
+    for value in _values(received, longest):
         try:
             chunk = _ChatChunk.model_validate(value)
         except ValidationError as error:
@@ -184,7 +184,7 @@ def read_reply(received: Iterable[bytes], longest: int, model: str) -> ChatReply
             kept.append(piece)
             length += len(piece)
         if length > longest:
-            raise ResponseInvalid(_TOO_LONG.format(longest))
+            raise _too_long(longest)
         model = chunk.model or model
         usage = chunk.usage() or usage
         finish_reason = chunk.finish_reason or finish_reason
@@ -194,56 +194,57 @@ def read_reply(received: Iterable[bytes], longest: int, model: str) -> ChatReply
     return ChatReply(whole, "".join(reasoning).strip(), model, usage, cut=finish_reason.lower() in _CUT)
 
 
-def _bounded(received: Iterable[bytes], longest: int) -> Iterator[bytes]:
-    """Yield the bytes of a response. Raises ``ResponseInvalid`` if they are too many for so many characters."""
-    length = 0
-    for piece in received:
-        length += len(piece)
-        if length > _MOST_BYTES * longest:
-            raise ResponseInvalid(_TOO_LONG.format(longest))
-        yield piece
-
-
-def _values(received: Iterator[bytes]) -> Iterator[JsonValue]:
+def _values(received: Iterable[bytes], longest: int) -> Iterator[JsonValue]:
     """Yield each JSON value of a response; its first byte shows whether it is an event stream."""
-    start = b""
-    for piece in received:
+    pieces, start = iter(received), b""
+    for piece in pieces:
         start += piece
         if len(start.strip()) >= len(_BYTE_ORDER_MARK):
             break
+        if len(start) > _MOST_BYTES * longest:
+            raise _too_long(longest)
     start = start.removeprefix(_BYTE_ORDER_MARK)
     require_no_web_page(start)
-    body = chain([start], received)
-    if start.lstrip().startswith((b"{", b"[")):
-        yield from _read_values([b"".join(body)])
-    else:
-        yield from _events(body)
+    body = chain([start], pieces)
+    if not start.lstrip().startswith((b"{", b"[")):
+        yield from _events(body, longest)
+        return
+    whole = bytearray()
+    for piece in body:
+        whole += piece
+        if len(whole) > _MOST_BYTES * longest:
+            raise _too_long(longest)
+    yield from _read_values([bytes(whole)])
 
 
-def _events(received: Iterable[bytes]) -> Iterator[JsonValue]:
+def _events(received: Iterable[bytes], longest: int) -> Iterator[JsonValue]:
     """Yield the JSON values of all server-sent events, up to ``[DONE]`` (WHATWG HTML §9.2.6).
 
-    The decoders of ``httpx2`` and of the ``openai`` package drop llama.cpp's errors and an event without a blank line
-    after it, and return no event at all for a response that is not a stream.
+    An event that must contain more than ``longest`` characters is not read to its end. The decoders of ``httpx2`` and
+    of the ``openai`` package drop llama.cpp's errors and an event without a blank line after it, and return no event
+    at all for a response that is not a stream.
     """
     data: list[bytes] = []
-    name = b""
+    name, size = b"", 0
     is_stream: bool | None = None
-    for line in chain(_lines(received), [b""]):
+    for line in chain(_lines(received, longest), [b""]):
         if not line:
             yield from _dispatched(name, data)
             if data and _is_done(data[-1]):
                 return
-            data, name = [], b""
+            data, name, size = [], b"", 0
             continue
         field_name, _, value = line.partition(b":")
         is_stream = is_stream or field_name in _FIELDS
+        size += len(line) if field_name else 0
+        if size > _MOST_BYTES * longest:
+            raise _too_long(longest) if is_stream else ReplyUnreadable(_NO_STREAM)
         if field_name in {b"data", b"error"}:
             data.append(value.removeprefix(b" "))
         if field_name in {b"event", b"error"}:
             name = value.strip().lower() if field_name == b"event" else field_name
     if is_stream is False:
-        raise ReplyUnreadable("the server's response is not an event stream")
+        raise ReplyUnreadable(_NO_STREAM)
 
 
 def _dispatched(name: bytes, data: list[bytes]) -> Iterator[JsonValue]:
@@ -257,11 +258,13 @@ def _dispatched(name: bytes, data: list[bytes]) -> Iterator[JsonValue]:
         yield from _read_values(data)
 
 
-def _lines(received: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(received: Iterable[bytes], longest: int) -> Iterator[bytes]:
     pending = b""
     for chunk in received:
         *lines, pending = _LINE_END.split(pending + chunk)
         yield from lines
+        if len(pending) > _MOST_BYTES * longest:
+            raise _too_long(longest)
     yield from pending.splitlines()
 
 
@@ -281,6 +284,10 @@ def _read_values(data: list[bytes]) -> Iterator[JsonValue]:
                 yield from value if isinstance(value, list) else [value]
             return
     raise ReplyUnreadable("the server's response is not a chat completion")
+
+
+def _too_long(longest: int) -> ResponseInvalid:
+    return ResponseInvalid(f"the answer is longer than {longest:,} characters (llm.max_answer_length)")
 
 
 @dataclass(frozen=True, slots=True)
