@@ -529,7 +529,8 @@ def undone(
     A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
-    lines, taken_back = [], set[str]()
+    lines: list[str] = []
+    restored = set[tuple[str, Item | None]]()
     given_up = {(each.change.before, each.change.after) for each in origins.changes if each.is_own and each.gives_up}
     for change in reversed(changes):
         key, before, item = change.change.key, change.change.before, change.change.item
@@ -540,7 +541,7 @@ def undone(
             result = "not in the file under this title any more"
         elif current == before:
             result = "already as it was before"
-        elif current != change.change.after and key not in taken_back and not goes_with_it:
+        elif not (current == change.change.after or goes_with_it or (key, change.change.after) in restored):
             result = "kept, because it was changed since"
         elif before is None:
             document = _replaced(document, item.place, block, None)
@@ -551,7 +552,7 @@ def undone(
             written = (each for each in versions if Known(each.memories()).items().get(key) == before)
             old = next((_block(each, key, item.place) for each in written), None)
             document = _replaced(document, item.place, block, old or _restored(block, before, document.line_end))
-            taken_back.add(key)
+            restored.add((key, before))
         lines.append(f"{change.id} {change.verb}: {item.title}: {result}")
     return document, lines
 
