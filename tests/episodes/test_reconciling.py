@@ -118,7 +118,8 @@ def test_what_a_person_writes_into_the_knowledge_base_is_kept(tmp_path: Path, ef
     assert "- A person wrote this." in path.read_text()
     archive = tmp_path / "knowledgebase.archive.md"
     kept = path.read_text() + (archive.read_text() if archive.exists() else "")
-    assert all(line in kept for line in before.splitlines())
+    # a line that the next episode confirms has more sources
+    assert all(line.partition(" *(")[0] in kept for line in before.splitlines())
 
 
 def test_another_run_that_learns_in_the_same_folder_loses_nothing_of_either(tmp_path: Path, effects: int) -> None:
