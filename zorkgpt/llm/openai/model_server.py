@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -332,13 +333,13 @@ class Secrets:
     def __init__(self, keys: Iterable[str | None]) -> None:
         given = {key for key in keys if key}
         unique = {key for key in given if len(key) >= _SHORTEST_UNIQUE}
-        forms = sorted({form for key in unique for form in (key, quote(key, safe=""))}, key=len, reverse=True)
+        forms = sorted({form for key in unique for form in _forms(key)}, key=len, reverse=True)
         words = [rf"(?<!\w){_spelt(key)}(?!\w)" for key in sorted(given - unique)]
         self._in_names = [_spelt(form) for form in forms]
         self._in_texts = [*self._in_names, *words]
 
     def hidden(self, text: str) -> str:
-        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded or in JSON escapes."""
+        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded, in Base64 or in JSON escapes."""
         return _replaced(self._in_texts, text)
 
     def hidden_in_name(self, name: str) -> str:
@@ -348,6 +349,17 @@ class Secrets:
 
 def _replaced(patterns: list[str], text: str) -> str:
     return re.sub("|".join(patterns), HIDDEN, text) if patterns else text
+
+
+def _forms(key: str) -> Iterator[str]:
+    yield key
+    yield quote(key, safe="")
+    for before in range(3):
+        # The text before the key shifts it within Base64's groups of three bytes; only whole groups are predictable.
+        encoded = b64encode(bytes(before) + key.encode()).decode().rstrip("=")
+        whole = encoded[-(-before * 8 // 6) : (before + len(key.encode())) * 8 // 6]
+        yield whole
+        yield whole.replace("+", "-").replace("/", "_")
 
 
 def _spelt(form: str) -> str:
