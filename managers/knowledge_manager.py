@@ -375,8 +375,8 @@ class KnowledgeManager(BaseManager):
     def _ephemeral_turns(self) -> frozenset[int]:
         """Return the turns of this episode whose effects end with it.
 
-        These are the turns of an ephemeral memory, superseded or not, that are no evidence by their own facts and that
-        no permanent memory covers. A core memory describes the place before any action.
+        These are the turns that an ephemeral memory, superseded or not, cites. Turns whose own facts are evidence and
+        turns that a permanent memory cites are excluded. A core memory describes the place before any action.
         """
         turns_of: dict[str, set[int]] = {"ephemeral": set(), "permanent": set(self._evidence), "core": set()}
         memories, state = self.memory_manager, self.game_state

@@ -57,7 +57,7 @@ from zorkgpt.prompts.loader import fill_prompt
 
 KNOWLEDGE_SHARE, OPENING_SHARE = 0.25, 0.3
 MAX_ADJACENT = 5  # locations whose memories are shown
-FIRST_TURNS = 5  # that are shown with the opening when they are no longer recent
+FIRST_TURNS = 5  # shown with the opening once they are no longer among the recent turns
 NO_MEMORIES = "No memories available for current or adjacent locations"
 NO_KNOWLEDGE = "No strategic knowledge available."
 NO_MAP = "No map data available"

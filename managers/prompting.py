@@ -83,7 +83,7 @@ class Part:
     keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
     others: items that were left out before, and count as such
-    note: what stands for those that are left out, instead of their number
+    note: text that replaces the number of the items left out
     joins: between the lines of a text
 
     The text says how many items are left out, and marks at its place each text of the others that is.
@@ -157,7 +157,7 @@ class Part:
 
     def _text(self, count: int, out: Collection[tuple[int, Line]]) -> str:
         """Return that many items as text, without the texts ``out``."""
-        told: dict[str, int] = {}
+        turn_of: dict[str, int] = {}
         shown = []
         for number, item in enumerate(self._kept(count)):
             texts = []
@@ -165,10 +165,10 @@ class Part:
                 text = CUT if (number, line) in out else line.text
                 if line.turn and text != CUT:
                     lines = text.split("\n")
-                    earlier = {each: told[each] for each in lines if told.get(each, line.turn) != line.turn}
+                    earlier = {each: turn_of[each] for each in lines if turn_of.get(each, line.turn) != line.turn}
                     for each in lines:
                         if len(each) >= SHORTEST_REPEATED:
-                            told.setdefault(each, line.turn)
+                            turn_of.setdefault(each, line.turn)
                     text = without_repeats(lines, earlier).replace("\n", self.joins)
                 texts.append(line.head + text)
             shown.append("\n".join(texts))

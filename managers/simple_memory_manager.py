@@ -407,7 +407,7 @@ class SimpleMemoryManager(BaseManager):
             self._ledger.note_arrival(location.num)
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
-        """Return whether the outcome is news by itself, or because the command failed earlier on this visit."""
+        """Return whether the outcome is news, also as a change of what the command did earlier on this visit."""
         memories, is_news = self._at(outcome.location.num), self._ledger.is_news
         has_differed = (outcome.command, not outcome.had_effect) in self._visit.tried
         if has_differed and not (outcome.record.is_in_fight or outcome.is_idle):

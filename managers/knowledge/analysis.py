@@ -339,7 +339,7 @@ def edit_of(
 def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
     """Return whether a line can be about the same as a known one: it cites one of its turns or has words of it.
 
-    These are half of its telling words or ``WORDS_IN_COMMON`` of them: a correction often says it in other words.
+    These are half of its distinctive words or ``WORDS_IN_COMMON`` of them: a correction often has other words.
     """
     turns = {(source.episode, turn) for source in known.sources for turn in source.span}
     if any((source.episode, turn) in turns for source in line.sources for turn in source.span):

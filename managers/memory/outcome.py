@@ -88,7 +88,7 @@ class ActionOutcome:
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
     is_idle: the player only waited or looked about, so that what happened is not the command's doing
-    is_substantial: the response contains more than a confirmation of the command, or somebody speaks
+    is_substantial: the response contains speech or more than a confirmation of the command
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, as the story's answer has them, without those that replaced others
     replaced: things that are gone, and the names of those in their places, as the answer has them

@@ -370,19 +370,19 @@ def doubts_of(
     missing = [] if now.inventory is None else sorted(then.carried_set - now.carried)
     without = ", ".join(with_numbers(Counter(_name_of(each, names) for each in missing)))
     ahead = {point.location_id for point in route.points[done:]}
-    told = {"not held now": without}
+    reasons = {"not held now": without}
     if then.inside not in (None, inside):
         seen = {thing.num: thing.name for thing in in_reach(now).values()}
         out_of = {"not tried outside": _name_of(then.inside or 0, {**names, **seen})}
-        told |= {"not tried in or on": now.inside.label} if now.inside else out_of
+        reasons |= {"not tried in or on": now.inside.label} if now.inside else out_of
     commands = {"not done in this game": route.not_done(done, changed)}
     commands["done in this game only"] = route.only_done(done, now, changed)
     for what, found in commands.items():
         found.sort(key=lambda each: each[0] in ahead)
         more = [f"{len(found) - MOST_SKIPPED} more"] if len(found) > MOST_SKIPPED else []
         latest = (f"{one_line(command)} (L{place})" for place, command in found[-MOST_SKIPPED:])
-        told[what] = ", ".join([*more, *latest])
-    return "; ".join(f"{what}: {each}" for what, each in told.items() if each)
+        reasons[what] = ", ".join([*more, *latest])
+    return "; ".join(f"{what}: {each}" for what, each in reasons.items() if each)
 
 
 def _name_of(number: int, names: Mapping[int, str] | None) -> str:
