@@ -160,11 +160,16 @@ class Ahead(BaseManager):
     def _line_of(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else f", {_distance(path)}"
-        before = [
-            command if at == points.place else f"{command} (L{at})"
-            for at, command in self._before.get((points.place, points.command), ())
-            if not any(turn.did_something for turn in self.game_state.tries.of(at, command))
-        ]
+        steps = Counter(self._before.get((points.place, points.command), ()))
+        for at, command in steps:
+            steps[at, command] -= sum(turn.did_something for turn in self.game_state.tries.of(at, command))
+        before = with_numbers(
+            {
+                command if at == points.place else f"{command} (L{at})": number
+                for (at, command), number in steps.items()
+                if number > 0
+            }
+        )
         more = [f"{len(before) - MOST_BEFORE} more"] if len(before) > MOST_BEFORE else []
         first = f", before it: {', '.join([*more, *before[-MOST_BEFORE:]])}" if before else ""
         tries = self.game_state.tries.of(points.place, points.command)

@@ -194,6 +194,22 @@ def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Pa
     assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}"
 
 
+def test_a_command_that_was_needed_several_times_before_points_is_listed_once_with_the_times_that_are_left(
+    tmp_path: Path,
+) -> None:
+    commands = ("take vial", "read sign", "take vial", "dip banner")
+    moments = [Waypoint(GATE.num, score=score) for score in (0, 0, 0, 15)]
+    steps = tuple(map(RouteStep, commands, moments))
+    games = Games(tmp_path)
+    route = Route(7, Goal("score", 15), Waypoint(GATE.num, score=0), steps, 1)
+    games.manager._routes = manager_in(tmp_path / "routes", route)
+    games.turn("dip banner", score=15)
+    games.end(1)
+    assert games.ahead_of == ["+15 dip banner, L11, here, before it: 2 x take vial, read sign"]
+    games.turn("take vial", inventory=(BANNER,))
+    assert games.ahead_of == ["+15 dip banner, L11, here, before it: take vial, read sign"]
+
+
 def test_points_of_this_game_are_listed_as_done_beside_those_of_earlier_games(tmp_path: Path) -> None:
     games = Games(tmp_path)
     games.turn("fill lamp", score=5)
