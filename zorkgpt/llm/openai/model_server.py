@@ -51,6 +51,7 @@ _POLL_SECONDS = 0.1
 _SHOWN = 400
 _LONGEST_BODY = 16_000_000
 """The most bytes of a response that is not an answer: an error or a list of models."""
+_HIGHEST_RATIO = 1032  # of deflate: one byte becomes at most so many
 HIDDEN = "[key]"
 _SHORTEST_UNIQUE = 8
 """Characters. A shorter key may be a word, such as ``ollama``, and is hidden only as a whole word."""
@@ -269,14 +270,15 @@ def served_models(
 class _Body(httpx2.SyncByteStream):
     """The bytes of a response that is not an answer. Raises ``RequestFailed`` if there are too many."""
 
-    def __init__(self, inner: httpx2.SyncByteStream) -> None:
+    def __init__(self, inner: httpx2.SyncByteStream, longest: int) -> None:
         self._inner = inner
+        self._longest = longest
 
     def __iter__(self) -> Iterator[bytes]:
         length = 0
         for chunk in self._inner:
             length += len(chunk)
-            if length > _LONGEST_BODY:
+            if length > self._longest:
                 raise RequestFailed("the response is too large for an error or a list of models")
             yield chunk
 
@@ -288,7 +290,8 @@ def _bound_body(response: httpx2.Response) -> None:
     """Limit the size of a response unless it is an answer, which has its own limit."""
     if response.request.method == "GET" or not response.is_success:
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Body(response.stream)
+        is_compressed = "content-encoding" in response.headers  # though this was not requested
+        response.stream = _Body(response.stream, _LONGEST_BODY // _HIGHEST_RATIO if is_compressed else _LONGEST_BODY)
 
 
 def _stay_with_host(response: httpx2.Response) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
@@ -142,6 +143,26 @@ def test_the_limits_hold_for_a_server_behind_a_proxy(monkeypatch: pytest.MonkeyP
         ):
             ask(model)
     assert len(proxy.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "start"),
+    [
+        (400, "application/json", b'{"error": {"message": "'),
+        (200, "application/json", b'{"choices": [{"message": {"content": "'),
+        (200, "text/event-stream", b'data: {"choices": [{"delta": {"content": "'),
+    ],
+    ids=["error", "answer", "stream"],
+)
+def test_a_small_compressed_response_that_becomes_large_is_not_read_whole(status: int, kind: str, start: bytes) -> None:
+    bomb = Compressed(status, gzip.compress(start + b"x" * 64_000_000), kind=kind)
+    limits = LanguageModelOptions(patience=0.0, max_attempts=1, max_answer_length=100_000)
+    tracemalloc.start()
+    failed = failure(bomb, limits=limits)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ("too large for an error" if status == 400 else "longer than 100,000 characters") in failed.line
+    assert most < 32_000_000
 
 
 def test_no_compressed_answer_is_requested_but_one_is_read_all_the_same() -> None:
