@@ -8,12 +8,14 @@ import re
 import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from managers.known import Known
 from managers.memory.document import parse_memories
 from session.files.journal import JOURNAL_FILE, MANIFEST
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START, run_folders
@@ -25,6 +27,8 @@ from tests.fixtures.typed_command import refused, typed
 from tests.fixtures.whole_run import play_run
 from zorkgpt import api
 from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.report.origins import OriginChange, Origins, undone
+from zorkgpt.report.repetition import changes_between
 
 EDITED = "**[SUCCESS-CORE] Truth  of 46** *(Ep1, T3)*\nA person corrected this.\n"
 LATER = "\n## Location 500: Attic\n\n**[NOTE] Written later**\nMind the step.\n"
@@ -169,6 +173,24 @@ def test_undoing_a_run_keeps_what_people_wrote_and_restores_it_byte_for_byte(pla
     }
     assert memories.with_name("Memories.md.backup").read_bytes() == now
     assert typed("memories", "check").status == 0
+
+
+def test_undoing_a_run_keeps_what_a_person_wrote_between_two_of_its_changes() -> None:
+    memory = "# Memories\n\n## Location 1: Hall\n\n**[NOTE - PERMANENT{}] Lever** *(Ep1, T2)*\n{}\n"
+    texts = (
+        "# Memories\n",
+        memory.format("", "It opens the gate."),
+        memory.format("", "A person corrected this."),
+        memory.format(" - SUPERSEDED", 'A person corrected this.\n[Superseded at T5 by "Gate"]'),
+    )
+    known = [Known(parse_memories(text).memories()).items() for text in texts]
+    (added,), (edited,), (gave_up,) = (tuple(changes_between(one, other)) for one, other in pairwise(known))
+    own = [OriginChange(f"run/{at}", "run", None, "", True, each) for at, each in enumerate((added, gave_up))]
+    by_hand = OriginChange("", "run", None, "", False, edited)
+    origins = Origins(changes=[own[0], by_hand, own[1]], texts=[texts[2]])
+    document, lines = undone(parse_memories(texts[3]), own, origins)
+    assert document.render() == texts[2]
+    assert [line.rpartition(": ")[2] for line in lines] == ["taken back", "kept, because it was changed since"]
 
 
 def test_undoing_a_run_leaves_a_memory_that_a_person_has_edited_since(played: list[str]) -> None:
