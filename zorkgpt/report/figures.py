@@ -311,10 +311,20 @@ def _core_memories(answer: dict[str, object]) -> int:
     return sum(isinstance(memory, dict) and memory.get("persistence") == "core" for memory in memories)
 
 
+def _on_routes(turns: Iterable[TurnRecord]) -> Iterator[TurnRecord]:
+    """Yield the turns of an episode whose commands were taken from a route. A walk to a location is no route."""
+    walks = False
+    for record in turns:
+        if record.proposals[-1].wants_way:
+            walks = record.proposals[-1].go_to is not None
+        if record.is_of_route and not walks:
+            yield record
+
+
 def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_memories: bool) -> EpisodeFigures:
     """Return the figures of an episode; ``repeated``: for each turn from here on whether it repeats a failure."""
     turns = [turn.played for turn in episode.turns]
-    by_route = [turn for turn in episode.turns if turn.played.record.is_of_route]
+    by_route = list(_on_routes(turn.record for turn in turns))
     unasked = [turn for turn in episode.turns if turn.played.record.is_unasked]
     progress = EpisodeProgress(episode.started.opening)
     for turn in turns:
@@ -333,7 +343,7 @@ def _episode(episode: PlayedEpisode, repeated: Iterator[bool | None], *, has_mem
         repeated_actions=mean(islice(repeated, len(turns))),
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
         route_turns=len(by_route),
-        route_points=None if progress.score is None else total(turn.played.record.score_change for turn in by_route),
+        route_points=None if progress.score is None else total(record.score_change for record in by_route),
         calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in unasked),
     )
 
@@ -364,7 +374,7 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures], repeated_action
             each.prompt_tokens + each.completion_tokens if has_counts(each) else None for each, _ in updates
         ),
         objective_seconds=mean(answered.seconds for answered, _ in updates),
-        route_turns=mean(turn.record.is_of_route for turn in turns),
+        route_turns=sum(episode.route_turns for episode in episodes) / len(turns) if turns else None,
         route_points=total(episode.route_points for episode in episodes),
         calls_saved=sum(episode.calls_saved for episode in episodes),
     )

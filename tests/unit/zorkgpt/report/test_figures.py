@@ -377,6 +377,10 @@ def test_the_points_on_a_route_are_told(tmp_path: Path) -> None:
         "Learned so far: 2 locations, 1 route, 2 memories, 0 lines of knowledge. Episode 3: 25 of 50 points, of which "
         "20 by routes. Cost: 4,000 tokens, $4.0000."
     )
+    started_at, walked, last = episode(2, 20, 50, follows=1)
+    assert isinstance(walked, TurnPlayed)
+    walk = replace(walked, record=replace(walked.record, proposals=(Proposal("north", go_to=2),)))
+    assert line(tmp_path, (started_at, walk, last)).endswith("Episode 2: 20 of 50 points."), "a walk is no route"
     assert line(tmp_path, episode(1, 5), episode(2, 0)).endswith("Episode 2: 0 points.")
     assert line(tmp_path, episode(1, 5, 350)).endswith("Episode 1: 5 of 350 points.")
 
