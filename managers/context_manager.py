@@ -383,9 +383,9 @@ class ContextManager(BaseManager):
 
         A name that the story has not printed since the player came here, nor in the room's description, would be a hint
         and is left out, unless the player has had the thing. If the story has printed only the last word of a name,
-        such as "man", or its plural, that word is listed. A direction names no thing. What another thing or a person
-        has is listed after its name. Things of one name are counted if the story has printed its plural, or the player
-        has had them.
+        such as "man", its plural, or one name of a person, that word is listed. A direction names no thing. What
+        another thing or a person has is listed after its name. Things of one name are counted if the story has printed
+        its plural, or the player has had them.
         """
         state, here = self.game_state, observation.location
         described = state.room_descriptions.get(here.num) if here else None
@@ -399,7 +399,8 @@ class ContextManager(BaseManager):
         known_as, countable = dict[int, str](), set[int]()
         names = Counter[str](), Counter[str]()
         for thing in observation.visible or ():
-            wanted = [thing.name, *thing.name.split()[-1:]]
+            words, is_animate = thing.name.split(), thing.num in self.vocabulary.animate
+            wanted = [thing.name, *words[-1:], *(word for word in words if is_animate and word.istitle())]
             if "/" in thing.name:
                 words = [word for word in thing.words if is_printed(word)]
                 wanted = [" ".join(words), "/".join(words)]

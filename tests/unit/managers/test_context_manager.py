@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import STANDS_BELOW, ContextManager, history_turns
+from session.commands import Vocabulary
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -188,6 +189,15 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state)
     told = "\nHere: oak chest (with dull key), man (with hat), coin\n"
     assert told in context.get_agent_context(hall).render()
+
+
+def test_a_person_is_listed_by_the_one_name_that_the_story_has_printed_and_a_thing_is_not() -> None:
+    state = GameState(opening="A table of stone. Charles waits.", latest=MILL)
+    things = ("black stone table", "Charles Bristow", "Charles River")
+    hall = replace(MILL, visible=tuple(GameObject(50 + at, name, 12) for at, name in enumerate(things)))
+    vocabulary = Vocabulary(9, frozenset(), animate=frozenset({51}))
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, vocabulary=vocabulary)
+    assert "\nHere: table, Charles\n" in context.get_agent_context(hall).render()
 
 
 def test_things_of_one_name_are_counted_here_in_a_holder_and_carried() -> None:
