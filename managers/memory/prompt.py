@@ -43,7 +43,7 @@ from session.text import (
     text_key,
     without_padding,
 )
-from session.values import ENDINGS, Location, Seed, TurnRecord, in_reach
+from session.values import ENDINGS, GameObject, Location, Seed, TurnRecord, in_reach
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -414,10 +414,8 @@ def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
-    printed = " ".join([state.opening, *(turn.after.text for turn in state.turns)]) if outcome.replaced else ""
     for old, new in outcome.replaced:
-        name = old.name if old.num in state.held else as_printed(old.name, printed)
-        yield f"{name or 'something'} is gone, {new} is in its place"
+        yield f"{_known_name(old, state) or 'something'} is gone, {new} is in its place"
     is_named = record.moved or outcome.inventory_changed or record.is_decisive or outcome.revealed or outcome.replaced
     if record.is_key:
         yield "a key, no command"
@@ -426,8 +424,21 @@ def _effects(outcome: ActionOutcome, state: GameState, attribute_names: Mapping[
     elif record.took_no_turn:
         yield "it took no turn of the story"
     elif state.has_effect(record) and not is_named:
-        states = [*_changed_states(record, attribute_names)]
+        states = [*_changed_states(record, attribute_names), *_gone(record, state)]
         yield from states or [f"something {'in sight changed' if record.rearranged else 'changed, perhaps unseen'}"]
+
+
+def _known_name(thing: GameObject, state: GameState) -> str:
+    """Return the name of a thing as far as the player knows it; "" if it does not."""
+    printed = " ".join([state.opening, *(turn.after.text for turn in state.turns)])
+    return thing.name if thing.num in state.held else as_printed(thing.name, printed)
+
+
+def _gone(record: TurnRecord, state: GameState) -> Iterator[str]:
+    """Yield each thing with a known name that is no longer in sight."""
+    here = in_reach(record.after)
+    names = (_known_name(thing, state) for num, thing in in_reach(record.before).items() if num not in here)
+    yield from (f"{name} no longer in sight" for name in names if name)
 
 
 def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> Iterator[str]:

@@ -512,7 +512,7 @@ class TestPrompt:
             *["stayed)"] * 3,
             "stayed, something changed, perhaps unseen)",
             "stayed)",
-            "stayed, something in sight changed)",
+            "stayed, vat no longer in sight)",
         ]
         assert "• Turn 8: Nothing visible changed (likely PERMANENT)" in told
 
