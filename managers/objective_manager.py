@@ -291,7 +291,7 @@ class ObjectiveManager(BaseManager):
         parts = [
             Part("opening", [[Line(text)] for text in opening if text], keeps="best", share=OPENING_SHARE),
             Part("notes", [[Line("- ", note)] for note in game.notes]),
-            play_part(game, self.evidence, turns),
+            play_part(game, self.evidence, turns, above=len(first)),
         ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
         characters = self.tokens.characters(min(options.max_tokens, self.config.prompt_budgets.analysis))

@@ -206,8 +206,10 @@ def memory_lines(memory: Memory) -> list[Line]:
     return [Line(f"  - {memory.headline(memory.category)}"), Line("    ", one_line(memory.text))]
 
 
-def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
+def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, above: int = 0) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
+
+    Of the earlier ones, the first ``above`` are shown elsewhere and do not count as left out.
 
     Responses of turns without facts get the room that others leave, then descriptions of rooms and the reasoning. What
     a text with a description says besides is a response like others. The parts of a text keep the story's order.
@@ -235,7 +237,7 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
             lines.append(Line(head, "\n".join(part), rank=rank, turn=turn))
             head = "  "
         items.append(lines)
-    return Part("play", items, others=first, empty="", joins=" ")
+    return Part("play", items, others=max(0, first - above), empty="", joins=" ")
 
 
 def present_texts(
