@@ -45,6 +45,8 @@ SHORTEST_KEY = 4
 Default = TypeVar("Default")
 
 _OWN_FIELDS = frozenset({"model", "messages", "stream", "stream_options", "response_format"})
+_DEEPEST = 100
+"""Levels of tables and lists in a request: a manifest with nearly 200 could not be read again."""
 _SECONDS_OF = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -90,6 +92,12 @@ def _from_file(value: object) -> object:
 def _check_fields(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
     for name in sorted(fields.keys() & _OWN_FIELDS):
         raise ValueError(f"{name} is a field that the program sets itself")
+    level: list[JsonValue] = [fields]
+    for _ in range(_DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [value for values in inner for value in values]
+    if level:
+        raise ValueError(f"more than {_DEEPEST} tables or lists in each other")
     return fields
 
 

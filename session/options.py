@@ -46,6 +46,7 @@ ALIKE = 0.5
 _MOST_DOTS = 500
 """Between two equals signs of a line: the parser needs memory by the square of the parts of a dotted key."""
 _OURS = re.compile(rf"^[ \t]*((?:export\s+)?(?:{PREFIX}\w+|{'|'.join(WELL_KNOWN)})\b)", re.MULTILINE)
+_QUOTED = re.compile(r"=\s*['\"]")
 
 
 class Options(BaseModel):
@@ -275,7 +276,9 @@ def _env_values(path: Path, text: str) -> dict[str, str]:
     for binding in parse_stream(StringIO(text)):
         written, key, value = binding.original.string, binding.key, binding.value
         names = _OURS.findall(written)
-        if len(names) == 1 and key and written.lstrip().startswith(names[0]) and (value is not None or key in values):
+        is_half = (value or " ")[-1] in "'\"" and not _QUOTED.search(written)
+        is_whole = len(names) == 1 and written.lstrip().startswith(names[0]) and not is_half
+        if is_whole and key and (value is not None or key in values):
             values[key] = values[key] if value is None else value
         elif names:
             line = binding.original.line + written[: -len(written.lstrip()) or None].count("\n")
@@ -308,6 +311,7 @@ def _from_toml(path: Path, text: str) -> Iterator[Setting]:
         raise ConfigurationError(f"{path} is not TOML: a key has more than {_MOST_DOTS} parts")
     try:
         document: dict[str, object] = tomllib.loads(text)
+        str(document)  # raises for a number that could not be written to a manifest and read again
     except (ValueError, RecursionError) as error:
         last_line = f"at line {text.count(chr(10)) + 1}, the last one"
         message = str(error).replace("at end of document", last_line)

@@ -287,11 +287,17 @@ class _Body(httpx2.SyncByteStream):
 
 
 def _bound_body(response: httpx2.Response) -> None:
-    """Limit the size of a response unless it is an answer, which has its own limit."""
+    """Limit the size of a response unless it is an answer, which has its own limit.
+
+    Raises ``RequestFailed`` for a compression other than deflate, once: its ratio is not bounded. None is requested.
+    """
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip", "deflate"}:
+        raise RequestFailed(f"the server compresses its response with {encoding}, which was not requested")
     if response.request.method == "GET" or not response.is_success:
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        is_compressed = "content-encoding" in response.headers  # though this was not requested
-        response.stream = _Body(response.stream, _LONGEST_BODY // _HIGHEST_RATIO if is_compressed else _LONGEST_BODY)
+        longest = _LONGEST_BODY if encoding == "identity" else _LONGEST_BODY // _HIGHEST_RATIO
+        response.stream = _Body(response.stream, longest)
 
 
 def _stay_with_host(response: httpx2.Response) -> None:

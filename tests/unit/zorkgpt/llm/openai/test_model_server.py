@@ -178,6 +178,11 @@ def test_no_compressed_answer_is_requested_but_one_is_read_all_the_same() -> Non
     [
         (Compressed(400, gzip.compress(b'{"error": "too odd"}')), "400: too odd"),
         (Compressed(400, b"no gzip at all"), "incorrect header check"),
+        (Compressed(200, b"oops", "br"), "compresses its response with br, which was not requested"),
+        (
+            Compressed(400, gzip.compress(gzip.compress(bytes(64_000_000))), "gzip, gzip"),
+            "response with gzip, gzip, which",
+        ),
     ],
 )
 def test_a_compressed_response_that_is_no_answer_ends_in_one_line(step: Step, line: str) -> None:
