@@ -48,8 +48,9 @@ def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRec
     """
     if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return []
-    points = memory.score_change
-    done = [turn for turn in state.tries.done_at(location_id) if not points or turn.score_change == points]
+    done = state.tries.done_at(location_id)
+    if points := memory.score_change:  # also of a command that was played again since, without points
+        done = [each for each in state.scored if (each.before.location_id, each.score_change) == (location_id, points)]
     return done_in(f"{memory.title} {memory.text}", with_commands(done))
 
 

@@ -58,6 +58,12 @@ def test_a_memory_is_done_by_its_command_at_its_place_with_the_same_result(
     assert [turn.turn for turn in all_done(known, place, play.state)] == turns
 
 
+def test_points_stay_won_if_their_command_is_played_again_without_any(play: EpisodePlay) -> None:
+    play.turn("dip banner", "Bluer.", attributes_hash="bluer")
+    assert play.state.turns[-1].did_something
+    assert [turn.turn for turn in all_done(memory("To dye: dip banner", points=5), 31, play.state)] == [2]
+
+
 def test_what_was_done_at_other_places_takes_no_time(play: EpisodePlay) -> None:
     known = memory("Dye", "`take banner`, then `wring banner`")
     play.turn("west", location=Location(11, "Gate"))
