@@ -94,14 +94,18 @@ class RouteBook:
             found[route.commands].append(route)
         return found
 
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        return frozenset(map(len, self._by_commands))
+
     def promise(self, route: Route, done: int) -> float:
         """Return the points to be expected from a route of the book after so many of its commands.
 
         If it begins with another one, what that one promises is won even if the rest fails.
         """
         whole = (self.find(route.number) or route).commands  # the route itself may end earlier
-        begun = (whole[:length] for length in range(done + 1, len(whole) + 1))
-        others = (each for commands in begun if commands in self._by_commands for each in self._by_commands[commands])
+        begun = (whole[:length] for length in self._lengths if done < length <= len(whole))
+        others = (each for commands in begun for each in self._by_commands.get(commands, ()))
         safe = max((each.promise(done) for each in others if each.number != route.number), default=0)
         return route.promise(done) + (1 - route.trust(done)) * max(safe, 0)
 

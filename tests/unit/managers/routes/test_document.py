@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.turn_cost import Calls
 from managers.routes.document import (
     RouteBook,
     parse_routes,
@@ -249,6 +250,19 @@ def test_a_line_of_a_route_has_the_points_of_each_command_that_won_or_lost_some(
     shown = Route(0, Goal("score", 5), Waypoint(1, "Yard", 0), steps, 1)
     assert ": 1. a (+1), 2. b, 3. c (-1), 4. d (+5), 5. e (-1)" in route_line(shown)
     assert ": 1. c (-1), 2. d (+5), 3. e (-1)" in route_line(shown, 2)
+
+
+def test_what_a_route_promises_is_compared_with_the_other_routes_alone_however_long_it_is() -> None:
+    def calls(length: int) -> int:
+        kept = RouteBook(routes=(route("a"), replace(route("ab" * length), number=1)))
+        kept.promise(kept.routes[1], 0)
+        with Calls() as counted:
+            kept.promise(kept.routes[1], 0)
+        with Calls() as own:
+            kept.routes[1].promise(0), kept.routes[1].trust(0), kept.routes[1].commands
+        return counted.all - own.all
+
+    assert calls(200) == calls(5)
 
 
 def test_things_of_one_name_are_counted_and_one_without_a_name_has_its_number() -> None:
