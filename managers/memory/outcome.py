@@ -12,13 +12,14 @@ from typing_extensions import TypedDict, override
 from session.commands import is_routine, only_informs, passes_time, typed
 from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
-from session.files.shared_files import append_whole, locked, open_to_append, read_shared
+from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import Memory, Persistence
 from session.text import ASIDE, description_in, one_line, text_key
 from session.values import ENDINGS, GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 SUBSTANTIAL = 100  # characters of a response
+MOST_REMEMBERED = 50_000  # outcomes in the ledger, of 17 or 34 bytes each
 ARRIVAL = "Long description at a first visit"
 """A signal about the turn before that of its outcome, or about the opening."""
 
@@ -265,7 +266,12 @@ class NewsLedger(SharedStore):
         super().__init__(path)
         self._warn = warn
         self._has_warned = False
-        self._made = _titles_by_key(_lines(read_shared(path)))
+        lines = _lines(read_shared(path))
+        if len(lines) > 2 * MOST_REMEMBERED:  # before the file has more bytes than are read
+            with locked(path):
+                lines = _lines(read_shared(path))[-MOST_REMEMBERED:]
+                write_atomically(path, _written(lines), durable=False)
+        self._made = _titles_by_key(lines)
         self._unwritten: tuple[str, ...] = ()
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from managers.memory.outcome import NewsLedger
+from managers.memory.outcome import MOST_REMEMBERED, NewsLedger
 from managers.simple_memory_manager import ZMachineContext
 from session.errors import LanguageModelUnavailable, StoreError
 from session.memory import Memory
@@ -320,6 +320,13 @@ class TestLedger:
         os.mkfifo(tmp_path / "news.txt")
         with pytest.raises(StoreError, match="not a regular file"):
             NewsLedger(tmp_path / "news.txt", print)
+
+    def test_the_ledger_forgets_the_oldest_and_never_grows_without_end(self, tmp_path: Path) -> None:
+        path = tmp_path / "memory_news.txt"
+        path.write_text("".join(f"{number:016x}\n" for number in range(2 * MOST_REMEMBERED + 1)))
+        NewsLedger(path, print)
+        assert len(path.read_text().split()) == MOST_REMEMBERED
+        assert path.read_text().endswith(f"{2 * MOST_REMEMBERED:016x}\n")
 
     def test_several_visits_are_written_down_by_one_commit_in_the_same_keys_each_time(self, tmp_path: Path) -> None:
         """A run of another version knows the news by the same keys."""
