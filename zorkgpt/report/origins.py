@@ -322,7 +322,7 @@ def _add_run(origins: Origins, run: Path, now: GameConfiguration) -> None:
     if (run / AT_END).is_dir():
         end = _known(lambda name: run / AT_END / name, origins.problems).items()
         origins.add(changes_between(known, end, by_others=True), run.name, last, latest)
-        known, origins.is_whole = end, True
+        known, origins.is_whole = end, origins.is_whole or latest > origins.at
     if last.episode in ended and is_whole:
         origins.end(last.episode, known)
     if latest > origins.at:

@@ -7,7 +7,9 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from pydantic import BaseModel
 
 from managers.known import Known
 from managers.memory.document import parse_memories
+from session.events import Event, ModelAnswered
 from session.files.journal import JOURNAL_FILE, MANIFEST
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START, run_folders
 from session.memory import Memory, MemoryStatus
@@ -530,3 +533,21 @@ def test_a_run_of_another_folder_shows_no_person_who_removed_what_it_knew(played
     log = _log()
     assert not any("removed" in line and ", by hand," in line for line in log)
     assert any("it has episode numbers of another run" in line for line in log)
+
+
+def test_what_a_killed_run_may_not_have_written_stays_in_doubt_though_another_run_ended_before_the_kill(
+    in_own_folder: Path,
+) -> None:
+    asked = list[Event]()
+
+    def kill(event: Event) -> None:
+        asked.extend([event] if isinstance(event, ModelAnswered) and event.role == "memory" else [])
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+
+    shutil.copyfile(str(files("game_interface.stories") / "tidehouse.z5"), in_own_folder / "tidehouse.z5")
+    with suppress(KeyboardInterrupt):
+        play_once_more(lambda: play_once_more(simple_memory={"enabled": False}), at=2, show=kill)
+    shutil.rmtree(run_folders([WORK])[-1] / AT_END)  # a kill leaves none
+    (removed,) = (line for line in _log() if line.startswith("removed"))
+    assert "Truth of 46, by hand or by a run, which is unknown, " in removed
