@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -32,11 +33,13 @@ class Walked:
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
     is_whole: all that was played is known, so that what is missing was never played
+    won_after: how often a command that won points had been played at its place before
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
     is_whole: bool = True
+    won_after: Mapping[Played, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,14 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     numbered: list[str] = []
     doubts: dict[str, list[int]] = {NEVER: [], UNKNOWN: [], IN_ORDER: []}
     won: set[Played] = set()
-    for number, (command, step) in enumerate(zip(commands, steps_of(commands, start, walked), strict=True), start=1):
-        gain, played = next(((points[each], each) for each in step.played if each in points.keys() - won), (0, None))
+    steps = steps_of(commands, start, walked)
+    times = Counter(each for step in steps for each in step.played)
+    before_it = {each: min(walked.won_after.get(each, 0), times[each] - 1) for each in times}
+    for number, (command, step) in enumerate(zip(commands, steps, strict=True), start=1):
+        due = [each for each in step.played if each in points.keys() - won and before_it[each] <= 0]
+        gain, played = (points[due[0]], due[0]) if due else (0, None)
         total += gain
+        before_it.update({each: before_it[each] - 1 for each in step.played})
         won.update([played] if played else [])
         if doubt := _doubt_about(step, before, walked):
             doubts[doubt].append(number)

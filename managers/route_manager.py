@@ -95,7 +95,7 @@ class RouteManager(BaseManager):
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._led: list[tuple[Played, int]] = []  # where they led
         self._changed: dict[Played, frozenset[int]] = {}  # those that did something, with the things that they changed
-        self._won: set[Played] = set()  # those that won points
+        self._won: dict[Played, int] = {}  # those that won points, with how often they were played before
         self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
@@ -199,7 +199,7 @@ class RouteManager(BaseManager):
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
         if (record.score_change or 0) > 0:
-            self._won.add(done)
+            self._won.setdefault(done, max(0, self._done.count(done) - 1))
             self._won_with.update(thing.num for thing in record.gained)
 
     @override
@@ -238,11 +238,18 @@ class RouteManager(BaseManager):
         of_map = (((place, exit_), to) for place, leads in exits for exit_, to in leads.items())
         for played, to in (*self._led, *of_map):
             leads_to[played] = {*leads_to.get(played, ()), to}
-        pairs = {*known.pairs, *pairwise(self._done)}
+        pairs, won_after = {*known.pairs, *pairwise(self._done)}, {**self._won}
         for game in self._games():
             places = accumulate(game.turns, lambda here, turn: turn.to_id or here, initial=self.game_state.opening_id)
-            pairs.update(pairwise(zip(places, (plain_command(turn.action) for turn in game.turns), strict=False)))
-        return replace(known, leads_to=leads_to, pairs=pairs)
+            commands = (plain_command(turn.action) for turn in game.turns)
+            all_played: list[Played] = [*zip(places, commands, strict=False)]
+            pairs.update(pairwise(all_played))
+            times = defaultdict[Played, int](int)
+            for each, turn in zip(all_played, game.turns, strict=True):
+                if turn.change > 0:
+                    won_after.setdefault(each, times[each])
+                times[each] += 1
+        return replace(known, leads_to=leads_to, pairs=pairs, won_after=won_after)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

@@ -122,6 +122,16 @@ def test_the_place_of_a_command_is_open_while_those_after_it_were_played_at_each
     assert east.places == {5, 6}
 
 
+@pytest.mark.parametrize(("played_before", "winning"), [(0, 3), (1, 5), (2, 5)])
+def test_points_belong_to_the_command_of_several_alike_at_which_a_game_won_them(
+    played_before: int, winning: int
+) -> None:
+    walked = replace(STAIRS, won_after={(5, "up"): played_before})
+    line = commands_line(["up", "west", "up", "east", "up", "open door"], 4, walked, {(5, "up"): 1})
+    assert f"{winning}. up (+1, 1 so far)" in line
+    assert line.count("+") == 1
+
+
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
     line = commands_line(["jump", "up", "east", "sing"], 1, STAIRS, {})
     told = "commands 1, 4 never played there; commands 2 to 3 played elsewhere, here at an unknown place: "

@@ -300,6 +300,20 @@ def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(manage
     assert ((1, "north"), (2, "wait")) in manager.walked().pairs
 
 
+def test_it_is_known_how_often_a_command_was_played_in_a_game_before_it_won_points(tmp_path: Path) -> None:
+    manager = with_map(tmp_path, GameState(opening_location=YARD.location))
+    turns = [PlayedTurn(number, "push button", "Click.", change=5 * (number == 3)) for number in (1, 2, 3, 4)]
+    manager._games = lambda: (Game(1, 5, "Yard", tuple(turns)),)
+    assert manager.walked().won_after == {(1, "push button"): 2}
+    for number, score in enumerate((0, 5), start=1):
+        after = replace(HALL, score=score, moves=number)
+        record = TurnRecord(
+            1, number, replace(HALL, score=0), (Proposal("pull lever"),), (Verdict(accepted=True),), after
+        )
+        manager.learn(record)
+    assert manager.walked().won_after == {(1, "push button"): 2, (2, "pull lever"): 1}
+
+
 def test_of_many_commands_that_a_joined_route_did_before_the_latest_are_named_and_the_others_counted() -> None:
     commands = [f"turn dial {number}" for number in range(1, 9)]
     steps = (*(RouteStep(each, Waypoint(2, "Hall", 0, (), (), each)) for each in commands), *route_to(5, "up").steps)
