@@ -188,7 +188,8 @@ class CourseManager(BaseManager):
         """Return in brackets what is not known of a command of the plan, ``number``, that would be played now."""
         (steps, progress), now = self._plan, self.game_state.latest
         step = steps[number - 1]
-        doubts = [] if step.is_played else ["never played here" if step.places else "place unknown"]
+        is_known = bool(step.places) and now.location is not None
+        doubts = ["place unknown"] if not is_known else [] if step.is_played else ["never played here"]
         doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         doubts += [f"{numbered_commands(left)} not played"] if left else []

@@ -673,3 +673,11 @@ def test_the_plan_is_offered_with_a_doubt_while_the_story_waits_for_an_answer(tm
     assert told(courses, HALL) == "`follow` 0 goes on with the plan: its command 2, `up`."
     play(manager, HALL, asked := replace(HALL, awaits_answer=True), "ask bell")
     assert told(courses, asked).endswith("its command 2, `up` (the story waits for an answer).")
+
+
+def test_the_plan_is_offered_with_a_doubt_while_the_location_is_not_known(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    courses = courses_of(manager)
+    courses._planned = lambda: ("north", "up")
+    play(manager, YARD, away := replace(HALL, location=None), "north")
+    assert told(courses, away) == "`follow` 0 goes on with the plan: its command 2, `up` (place unknown)."
