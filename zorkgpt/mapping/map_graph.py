@@ -312,6 +312,15 @@ class MapGraph(BaseModel):
             self.rooms[location_id] = room.model_copy(update={"exits": kept})
             self._derived.forget(location_id)
 
+    def drop_refused_commands(self) -> None:
+        """Forget commands such as ``open door`` that earlier versions kept as exits, though they were only refused."""
+        for room, exits in self.refused_exits_of(self.rooms).items():
+            for edge in (Edge(room, exit_) for exit_ in exits if " " in exit_):
+                if not self.has_led(edge) and edge not in self.exit_deaths:
+                    self.drop_exits(room, (edge.exit,))
+                    self._unblock(edge)
+                    self.first_refusals.pop(edge, None)
+
     def correct_exits(self, location_id: int, named: Collection[str], misread: Collection[str]) -> None:
         """Add the exits that a model read, and take off those that the text only seemed to name.
 
@@ -612,10 +621,12 @@ class MapGraph(BaseModel):
                     holder = holder.get(key, {})
                 holder.pop(entry[-1], None)
                 note(".".join(map(str, entry)), problem)
-            return cls.model_validate(state)
+            graph = cls.model_validate(state)
         except ValidationError as error:
             first = error.errors()[0]
             raise NoMap(path, ".".join(map(str, first["loc"])) or "the file", first["msg"]) from error
+        graph.drop_refused_commands()
+        return graph
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> Self | None:

@@ -268,6 +268,24 @@ def test_of_an_entry_with_one_exit_that_cannot_be_the_others_are_kept_and_a_sect
     assert graph.connections == {1: {"down": 2}}
 
 
+def test_refused_commands_that_an_earlier_version_kept_as_exits_are_dropped(tmp_path: Path) -> None:
+    exits = ["south", "open door", "climb tree", "enter shop", "board ship"]
+    state = SOUND | {
+        "rooms": {"1": {"id": 1, "name": "Attic", "exits": exits}, "2": {"id": 2, "name": "Loft", "exits": []}},
+        "connections": {"1": {"climb tree": 2}},
+        "exit_failure_counts": {"1_south": 1, "1_open door": 3, "1_climb tree": 1, "1_enter shop": 1},
+        "exit_refusals": {"1_open door": "It is locked.", "1_enter shop": "leads back here"},
+        "pruned_exits": {"1": ["pull lever"]},
+    }
+    path = tmp_path / "map_state.json"
+    path.write_text(json.dumps(state))
+    graph = MapStore(path, Warnings()).graph
+    assert graph.rooms[1].exits == ("south", "climb tree", "enter shop", "board ship")
+    assert graph.refused_exits(1) == {"south": "", "climb tree": ""}
+    assert (graph.pruned_exits, graph.first_refusals) == ({}, {})
+    assert graph == MapGraph.from_dict(graph.to_dict())
+
+
 def test_a_corrupt_file_never_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     path = tmp_path / "map_state.json"
     for content in (b"first", b"second", b"third"):
