@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import CHECKPOINTS
+from tests.fixtures.command_line import COMMAND, environment
 from tests.fixtures.recorded_run import RECORDED
 from tests.fixtures.report_data import data_in
 from tests.fixtures.typed_command import typed
@@ -58,6 +61,25 @@ def test_every_run_has_a_row_and_each_that_can_be_read_a_page_which_is_written_o
         f"runs/{whole.name}": "done",
         f"runs/{cut.name}": "killed",
     }
+
+
+def test_the_index_has_each_page_once_it_is_written_so_that_a_kill_loses_none(own_story: Path) -> None:
+    (recorded,) = (RECORDED / "runs").iterdir()
+    for number in range(3):
+        shutil.copytree(recorded, f"work/runs/20260101-12000{number}-abcd")
+    command = ("report", "--all", "--workdir", "work", "--game", str(own_story))
+    with subprocess.Popen([*COMMAND, *command], env=environment(), stdout=subprocess.PIPE) as writing:
+        while writing.poll() is None:
+            time.sleep(0.01)
+            if Path("site/report.json").exists():
+                links = [row["link"] for row in json.loads(Path("site/report.json").read_bytes())["index"]]
+                if any(links):
+                    writing.kill()
+                    break
+    assert not all(links)
+    assert [Path("site", link).is_file() for link in links if link] == [True]
+    assert typed(*command).text.startswith("2 new pages of 3 runs")
+    assert all(row["link"] for row in index().values())
 
 
 def test_the_runs_of_an_ablation_are_listed_by_arm_and_pair(own_story: Path) -> None:

@@ -138,22 +138,26 @@ def update_site(
     before = {workdir / row.run.folder: row for row in index.index} if index else {}
     rows = {folder: before.get(folder) or _row(workdir, summarise(folder)) for folder in folders}
     follows, new = played is not None, 0
-    try:
-        for folder, row in rows.items():
-            page, journal = to / folder.relative_to(workdir).with_name(f"{folder.name}.html"), folder / JOURNAL_FILE
-            require_no_link(*places_below(to, page))
-            if played is not None and folder in played:
-                has_news = played[folder].has_news or not is_claimed(folder)
-            elif row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
-                has_news = True
-            else:
-                has_news = page.stat().st_mtime <= journal.stat().st_mtime
-            if has_news:
-                rows[folder] = _write_row(workdir, folder, page, now, played)
-                new += rows[folder].link is not None
-    finally:  # writing the pages of many runs for the first time takes minutes, and may be stopped
-        if rows != before or index is None or index.follow != follows:
-            _publish(IndexData(MAKER, tuple(rows.values()), follow=follows), to / INDEX_FILE, JSON_FILE)
+
+    def publish() -> None:
+        _publish(IndexData(MAKER, tuple(rows.values()), follow=follows), to / INDEX_FILE, JSON_FILE)
+
+    if rows != before or index is None or index.follow != follows:
+        publish()
+    for folder, row in rows.items():
+        page, journal = to / folder.relative_to(workdir).with_name(f"{folder.name}.html"), folder / JOURNAL_FILE
+        require_no_link(*places_below(to, page))
+        if played is not None and folder in played:
+            has_news = played[folder].has_news or not is_claimed(folder)
+        elif row.link is None or row.run.state == "playing" or not page.exists() or not journal.exists():
+            has_news = True
+        else:
+            has_news = page.stat().st_mtime <= journal.stat().st_mtime
+        if has_news:
+            rows[folder] = _write_row(workdir, folder, page, now, played)
+            new += rows[folder].link is not None
+            if rows[folder] != row:  # all pages may take minutes, and be stopped: the index has those that are done
+                publish()
     return len(rows), new
 
 
@@ -194,9 +198,9 @@ def _publish(data: object, page: Path, follows: str) -> None:
     """Write a page of a site, and beside it the file with its data that it polls, if there is one."""
     content = as_json(data)
     make_folder(page.parent)
-    if follows:
-        write_atomically(page.with_name(follows), content, durable=False)
     write_atomically(page, page_of(content, follows=follows).encode(), durable=False)
+    if follows:  # the latter: from it the next call sees what is written
+        write_atomically(page.with_name(follows), content, durable=False)
 
 
 def _index_in(folder: Path) -> IndexData | None:
