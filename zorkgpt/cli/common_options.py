@@ -296,7 +296,7 @@ def origins(workdir: Path | None, story: str | None) -> Origins:
 
 def print_origins(found: Origins, keys: Iterable[str]) -> None:
     """Print where the items with these keys came from, and whether they held."""
-    from zorkgpt.report.origins import origin_lines
+    from zorkgpt.report.origin_lines import origin_lines
 
     for key in keys:
         print_folded(*origin_lines(found, key))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from managers.known import Item, Items, Known, memory_key, memory_keys, route_key
+from managers.known import Item, Items, Known, memory_key, route_key
 from managers.memory.document import (
-    MemoriesBlock,
-    MemoriesDocument,
     open_memories,
     parse_memories,
-    stands,
-    write_memory,
 )
 from managers.route_manager import ROUTES_FILE
 from orchestration.learning import shared_files
@@ -36,18 +32,14 @@ from session.events import (
 from session.files.journal import Manifest, read_journal, read_manifest
 from session.files.run_folders import AT_END, AT_START, last_episode, run_folders
 from session.game_configuration import GameConfiguration
-from session.knowledge import Source, merged_sources
-from session.memory import Memory, MemoryStatus, MemoryStatusType
 from session.route import Route
-from session.text import counted, one_line, text_key, without_period
+from session.text import counted, text_key, without_period
 from session.values import TurnRecord
 from zorkgpt.llm.run_model import PLAYING_ROLES, RepeatedCall
 from zorkgpt.report.pages import repeat
 from zorkgpt.report.played_run import text_of
 from zorkgpt.report.repetition import ItemChange, Repetition, changes_between, read_known
 from zorkgpt.report.run_summary import summarise
-
-_TURNS_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,167 +412,3 @@ def _known(copy_of: Callable[[str], Path], problems: list[str]) -> Known:
     """Return what files contain, by the names that they have in copies."""
     memories = parse_memories(text_of(copy_of("Memories.md"))).memories()
     return read_known(copy_of, memories, problems.append, lambda error: problems.append(str(error)))[0]
-
-
-def origin_lines(origins: Origins, key: str) -> Iterator[str]:
-    """Yield what is known of the origin of an item: its turns, writer, editors and prompts, and whether it held."""
-    keys = {key, *(old for old, new in origins.renamed().items() if new == key)}
-    changes = [each for each in origins.changes if each.change.key in keys]
-    item = origins.items.get(key) or next((change.change.item for change in reversed(changes)), None)
-    if item is None:
-        return
-    place = "" if item.place is None else f" (location {item.place})"
-    yield f"{item.title}{place}{'' if key in origins.items else ', removed since'}"
-    yield from (f"  {line}" for line in (", ".join(item.tags), item.by, *item.text.splitlines()) if line)
-    yield "Taught by:"
-    turns = origins.taught(item)
-    yield from (line for each in turns[:_TURNS_SHOWN] for line in _turn_lines(each.record, each.run, item))
-    if len(turns) > _TURNS_SHOWN:
-        yield f"  and {counted(len(turns) - _TURNS_SHOWN, 'more turn')}"
-    if not turns:
-        has_source = item.sources or item.kind == "route"
-        yield f"  unknown: {'no run here has the turns that it cites' if has_source else 'it cites no turn'}"
-    yield "Written and changed:"
-    yield from (f"  {line}" for change in changes for line in _change_lines(change))
-    if not changes:
-        yield "  unknown: no run and no file shows when"
-    shown = sorted(moment for each in keys for moment in origins.shown[each])
-    readable = " in the runs that can be read" if origins.problems else ""
-    yield f"Shown to the player {counted(len(shown), 'time')}{readable}{': ' if shown else ''}{_spans(shown)}"
-    if origins.unseen:
-        runs = ", ".join(origins.unseen)
-        yield f"  and an unknown number of times in runs that no model played or that cannot be repeated: {runs}"
-    yield f"Repeated since{readable}:"
-    yield from _result_lines(origins, (each for each in turns if not _is_of_arrival(each.record, item)))
-    yield from (f"Note: {problem}" for problem in origins.problems)
-
-
-def _is_of_arrival(record: TurnRecord, item: Item) -> bool:
-    """Return whether an item is about what was seen before the turn: a core memory cites the first one of a visit."""
-    place = record.before.location
-    return "core" in item.tags and place is not None and place.num == item.place
-
-
-def _turn_lines(record: TurnRecord, run: str, item: Item) -> Iterator[str]:
-    place = record.before.location
-    if _is_of_arrival(record, item):
-        yield f"  Episode {record.episode}, before turn {record.turn}, {record.before.location_label}, run {run}:"
-        yield from (f"    {line}" for line in record.before.text.strip().splitlines())
-        return
-    change = f", score {record.score_change:+d}" if record.score_change else ""
-    where = f"{f', {place.label}' if place else ''}{change}"
-    yield f"  Episode {record.episode}, turn {record.turn}{where}, run {run}:"
-    yield f"    > {record.action}"
-    yield from (f"    {line}" for line in record.after.text.strip().splitlines())
-
-
-def _change_lines(change: OriginChange) -> Iterator[str]:
-    yield f"{f'{change.id} ' if change.id else ''}{change.verb} {change.source}"
-    writer = change.writer
-    if isinstance(writer, MemoryGiven):
-        yield "  remembered by the player"
-    elif writer is not None:
-        yield f"  answer of {writer.model} as {writer.role}, prompt {writer.prompt_sha256}"
-    elif change.is_own:
-        yield "  by the program itself: no answer since the turn before contains it"
-
-
-def _result_lines(origins: Origins, turns: Iterable[SeenTurn]) -> Iterator[str]:
-    """Yield how often the commands of these turns were played again, and how often each result came of it."""
-    first = dict[tuple[int, str], SeenTurn]()
-    for turn in turns:
-        if (deed := _deed(turn.record)) is not None:
-            first.setdefault(deed, turn)
-    for deed, turn in [*first.items()][:_TURNS_SHOWN]:
-        later = (each.record for each in origins.turns[origins.turns.index(turn) + 1 :])
-        results = Counter((each.after.text.strip(), each.score_change) for each in later if _deed(each) == deed)
-        before, after = turn.record.before, turn.record.after
-        place = before.location_label
-        yield f"  {turn.record.action} at {place}: {counted(sum(results.values()), 'time')}"
-        for (text, points), count in results.most_common():
-            is_same = (text, points) == (after.text.strip(), turn.record.score_change)
-            change = "" if points is None else f"score {points:+d}: "
-            yield f"    {count} x {'the same result' if is_same else change + one_line(text)}"
-    if len(first) > _TURNS_SHOWN:
-        yield f"  and {counted(len(first) - _TURNS_SHOWN, 'more command')}"
-    if not first:
-        yield "  unknown: no command is known to compare with"
-
-
-def _deed(turn: TurnRecord) -> tuple[int, str] | None:
-    """Return where which command was played, ``None`` if the location is unknown."""
-    return None if turn.before.location is None else (turn.before.location.num, text_key(turn.action))
-
-
-def _spans(moments: Iterable[RunMoment]) -> str:
-    """Return turns in words, consecutive ones as a range: ``episode 1, turn 3, 5-9``."""
-    by_episode = merged_sources(Source(each.episode, each.turn, each.turn) for each in moments)
-    episodes: defaultdict[int, list[str]] = defaultdict(list)
-    for source in by_episode:
-        episodes[source.episode].append(source.turns)
-    return "; ".join(f"episode {episode}, turn {', '.join(turns)}" for episode, turns in episodes.items())
-
-
-def undone(
-    document: MemoriesDocument, changes: Sequence[OriginChange], origins: Origins
-) -> tuple[MemoriesDocument, list[str]]:
-    """Take back changes of a run, latest first, and return a line for each change: what becomes of it, and why.
-
-    A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
-    people wrote it, if they did.
-    """
-    lines: list[str] = []
-    restored = set[tuple[str, Item | None]]()
-    given_up = {(each.change.before, each.change.after) for each in origins.changes if each.is_own and each.gives_up}
-    for change in reversed(changes):
-        key, before, item = change.change.key, change.change.before, change.change.item
-        current, block = Known(document.memories()).items().get(key), _block(document, key, item.place)
-        goes_with_it = before is None and (change.change.after, current) in given_up  # by another run
-        result = "taken back"
-        if block is None or current is None:
-            result = "not in the file under this title any more"
-        elif current == before:
-            result = "already as it was before"
-        elif not (current == change.change.after or goes_with_it or (key, change.change.after) in restored):
-            result = "kept, because it was changed since"
-        elif before is None:
-            document = _replaced(document, item.place, block, None)
-        elif stands([each for each in document.memories()[item.place or 0] if each is not block.content], before.title):
-            result = "kept, because another memory of this title is there now"
-        else:
-            versions = (parse_memories(text) for text in origins.texts)
-            written = (each for each in versions if Known(each.memories()).items().get(key) == before)
-            old = next((_block(each, key, item.place) for each in written), None)
-            document = _replaced(document, item.place, block, old or _restored(block, before, document.line_end))
-            restored.add((key, before))
-        lines.append(f"{change.id} {change.verb}: {item.title}: {result}")
-    return document, lines
-
-
-def _block(document: MemoriesDocument, key: str, place: int | None) -> MemoriesBlock | None:
-    """Return the block of the memory with that key, which is at that location."""
-    blocks = [
-        block
-        for section in document.sections
-        if section.heading is not None and section.heading.num == place
-        for block in section.blocks
-        if isinstance(block.content, Memory)
-    ]
-    keys = memory_keys(place or 0, (block.content for block in blocks if isinstance(block.content, Memory)))
-    return dict(zip(keys, blocks, strict=True)).get(key)
-
-
-def _restored(block: MemoriesBlock, item: Item, line_end: str) -> MemoriesBlock:
-    """Return a superseded memory as it was before, rewritten."""
-    memory = cast("Memory", block.content)
-    status: MemoryStatusType = MemoryStatus.TENTATIVE if item.status == "tentative" else MemoryStatus.ACTIVE
-    then = replace(memory, status=status, superseded_by=None, superseded_at_turn=None, invalidation_reason=None)
-    return replace(block, text=write_memory(then, line_end) + line_end, content=then)
-
-
-def _replaced(
-    document: MemoriesDocument, place: int | None, old: MemoriesBlock, new: MemoriesBlock | None
-) -> MemoriesDocument:
-    return document.with_each_block(
-        lambda heading: heading is not None and heading.num == place, lambda block: new if block is old else block
-    )

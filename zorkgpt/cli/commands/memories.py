@@ -231,7 +231,7 @@ def undo(
 
     Prints what would be done. On a terminal it then asks; elsewhere nothing is written without --yes.
     """
-    from zorkgpt.report.origins import undone
+    from zorkgpt.report.undo import undone
 
     origins, (store, _) = common_options.origins(workdir, story), _opened(workdir, story)
     own = [each for each in origins.changes if each.id and each.is_of_memory]

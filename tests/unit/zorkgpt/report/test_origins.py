@@ -30,8 +30,9 @@ from tests.fixtures.typed_command import refused, typed
 from tests.fixtures.whole_run import play_run
 from zorkgpt import api
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.report.origins import OriginChange, Origins, undone
+from zorkgpt.report.origins import OriginChange, Origins
 from zorkgpt.report.repetition import changes_between
+from zorkgpt.report.undo import undone
 
 EDITED = "**[SUCCESS-CORE] Truth  of 46** *(Ep1, T3)*\nA person corrected this.\n"
 LATER = "\n## Location 500: Attic\n\n**[NOTE] Written later**\nMind the step.\n"
