@@ -262,6 +262,16 @@ def test_a_refused_prompt_is_shown_as_no_answer_with_the_time_that_it_took(playe
     assert last == "0 answers, 1 without an answer, tokens unknown, price unknown. Nothing was written to the run."
 
 
+def test_an_unusable_answer_that_the_server_did_not_count_is_named_beside_the_tokens_and_the_price(
+    played: Path,
+) -> None:
+    options = ("--times", "2", "--set", PRICE, "--workdir", str(played))
+    with MisbehavingServer(Decides(), Streams(("nonsense",), usage=None)) as server:
+        turn = _turn_of_one_call(played)
+        shown = printed("prompt", turn, "--role", "agent", "--ask", "--base-url", server.base_url, *options)
+    assert "10 tokens, $0.0070, tokens and price unknown for 1 of 2. " in shown.splitlines()[-1]
+
+
 @pytest.mark.parametrize("broken", [says_error(500, "broken inside"), says_error(401, "who are you")])
 def test_a_series_ends_at_the_first_failure_of_the_server_and_prints_what_was_answered_before(
     played: Path, broken: Says

@@ -26,7 +26,7 @@ from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.openai.faults import RequestRefused
 from zorkgpt.llm.run_model import RepeatedCall, answered, failed
 from zorkgpt.report.pages import repeat
-from zorkgpt.report.played_run import ModelCall, tokens_of
+from zorkgpt.report.played_run import ModelCall, tokens_of, uncounted
 
 _PATIENCE = 10.0  # seconds to wait for a model that is down, unless the option is given
 
@@ -105,6 +105,7 @@ def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, u
     for each in every:
         spending.count(each)
     answers = [each for each in every if isinstance(each, ModelAnswered)]
+    unknown = uncounted(each for each in every if not isinstance(each, ModelAnswered))
     models = ", ".join(dict.fromkeys(each.model for each in answers if each.model))
     parts = [
         f"{counted(len(answers), 'answer')}{f' of {models}' if models else ''}",
@@ -112,6 +113,7 @@ def _print_price(every: Sequence[ModelCall], configuration: GameConfiguration, u
         *([f"{unsent} not requested"] if unsent else []),
         *([] if spending.tokens else ["tokens unknown"]),
         *spending.words,
+        *([f"tokens and price unknown for {unknown} of {len(every)}"] if unknown and spending.tokens else []),
         *([] if spending.dollars else ["$0.0000" if spending.tokens and not spending.unpriced else "price unknown"]),
     ]
     print_line(f"{', '.join(parts)}. Nothing was written to the run.")
