@@ -42,7 +42,7 @@ def origin_lines(origins: Origins, key: str) -> Iterator[str]:
     yield f"Shown to the player {counted(len(shown), 'time')}{readable}{': ' if shown else ''}{_spans(shown)}"
     if origins.unseen:
         runs = ", ".join(origins.unseen)
-        yield f"  and an unknown number of times in runs that no model played or that cannot be repeated: {runs}"
+        yield f"  and an unknown number of times in runs that are not whole, not repeatable or without a model: {runs}"
     yield f"Repeated since{readable}:"
     yield from _result_lines(origins, (each for each in turns if not _is_of_arrival(each.record, item)))
     yield from (f"Note: {problem}" for problem in origins.problems)

@@ -117,7 +117,7 @@ class Origins:
 
     changes: oldest first
     shown: the turns whose prompts contained an item, by its key
-    unseen: the runs of which it is unknown what was shown: no model played them, or they cannot be repeated
+    unseen: the runs of which it is unknown what was shown: no model played them, or they are not whole or not repeated
     turns: all turns, oldest first
     spans: when the first and the last line of each run were written
     numbered: the last number that was taken for an episode

@@ -228,7 +228,10 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
     start.write_bytes(start.read_bytes() + b"\n<!-- changed -->\n")
     found = typed("memories", "why", "Truth of 35").text
     assert f"Note: Run {played[1]}: it cannot be repeated" in found
-    assert f"an unknown number of times in runs that no model played or that cannot be repeated: {played[1]}\n" in found
+    assert (
+        f"an unknown number of times in runs that are not whole, not repeatable or without a model: {played[1]}\n"
+        in found
+    )
     assert "by hand or by a run, which is unknown, seen after episode 3, turn " in typed("memories", "log").text
     assert refused(2, "memories", "undo", played[1])
 
@@ -460,7 +463,7 @@ def test_what_a_player_without_a_model_was_shown_is_unknown(played: list[str]) -
             session.act(command)
     run = run_folders([WORK])[0].name
     assert (
-        f"an unknown number of times in runs that no model played or that cannot be repeated: {run}"
+        f"an unknown number of times in runs that are not whole, not repeatable or without a model: {run}"
         in typed("memories", "why", "By hand").text
     )
     del played
