@@ -310,6 +310,8 @@ class RouteManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
+        if self.config.agent.reasoning_length is not None:
+            return None  # a small model chooses from a list, which has the route that it may follow
         _, (lines, numbers, left_out) = self.shown(observation)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))

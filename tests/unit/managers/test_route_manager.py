@@ -124,6 +124,14 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
     assert [offer.is_listed for offer in without_points.offers(YARD)] == [False]
 
 
+def test_a_small_model_is_shown_no_routes_beside_those_of_its_list(tmp_path: Path) -> None:
+    after_game(tmp_path, YARD, ("north", replace(HALL, score=5)))
+    state = GameState(episode=2, opening=YARD.text, latest=YARD)
+    manager = with_map(tmp_path, state, assist=["valid-actions"], agent={"reasoning_length": 0})
+    assert manager.offers(YARD)
+    assert manager.section(YARD) is None
+
+
 def test_a_route_is_listed_until_one_was_followed_in_this_game(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"), route_to(9, "north", "climb"))
     play(manager, YARD, HALL, "north")
