@@ -94,6 +94,14 @@ class StoreError(ZorkGPTError):
     """A file of the work folder cannot be read or written."""
 
 
+def require_count(name: str, number: object) -> None:
+    """Raise ``ConfigurationError`` with the name of an argument that is not a whole number of at least 1."""
+    if not isinstance(number, int):
+        raise ConfigurationError(f"{name} is {number!r}; expected a whole number")
+    if number < 1:
+        raise ConfigurationError(f"{name} is {number}; expected at least 1")
+
+
 @contextmanager
 def reported_as(problem: str, kind: type[ZorkGPTError] = StoreError) -> Iterator[None]:
     """Raise an ``OSError`` of the block as an error of that kind: the problem, a colon and the reason."""

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import Self, override
 
 from game_interface.core.restoring_game import RestoringGame
+from session.errors import require_count
 from session.processes import install_extra
 from zorkgpt import api
 
@@ -41,7 +42,7 @@ class TextAdventureEnv(Env[Facts, str]):
     A copy (``copy.deepcopy``, ``pickle``) continues with a story process of its own. Raises ``StoryError`` if the file
     is not a story.
 
-    story: the story file; ``None``: the packaged story
+    story: the story file; ``None``: ``infrastructure/zork.z5`` if it is there, else the packaged story
     max_turns: the number of turns after which an episode is truncated
     valid_actions: whether ``info`` lists the commands that would change the world, which slows down each step
     render_mode: ``ansi``: ``render`` returns the story's latest text
@@ -69,6 +70,7 @@ class TextAdventureEnv(Env[Facts, str]):
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode is {render_mode!r}; expected 'ansi' or None")
+        require_count("max_turns", max_turns)
         self.render_mode = render_mode
         self._game = RestoringGame(api.open_game(story, time_limit=time_limit))
         self._max_turns, self._lists_actions = max_turns, valid_actions

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = ("north", "look", "south", "take all", "look")
+UNTYPED: Any = 1.5
+"""No argument of these functions may be this, but a time limit."""
 
 
 @pytest.fixture(autouse=True)
@@ -166,6 +168,9 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
         ("take \udcff", ValueError, r"'take \\udcff', which contains half"),
         (zorkgpt.api.Action("north", note="\ud800"), ValueError, "half"),
         (zorkgpt.api.Action(go_to=99), ValueError, "not possible now"),
+        (zorkgpt.api.Action("look", note=UNTYPED), TypeError, "its note is float; expected str$"),
+        (zorkgpt.api.Action(UNTYPED), TypeError, "its command is float; expected str$"),
+        (zorkgpt.api.Action(follow=UNTYPED), TypeError, "its follow is float; expected int . None$"),
     ],
 )
 def test_a_function_that_returns_no_text_is_told_so(returned: Any, error: type[Exception], told: str) -> None:
@@ -194,6 +199,8 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
             session.follow(7)
         with pytest.raises(ValueError, match="no way from here to location 99 is known"):
             session.go_to(99)
+    with pytest.raises(ValueError, match="the session has ended"):
+        session.act("look")
     assert (session.run.summary.state, session.run.summary.turns) == ("paused", 4)
     with zorkgpt.api.session(session.run.summary.run_id) as session:
         turns = [situation.turn for situation in session if session.act("look") or True]
@@ -263,18 +270,50 @@ def test_what_a_session_remembers_follows_the_rules_for_models_and_is_resumed_re
     assert "Smuggler" in (forked.parents[1] / "Memories.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"episodes": UNTYPED}, "^episodes is 1.5; expected a whole number$"),
+        ({"agent": UNTYPED}, "^agent is float; expected a function$"),
+        ({"show": UNTYPED}, "^show is float; expected a function$"),
+        ({"stop": UNTYPED}, "^stop is float; expected a threading.Event$"),
+        ({"options": [("critic.mode", "llm")]}, "^options is list; expected a mapping of names to values$"),
+        ({"options": {1: "llm"}}, "^options is dict; expected a mapping of names to values$"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_named_before_anything_is_played(arguments: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        play(**{"agent": Player(), **arguments})
+    assert not Path("game_files").exists()
+    if "episodes" not in arguments:
+        with pytest.raises(ConfigurationError, match=told):
+            resume(**arguments)
+
+
 def test_wrong_arguments_of_an_ablation_and_of_a_game_are_named_before_anything_is_played() -> None:
     player: Any = "randomly"
     with pytest.raises(ConfigurationError, match="player is randomly; expected model or random"):
         zorkgpt.api.ablate("full", player=player)
-    with pytest.raises(ConfigurationError, match="workers is 0; expected at least 1"):
-        zorkgpt.api.ablate("full", player="random", workers=0)
     with pytest.raises(ConfigurationError, match=r"critic\.mode among the arguments should be"):
         zorkgpt.api.ablate("full,critic.mode=cruel", player="random")
     with pytest.raises(ConfigurationError, match=r"^max_turns among the arguments should be"):
         zorkgpt.api.ablate("full", player="random", max_turns=0)
-    with pytest.raises(ConfigurationError, match="time_limit is -1"):
-        open_game(time_limit=-1)
+    for name, (number, expected) in product(
+        ("workers", "pairs", "episodes"), {0: "at least 1", "2": "a whole"}.items()
+    ):
+        arguments: Any = {name: number}
+        with pytest.raises(ConfigurationError, match=f"^{name} is {number!r}; expected {expected}"):
+            zorkgpt.api.ablate("full", player="random", **arguments)
+    with pytest.raises(zorkgpt.api.StoryError, match=r"no story file .*/no-such-story\.z5;"):
+        zorkgpt.api.ablate("full", player="random", games="no-such-story.z5")
+    limit: Any
+    for limit in (-1, float("nan"), "10"):
+        with pytest.raises(
+            ConfigurationError, match=f"^time_limit is {limit!r}; expected a number of seconds above 0$"
+        ):
+            open_game(time_limit=limit)
+    with pytest.raises(ConfigurationError, match=r"^story is float; expected the path of a file$"):
+        open_game(UNTYPED)
     Path("notes.txt").touch()
     with pytest.raises(ConfigurationError, match="not empty and contains no ablation"):
         zorkgpt.api.ablate("full", player="random", out=".")

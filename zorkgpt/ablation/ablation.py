@@ -36,6 +36,7 @@ from session.errors import (
     StoreError,
     ZorkGPTError,
     reported_as,
+    require_count,
 )
 from session.events import Event, RunPaused
 from session.files.shared_files import make_folder, places_below, require_no_link
@@ -73,9 +74,8 @@ def make_plan(
     given: where the options and arms were given, in words
     Raises ``ConfigurationError`` or ``StoryError``.
     """
-    for name, number in (("pairs", pairs), ("episodes", episodes)):
-        if number < 1:
-            raise ConfigurationError(f"{name} is {number}; expected at least 1")
+    require_count("pairs", pairs)
+    require_count("episodes", episodes)
     if player not in ("model", "random"):
         raise ConfigurationError(f"player is {player}; expected model or random")
     if player == "random":

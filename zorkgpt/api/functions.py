@@ -32,6 +32,7 @@ from session.errors import (
     StoreError,
     StoryError,
     ZorkGPTError,
+    require_count,
 )
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.recording import Difference
@@ -151,8 +152,8 @@ def play(
     :func:`resume` continues after them. Raises ``ConfigurationError``, ``StoryError`` or ``LanguageModelError`` if
     the run cannot begin, and ``StoreError`` if it cannot be written.
     """
-    if episodes < 1:
-        raise ConfigurationError(f"episodes is {episodes}; expected at least 1")
+    require_count("episodes", episodes)
+    _require_types(agent, options, show, stop)
     defaults = {} if agent is None else OF_FUNCTION if model else {**OF_FUNCTION, **WITHOUT_MODEL}
     given = {
         "agent_model": model,
@@ -191,6 +192,7 @@ def resume(
 
     Raises the same errors as :func:`play`, and ``StoreError`` if the run has ended or another process is playing it.
     """
+    _require_types(agent, options, show, stop)
     now = _resolved({"zork_game_workdir": workdir, **options}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
     player: Literal["model", "program"] | None = "model" if "agent_model" in options else None
@@ -261,14 +263,17 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
 def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:
     """Open a story in a process of its own. Close it, or use it in a ``with`` block.
 
-    story: the file; ``None``: the packaged story
+    story: the file; ``None``: ``infrastructure/zork.z5`` if it is there, else the packaged story
+    seed: of the story's random numbers, from 1
     time_limit: seconds for every answer
 
     Raises ``StoryError`` if the file is not a story, and ``ConfigurationError`` for an invalid seed or limit. If the
     interpreter dies or hangs, the game raises ``GameError``; ``restore`` and ``reset`` then begin with a new process.
     """
-    if not time_limit > 0:
-        raise ConfigurationError(f"time_limit is {time_limit}; expected a number of seconds above 0")
+    if not (isinstance(time_limit, int | float) and time_limit > 0):
+        raise ConfigurationError(f"time_limit is {time_limit!r}; expected a number of seconds above 0")
+    if not isinstance(story, str | os.PathLike | None):
+        raise ConfigurationError(f"story is {type(story).__name__}; expected the path of a file")
     path = choose_story(GameConfiguration()).path if story is None else Path(story)
     return IsolatedGame(path, seed=seed, time_limit=time_limit)
 
@@ -286,17 +291,20 @@ def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None
 
 
 def turns(run: PlayedRun) -> Iterator[Row]:
-    """Yield a row for each turn of a run: what ``zorkgpt runs export --format csv`` writes."""
+    """Yield a row for each turn of a run: the columns of ``zorkgpt runs export --format csv``."""
     return turn_rows(run)
 
 
 def episodes(run: PlayedRun) -> Iterator[Row]:
-    """Yield a row for each episode of a run: its end, scores, rooms, seconds and use of routes."""
+    """Yield a row for each episode of a run: the plain fields of ``EpisodeFigures``, and ``points_from``."""
     return _rows_of_episodes(run)
 
 
 def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
-    """Yield a row for each run of a work folder, the latest first. A run that cannot be read is ``damaged``."""
+    """Yield a row for each run of a work folder, the latest first: the plain fields of ``RunSummary``.
+
+    The ``state`` of a run that cannot be read is ``damaged``. Raises ``StoreError`` if the folder cannot be read.
+    """
     now = _resolved({"zork_game_workdir": workdir}).configuration
     return _rows(map(summarise, run_folders(story_folders(now.zork_game_workdir))))
 
@@ -304,7 +312,7 @@ def runs(*, workdir: Path | str | None = None) -> Iterator[Row]:
 def ablate(
     arms: str | Iterable[str],
     *,
-    games: Iterable[Path | str] = (),
+    games: Path | str | Iterable[Path | str] = (),
     pairs: int = 8,
     episodes: int = 3,
     max_turns: int | None = None,
@@ -318,7 +326,8 @@ def ablate(
     """Play the runs of ``zorkgpt ablate`` that are missing in ``out``, and return a row for each episode of all runs.
 
     arms: as for ``--arms`` (docs/measuring.md, Arms), as one text or several
-    games: the story files; none: the one that ``zorkgpt run`` would play
+    games: one story file or several; none: the one that ``zorkgpt run`` would play
+    pairs, episodes, max_turns: the number of pairs, of the episodes of each run, and of the turns after which each ends
     workers: the number of runs that are played at once; ``None``: the number of cores
     options: options of all arms, as for :func:`play`
 
@@ -331,13 +340,13 @@ def ablate(
     from zorkgpt.ablation.plan import claim  # noqa: PLC0415
     from zorkgpt.llm.embedded.embedded_server import available_cores  # noqa: PLC0415
 
-    if workers is not None and workers < 1:
-        raise ConfigurationError(f"workers is {workers}; expected at least 1")
+    if workers is not None:
+        require_count("workers", workers)
     common = {"max_turns_per_episode": max_turns, "game.seed": seed, "agent_model": model, **options}
     plan = ablation.make_plan(
         arms if isinstance(arms, str) else ",".join(arms),
         common,
-        list(map(Path, games)),
+        [Path(games)] if isinstance(games, str | Path) else list(map(Path, games)),
         pairs=pairs,
         episodes=episodes,
         player=player,
@@ -389,6 +398,19 @@ def _rows(values: Iterable[RunSummary | EpisodeFigures]) -> Iterator[Row]:
             if content is None or isinstance(content, str | int | float | Path):
                 row[each.name] = str(content) if isinstance(content, Path) else content
         yield row
+
+
+def _require_types(agent: object, options: object, show: object, stop: object) -> None:
+    """Raise ``ConfigurationError`` with the name of an argument of another type than its own."""
+    is_named = isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
+    for name, value, is_right, expected in (
+        ("agent", agent, agent is None or callable(agent), "a function"),
+        ("options", options, is_named, "a mapping of names to values"),
+        ("show", show, callable(show), "a function"),
+        ("stop", stop, stop is None or hasattr(stop, "is_set"), "a threading.Event"),
+    ):
+        if not is_right:
+            raise ConfigurationError(f"{name} is {type(value).__name__}; expected {expected}")
 
 
 def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:

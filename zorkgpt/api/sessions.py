@@ -144,7 +144,9 @@ class Session:
     At the end of its block, a run that has not ended is paused, and can be resumed. Errors of the run are raised by the
     method that waits for its next turn.
 
-    A text that is too long or contains control characters is a ``ValueError``.
+    A text that contains control characters or is too long is a ``ValueError``. The limits in characters are 1,000 for a
+    command, 10,000 for a reasoning, 300 for a note, 120 for a memory's title, and 1,000 for its text or the reason to
+    withdraw it.
 
     play: plays the run with an agent and returns it
     stop: pauses the run
@@ -181,7 +183,10 @@ class Session:
         return self._latest
 
     def act(self, command: str, *, reasoning: str = "", note: str = "") -> Situation | None:
-        """Play a command, and return the next situation; ``None`` if the run has ended."""
+        """Play a command, and return the next situation; ``None`` if the run has ended.
+
+        Raises ``ValueError`` for an empty command, one that is not among ``choices``, and after the end of the session.
+        """
         return self._do(Action(command, reasoning, note=note))
 
     def follow(self, route: int, *, until: int | None = None, reasoning: str = "", note: str = "") -> Situation | None:
@@ -254,6 +259,7 @@ class Session:
         self._actions.put(None)
         wait([self._played])
         self._thread.shutdown()
+        self._latest, self._is_waiting = None, False
 
     def __iter__(self) -> Iterator[Situation]:
         """Yield the situation before each turn until the run ends."""
@@ -269,7 +275,7 @@ class Session:
     def _now(self) -> Situation:
         now = self.situation
         if now is None:
-            raise ValueError("the run has ended")
+            raise ValueError("the session has ended")
         return now
 
     def _do(self, action: Action) -> Situation | None:

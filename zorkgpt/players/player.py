@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Literal, Protocol
 
@@ -133,9 +133,11 @@ class RandomPlayer:
 class Action:
     """What a function decides to do, with more than a command.
 
+    command: for the story's parser; only the first of several in a line is played
     reasoning: kept in the record, and shown to the models that learn beside the function
-    follow: the number of a route to follow instead of typing the command; ``until`` is its last command to play
-    go_to: the id of a location to walk to instead of typing the command
+    follow: the number of a route to follow instead of the command; ``until`` is the number, from 1, of its last command
+        to play
+    go_to: the id of a location to walk to instead of the command
     note: a line that stays in the prompts of the episode
     """
 
@@ -166,9 +168,9 @@ class FunctionPlayer:
     def propose(self, context: TurnContext) -> Proposal | Remember:
         """Return what the function chooses. Its exceptions propagate.
 
-        Raises ``TypeError`` if it returns neither a string nor an ``Action``, and ``ValueError`` if the command is
-        empty, cannot be encoded as UTF-8, or is not one of the commands to choose from, and for a way that is not
-        offered.
+        Raises ``TypeError`` if it returns neither a string nor an ``Action``, or one with a field of another type, and
+        ``ValueError`` if the command is empty, cannot be encoded as UTF-8, or is not one of the commands to choose
+        from, and for a way that is not offered.
         """
         chosen = self._choose(context)
         if isinstance(chosen, Remember):
@@ -176,6 +178,11 @@ class FunctionPlayer:
         if not isinstance(chosen, str | Action):
             raise TypeError(f"{self.name} returned {chosen!r}; expected a string or an Action")
         action = chosen if isinstance(chosen, Action) else Action(chosen)
+        for each in fields(action):
+            value = getattr(action, each.name)
+            if not isinstance(value, str if isinstance(each.default, str) else int | None):
+                problem = f"its {each.name} is {type(value).__name__}; expected {each.type}"
+                raise TypeError(f"{self.name} returned an Action: {problem}")
         command = action.command.strip()
         if SURROGATE.search(f"{command}{action.reasoning}{action.note}"):
             raise ValueError(f"{self.name} returned {command!r}, which contains half a surrogate pair")

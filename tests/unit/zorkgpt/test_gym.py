@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from game_interface.core.restoring_game import RestoringGame
+from session.errors import ConfigurationError
 from session.values import Observation
 from tests.fixtures.scripted_game import Script, ScriptedGame
 
@@ -109,6 +110,8 @@ def test_the_registered_environment_renders_the_text_of_the_story(own_story: Pat
         assert env.render() == seen["text"]
     with pytest.raises(ValueError, match="ansi"):
         TextAdventureEnv(own_story, render_mode="human")
+    with pytest.raises(ConfigurationError, match="max_turns is 0; expected at least 1"):
+        TextAdventureEnv(own_story, max_turns=0)
 
 
 def test_several_environments_step_together(own_story: Path) -> None:
