@@ -149,7 +149,7 @@ class Ahead(BaseManager):
         return points.place, exit_
 
     def _is_alike(self, one: _Points, other: _Points) -> bool:
-        """Return whether they are as many points of one place, by commands that name, get or lose the same things."""
+        """Return whether points and place are equal, and the commands name, get or lose the same things."""
         if (one.place, one.change) != (other.place, other.change):
             return False
         played = {(each.place, each.command) for each in (one, other)}

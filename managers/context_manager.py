@@ -431,7 +431,7 @@ class ContextManager(BaseManager):
 
 
 def _listed(names: Sequence[str], longest: int = LONGEST_LIST) -> str:
-    """Return as many of the names as there is room for, and the number of the others."""
+    """Return the first names, within the limit of a list, and the number of the others."""
     names = [cut_at(name, longest) for name in names]
     kept = as_many_as_fit(names, lambda names: len(", ".join(names)) <= longest)
     return ", ".join([*kept, *([f"and {len(names) - len(kept)} more"] if len(kept) < len(names) else [])])

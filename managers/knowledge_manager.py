@@ -51,7 +51,7 @@ from zorkgpt.llm.language_model import LanguageModel
 
 LONGEST_NOTE = 30  # characters, of how many lines are left out
 SHARE_OF_KNOWLEDGE, MOST_TOKENS = 5, 800
-"""It takes at most one in so many tokens of the agent's prompt, and at most so many of them."""
+"""At most one in ``SHARE_OF_KNOWLEDGE`` tokens of the agent's prompt is knowledge, and at most ``MOST_TOKENS`` are."""
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
 

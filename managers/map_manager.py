@@ -175,7 +175,7 @@ class MapManager(BaseManager):
             self.game_map.add_read_exits(here.num, [each for each in (*bearings, *ways) if each not in misread])
 
     def _note_carry(self, record: TurnRecord) -> None:
-        """Record where the story carried the player during a command that is no exit."""
+        """Record the room to which the story moved the player during a command that is not an exit."""
         command = self.movements.carrying(record)
         here, to = record.before.location, record.after.location
         if command and here and to and record.after.ending is None:

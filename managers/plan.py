@@ -121,7 +121,7 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
     """Return the commands with the places at which they would be played.
 
     Of several places to which a command has led, those count at which the next one was played, best directly after it.
-    One that only passes time may also leave the player there, for the story took the player along at its own time.
+    One that only passes time may also leave the player there, because the story moves the player independently of it.
     A command whose result is unknown is taken to leave the player there if it has several words, because most of one
     word are moves, or if the next one has worked there. If the next one has only worked at one other place, it is
     taken to lead there.

@@ -53,8 +53,8 @@ class Line(NamedTuple):
     """A line of an item.
 
     rank: a text of rank 0 is kept if its item is, others if there is room, the lowest ranks first and then the latest
-    weight: as how many its item counts if it is left out, for the first line of an item
-    key: what the prompt shows if the item is whole in it, for the first line of an item; "" for none
+    weight: the number that its item counts for if it is left out, in the first line of an item
+    key: what the prompt shows if it contains the whole item, in the first line of an item; "" for none
     turn: of the story's text, whose lines are references if an earlier text has them; 0 for other texts
     """
 
@@ -82,7 +82,7 @@ class Part:
 
     keeps: the items to keep if not all fit: the last ones (``newest``) or the first ones (``best``)
     share: maximum share of the room for all parts
-    others: items that were left out before, and count as such
+    others: the number of items that were left out before, which is added
     note: text that replaces the number of the items left out
     joins: between the lines of a text
 
@@ -148,7 +148,7 @@ class Part:
         return len(self._text(count, {*self._loose(count)})) > characters
 
     def _written(self, count: int, characters: int) -> str:
-        """Return that many items as text, with as many of the loose texts as fit."""
+        """Return that many items as text, with the optional texts that fit."""
         loose = sorted(self._loose(count), key=lambda each: (each[1].rank, -each[0]))
         kept = as_many_as_fit(
             loose, lambda kept: len(self._text(count, {*loose}.difference(kept))) <= characters, skips=True

@@ -280,7 +280,7 @@ class Route:
         played: Iterable[tuple[int | None, str]] = (),
         names: Mapping[int, str] | None = None,
     ) -> int | None:
-        """Return after how many of its commands it can be joined now; ``None`` if it cannot. Its end does not count.
+        """Return the number of its commands after which it can be joined now; ``None`` for none before its end.
 
         It can be joined where place and touched things in reach are as they were, else where place and things fit its
         remaining commands. Of several such points it is the latest one up to which its commands were played in this

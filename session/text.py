@@ -236,7 +236,7 @@ class RoomDescription:
 def description_in(text: str, name: str) -> str | None:
     """Return the part of a text from the line with the room's name on; ``None`` if there is no such line.
 
-    The name may stand in brackets.
+    The name may be in brackets.
     """
     place = 0
     for line in text.splitlines(keepends=True):
@@ -324,7 +324,7 @@ class TokenCounter:
 
 
 def who_plays(player: str, model: Sequence[str], server: Sequence[str], *notes: str) -> str:
-    """Return who plays, for a reader: the player, or else the models with their servers and notes on them."""
+    """Return the name of the player for display, or else the models with their servers and notes on them."""
     served = ", ".join(model) + (f" at {', '.join(server)}" if server else "")
     if any(notes):
         served += f" ({', '.join(filter(None, notes))})"

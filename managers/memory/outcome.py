@@ -88,12 +88,12 @@ class ActionOutcome:
         it is unknown
     command: in the normal form that the map uses
     destination: the location to which it led, ``None`` if the player stayed
-    is_idle: the player only waited or looked about, so that what happened is not the command's doing
+    is_idle: the player only waited or looked about, so that the command did not cause what happened
     is_substantial: the response contains speech or more than a confirmation of the command
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, as the story's answer has them, without those that replaced others
     replaced: things that are gone, and the names of those in their places, as the answer has them
-    seems_failed: the response, without what somebody says, reads like a refusal, which is a hint and no more
+    seems_failed: the response, without speech, reads like a refusal; this is only a hint
     had_effect: the machine shows that it did something which the player could notice
     was_understood: a turn of the story passed or something changed, and the story asked nothing
     leads_back: it is a direction after which the story described the same location again

@@ -118,10 +118,10 @@ def location_text(
 
 
 def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
-    """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
+    """Return the location whose memories are shown at ``location_id`` instead of its own, as a control of ablations.
 
     The locations with memories (``known_ids``) form a circle in an order drawn from ``seed``, and each is shown the
-    memories of the next. ``None`` for a location without memories, and if no other location has any.
+    memories of the next. Return ``None`` if this location, or every other one, has no memories.
     """
     circle = sorted(known_ids, key=lambda known: (hashlib.sha256(f"{seed} {known}".encode()).digest(), known))
     if location_id not in known_ids or len(circle) == 1:

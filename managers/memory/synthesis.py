@@ -24,7 +24,7 @@ from zorkgpt.llm.language_model import at_most
 
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
-LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
+LEAST_SHARED = 0.25  # of the words of a title or of a text, because a model also uses its own words
 SHORTEST_WORD = 4  # letters; shorter ones say nothing about the matter, and longer ones are compared by so many
 _ARRIVAL_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
 

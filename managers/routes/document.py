@@ -302,7 +302,7 @@ def route_aim(route: Route, done: int = 0) -> str:
 
 
 def last_command(steps: Sequence[RouteStep]) -> str:
-    """Return the last of these commands and where it is typed, for a reader."""
+    """Return the last of these commands with the location where it is typed, for display."""
     place = one_line(steps[-2].leads_to.place) if len(steps) > 1 else ""
     return f"`{one_line(steps[-1].command)}`{f' at {place}' if place else ''}"
 

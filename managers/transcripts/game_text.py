@@ -33,7 +33,7 @@ class PlayedTurn(NamedTuple):
     number: counted from 1
     change: of the score, in points
     to_id: the id of the location to which the command led; ``None`` if the player has not moved
-    last: the number of the last turn if this stands for several, of which ``action`` says what they were
+    last: the number of the last turn if this represents several turns, which ``action`` describes
     typed: the word for "again" that was typed for the command; "" if the command itself was
     died: the player died, and came to that location afterwards
     """
@@ -87,7 +87,7 @@ class GameText:
     Of the older turns, only the lines then stay that no earlier turn has printed. Turns without such a line become
     commands. If this is not enough, further texts are left out in this order, of the oldest turns first: those of
     arrivals, since a room's description is shown again there; all texts; the commands. The text says which turns these
-    are (ADR 35). The text of a first arrival stands whole until it is condensed.
+    are (ADR 35). The text of a first arrival is whole until then.
     """
 
     def __init__(self, opening: str, characters: int) -> None:

@@ -74,7 +74,7 @@ class MarkdownProblem:
     """A place of the file that was not understood, or that is probably a mistake.
 
     line: where it begins, counted from 1
-    message: one sentence that says how to mend it
+    message: one sentence that explains how to correct it
     """
 
     line: int

@@ -382,9 +382,9 @@ class SharedFiles:
 
     @contextmanager
     def copied_at_end(self, copies: Path) -> Iterator[None]:
-        """Copy all files into ``copies`` after the block, in which there are none of an earlier end.
+        """Delete the copies of an earlier end from ``copies``, and copy all files there after the block.
 
-        An error of the block is not replaced by one of copying.
+        An error of copying does not replace an error of the block.
         """
         require_no_link(copies)
         if copies.is_dir():

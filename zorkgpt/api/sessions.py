@@ -38,7 +38,7 @@ _LONGEST_COMMAND, _LONGEST_REASONING = 1000, 10_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """The map as far as it is known. Locations are identified by their object numbers.
+    """The known part of the map. Locations are identified by their object numbers.
 
     locations: the names of all known locations
     exits: for each location, its known exits and where they lead

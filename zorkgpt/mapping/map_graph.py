@@ -131,7 +131,7 @@ class MapGraph(BaseModel):
     misread_exits: exits that a text seemed to name, according to a model's reading of it
     named_exits: points of the compass that the text of a room names, also according to a model's reading
     read_exits: exits that a text seemed to name, and that no model has read there
-    carries: commands that are no exits, such as waiting, with the room to which the story carried the player meanwhile
+    carries: commands that are not exits, such as waiting, with the room to which the story moved the player meanwhile
     rides: exits that were only walked while the player was in or on a thing, such as a boat, with its name
     """
 
@@ -212,8 +212,8 @@ class MapGraph(BaseModel):
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location. None is presumed
-        between rooms of one name, such as a maze, nor if another opposite has not led back from the room, nor against
-        its text, which names other points of the compass (ADR 33).
+        between rooms with the same name, such as in a maze, nor if another opposite has not led back from the room, nor
+        if its text names other points of the compass but not this one (ADR 33).
         """
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:

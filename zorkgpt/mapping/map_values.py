@@ -84,7 +84,7 @@ ByEdge = Annotated[dict[EdgeKey, Answers], Field(exclude_if=not_)]
 
 
 class Carry(NamedTuple):
-    """Where the player came to during a command that is no exit, when it was last seen.
+    """The room to which the story moved the player during a command that is not an exit, when this was last seen.
 
     stayed: turns that the player had been in the room before it
     is_answer: it answered a question of the story, and the command that the story asked about comes before it

@@ -95,8 +95,8 @@ class MovementAnalyzer:
         These turns show nothing:
 
         - the command never reached the story, or was a key, or a location is unknown
-        - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
-          did not walk to the place of a resurrection
+        - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, because
+          a resurrection elsewhere is not a move
         - the line has several commands, so that it is unknown which one led where
         - the command only carries the player along (``carries_along``), or answers a question
         - the player stays, and is in or on a thing before or after it, such as a boat that was boarded, unless the
@@ -155,9 +155,9 @@ class MovementAnalyzer:
         return Repetition(**{each.name: getattr(turn, each.name) for each in fields(turn)}, repeats=command)
 
     def is_answer(self, turn: TurnRecord) -> bool:
-        """Return whether the command answers a question of the story, so that it is no way without the question.
+        """Return whether the command answers a question of the story, so that it is not an exit without the question.
 
-        After a question that the story reads an answer to like a command, it does so if it does not begin with a verb,
+        If the story reads the answer like any other command, a command is an answer if it does not begin with a verb,
         or is a direction that the question offers.
         """
         before, command = turn.before, self.exit_of(turn.action)

@@ -29,8 +29,8 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
     untried exits, and the refused exits with the story's words. A room without a line is named with the exit that
     leads to it. Two more lines have the rooms farther away with untried exits and the other known ones, with those
-    refused exits that the story names and the number of moves, nearest first. The title of the second one
-    says whether rooms that are named above are among them, only for such an exit.
+    refused exits that the story names and the number of moves, nearest first. The title of the second
+    one differs if rooms that are named above are among them because of such an exit.
 
     named: locations that are always listed with the number of moves, for example those of the plan
     """
@@ -130,7 +130,7 @@ def _label(graph: MapGraph, room: int) -> str:
 def _first_of(title: str, items: Iterable[str], number: int, characters: int | None) -> Iterable[str]:
     """Return a line of the items that it has room for, and the number of the others; no line for no items.
 
-    number: of the items; those that there is no room for are not made
+    number: of the items; items without room are not built
     characters: ``None`` for all of them
     """
     shown: list[str] = []

@@ -150,7 +150,7 @@ _SOURCE = re.compile(r"\b(?:memory|memories|knowledge|map|exits?|untried|facts?|
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFigures:
-    """What came of an episode.
+    """The results of an episode.
 
     end: how it ended; ``unfinished`` if it has not
     score, best_score, max_score: points; ``None`` if they were never known
@@ -183,7 +183,7 @@ class EpisodeFigures:
     calls_saved: int
 
     def turns_to(self, score: float) -> int | None:
-        """Return the turns after which the episode is known to have had so many points, ``None`` if it is not."""
+        """Return the number of the turn after which at least this score was first seen; ``None`` for none."""
         return next((best.turn for best in self.milestones if best.score >= score), None)
 
 
@@ -312,7 +312,7 @@ def _core_memories(answer: dict[str, object]) -> int:
 
 
 def _on_routes(turns: Iterable[TurnRecord]) -> Iterator[TurnRecord]:
-    """Yield the turns of an episode whose commands were taken from a route. A walk to a location is no route."""
+    """Yield the turns of an episode whose commands were taken from a route. A walk to a location is not a route."""
     walks = False
     for record in turns:
         if record.proposals[-1].wants_way:

@@ -36,7 +36,7 @@ from zorkgpt.report.server import JSON_FILE, as_json, page_of, page_with
 INDEX_FILE = "index.html"
 MAKER = f"zorkgpt {version('zorkgpt')}"
 PAUSE = 4
-"""A run that is being played is repeated again after so many times as long as its latest repetition took."""
+"""A run in progress is repeated again after this multiple of the duration of its latest repetition."""
 
 
 _URL = re.compile(r"https?://\S*[^\s.,:;)'\"]")

@@ -167,7 +167,7 @@ def page_of_run(
     """Return the content of the run's page.
 
     repeated: the run's repetition, up to the turn that could be repeated
-    known_at_end, map_at_end: what the run left behind, for a repetition that is not whole
+    known_at_end, map_at_end: what was known and the map at the end of the run, if the repetition is incomplete
     notes: why it was not complete
     """
     figures = figures_of(run)

@@ -17,7 +17,7 @@ def undone(
 ) -> tuple[MemoriesDocument, list[str]]:
     """Take back changes of a run, latest first, and return a line for each change: what becomes of it, and why.
 
-    A memory that says something else since stays as it is. One that was superseded or invalidated is restored as
+    A memory whose text has changed since then is left unchanged. One that was superseded or invalidated is restored as
     people wrote it, if they did.
     """
     lines: list[str] = []

@@ -128,11 +128,11 @@ class OpenAIModel:
         return tuple(dict.fromkeys(model.server.address for model in self._models.values()))
 
     def _stable_parts(self, role: Role, prompt: Prompt) -> tuple[int, ...]:
-        """Return the ends of the parts of the prompt that other prompts of the role begin with, in characters.
+        """Return the ends, in characters, of the beginnings that the prompt shares with other prompts of the role.
 
-        A server finds only what ended at a mark in an earlier request. So earlier marks are kept, and a new one follows
-        the part in which the prompt began to differ from the previous one: most parts grow at their end. None of them
-        is blank, because servers refuse that.
+        A server finds only what ended at a mark in an earlier request. Therefore earlier marks are kept, and a new one
+        follows the part in which the prompt began to differ from the previous one: most parts grow at their end. None
+        of them is blank, because servers refuse that.
         """
         user, (before, marks) = prompt.user, self._marked.get(role, ("", ()))
         lines = zip(user.splitlines(keepends=True), before.splitlines(keepends=True), strict=False)
@@ -175,8 +175,8 @@ class Retries:
 
     A model that is down or rate-limited is retried for ``limits.patience``. An unusable answer is requested again up
     to ``limits.max_attempts`` times within ``limits.total_time``, without the time in which the model is down. Pauses
-    grow exponentially with full jitter, or follow the server's ``Retry-After``. A pause that would end too late is not
-    begun. There is no pause after an answer that does not fit its schema, nor after the first two truncated ones.
+    grow exponentially with full jitter, or follow the server's ``Retry-After``. A pause that would end too late is
+    left out. There is no pause after an answer that does not fit its schema, nor after the first two truncated ones.
     """
 
     def __init__(
