@@ -239,7 +239,8 @@ class Learning:
             recording.sync()
             for store in due:
                 store.write()
-        self.state.show_soon()
+        if not recording.is_repeating:
+            self.state.show_soon()
 
     def remove_memory(self, title: str) -> None:
         """Remove every memory with that title. Raises ``ConfigurationError`` if there is none."""

@@ -100,7 +100,8 @@ class Run:
         delay: seconds to wait before each new turn, for spectators
         """
         end = self.orchestrator.play(self.position.index, delay)
-        self.orchestrator.learning.state.export_current_state()
+        if not self.orchestrator.recording.is_repeating:
+            self.orchestrator.learning.state.export_current_state()
         self.orchestrator.recording.sync()
         return end
 

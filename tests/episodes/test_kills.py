@@ -16,6 +16,7 @@ from orchestration.recorded_configuration import continued, recorded
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.events import Event, RunEnded, RunPaused
 from session.files.run_folders import find_run
+from session.files.shared_files import CURRENT_STATE_FILE
 from session.game_configuration import GameConfiguration
 from session.memory import Memory
 from session.values import ROLES
@@ -146,7 +147,11 @@ def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story
     before, (run, configuration, _) = journal_of(tmp_path), newest_run(tmp_path)
     stop, shown = Flag(), list[Event]()
 
+    present = (tmp_path / CURRENT_STATE_FILE).read_text()
+    assert '"turn": 5,' in present
+
     def interrupt(done: int, _all: int) -> None:
+        assert (tmp_path / CURRENT_STATE_FILE).read_text() == present
         if done == 2:
             stop.set()
 
@@ -157,6 +162,7 @@ def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story
         assert resumed.play() == "interrupted"
     assert [type(event) for event in shown] == [RunPaused]
     assert journal_of(tmp_path) == before
+    assert (tmp_path / CURRENT_STATE_FILE).read_text() == present
     assert resume_with(own_story, tmp_path).end == "done"
     assert verify_run(own_story, tmp_path).difference is None
 
