@@ -207,8 +207,14 @@ def delete(
     folder, _ = common_options.run_and_configuration(workdir, run, story)
     require_run_folder(folder)
     doomed = folder.parent.parent if is_fork(folder) else folder
-    if not yes:
-        typer.confirm(printable(f"Delete {doomed}?"), abort=True)
+    try:
+        is_sure = yes or typer.confirm(printable(f"Delete {doomed}?"))
+    except typer.Abort:  # Ctrl-C, or the input has ended
+        is_sure = False
+        typer.echo()
+    if not is_sure:
+        typer.echo("Nothing was deleted; --yes deletes without asking.")
+        raise typer.Exit(1)
     with reported_as(f"cannot delete {doomed}"), claimed(folder):
         shutil.rmtree(doomed)
     print_line(f"Deleted {doomed}.")

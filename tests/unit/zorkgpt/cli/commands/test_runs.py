@@ -181,9 +181,11 @@ def test_control_characters_are_shown_not_obeyed(workdir: Path, arguments: tuple
 
 def test_a_run_is_deleted_after_a_yes_and_what_it_taught_stays(workdir: Path) -> None:
     (workdir / "Memories.md").write_text(MEMORIES)
-    asked = typed("runs", "delete", lines="n\n")
-    assert (asked.status, asked.text.startswith(f"Delete game_files/runs/{NEW}? [y/N]")) == (1, True)
-    assert (workdir / "runs" / NEW).is_dir()
+    for answer in ("n\n", ""):  # without a terminal the input ends
+        asked = typed("runs", "delete", lines=answer)
+        assert (asked.status, asked.text.startswith(f"Delete game_files/runs/{NEW}? [y/N]")) == (1, True)
+        assert asked.text.endswith("\nNothing was deleted; --yes deletes without asking.\n")
+        assert (workdir / "runs" / NEW).is_dir()
     assert typed("runs", "delete", lines="y\n").status == 0
     assert not (workdir / "runs" / NEW).exists()
     assert _run("delete", OLD, "--yes") == f"Deleted game_files/runs/{OLD}.\n"
