@@ -43,6 +43,7 @@ def test_lines_are_commands_until_they_end_and_what_was_walked_is_learned(tmp_pa
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
     shown = played.text
     assert "a person plays tidehouse.z5" in shown
+    assert "\n1 episode, in work/runs/" in shown
     assert "for testing the story" not in shown
     assert "Progress is saved automatically; Ctrl-C pauses and shows how to resume; quit ends the episode." in shown
     assert "Episode 1 was left after 4 turns: score 5 of 100, 3 rooms" in shown

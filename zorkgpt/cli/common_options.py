@@ -106,6 +106,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 ToFile = Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.", metavar="FILE")]
 
 REPORT_FILE = Path("report.html")
+PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the person wants it
 EXTRAS = {
     "scipy": "ablate",
     "matplotlib": "ablate",

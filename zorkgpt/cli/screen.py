@@ -53,6 +53,7 @@ from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
 from session.text import counted, cut_at, one_line, out_of, printable, who_plays
 from session.values import Observation, TurnRecord
+from zorkgpt.cli.common_options import PERSONS_TURNS
 from zorkgpt.cli.map_text import draw_around, ways_in_words
 from zorkgpt.cli.terminal import LogTo, discard_stdout, folded, print_error, print_line, set_echo
 from zorkgpt.llm.budget import Spending
@@ -163,7 +164,8 @@ def _news(event: Event) -> list[str]:
     match event:
         case RunStarted():
             help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
-            length = f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}"
+            length = counted(event.episodes, "episode")
+            length += "" if event.max_turns == PERSONS_TURNS else f" of at most {counted(event.max_turns, 'turn')}"
             player = who_plays(event.player, event.model, event.server, event.engine, event.model_choice)
             lines = [f"{player}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
         case EpisodeEnded():

@@ -11,8 +11,6 @@ from session.values import ROLES
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import print_costs, print_error, print_line
 
-PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the person wants it
-
 
 def run(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play, one after the other.")] = 1,
@@ -96,7 +94,7 @@ def play(
     from zorkgpt.cli.playing import play_run
 
     options = {
-        "max_turns_per_episode": max_turns or PERSONS_TURNS,
+        "max_turns_per_episode": max_turns or common_options.PERSONS_TURNS,
         "game.file": story,
         "game.seed": seed,
         "zork_game_workdir": workdir,
