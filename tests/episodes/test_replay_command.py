@@ -188,6 +188,13 @@ def test_a_script_with_a_command_that_cannot_reach_the_story_is_status_1(tmp_pat
         assert typed("replay", "--from-actions", str(script), *arguments).status == status
 
 
+def test_after_a_script_no_unknown_place_or_score_is_named(tmp_path: Path) -> None:
+    (tmp_path / "script.txt").write_text("look")
+    riddles = Path(__file__).parents[1] / "stories" / "riddles.z5"
+    shown = typed("replay", "--from-actions", str(tmp_path / "script.txt"), "--game", str(riddles))
+    assert shown.text.endswith("\n1 command played\n")
+
+
 def test_a_script_may_be_a_pipe(tmp_path: Path, own_story: Path) -> None:
     script = tmp_path / "pipe"
     os.mkfifo(script)

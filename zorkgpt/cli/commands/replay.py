@@ -215,9 +215,9 @@ def _play_script(path: Path, configuration: GameConfiguration, expect_score: int
             show(TurnPlayed(record, 0.0))
             refused += after.refusal is not None
             before = after
-    place = f" at {before.location.label}" if before.location else ""
+    place = f": it ends at {before.location.label}" if before.location else ""
     score = "" if before.score is None else f", score {before.score}"
-    print_line(f"{counted(len(commands), 'command')} played: it ends{place}{score}")
+    print_line(f"{counted(len(commands), 'command')} played{place}{score}")
     if refused:
         typer.echo(f"{counted(refused, 'command')} did not reach the story")
         raise typer.Exit(1)

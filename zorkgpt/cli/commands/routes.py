@@ -107,5 +107,5 @@ def _route(store: RouteStore, number: int) -> Route:
     route = store.document.find(number)
     if route is None:
         known = ", ".join(str(each.number) for each in store.document.routes) or "none"
-        raise ConfigurationError(f"there is no route {number} in {store.path}; there is {known}")
+        raise ConfigurationError(f"there is no route {number} in {store.path}; it has {known}")
     return route

@@ -68,7 +68,7 @@ def test_a_removed_route_is_gone_and_what_there_was_is_in_the_backup(folder: Pat
 @pytest.mark.parametrize("command", ["show", "remove", "export"])
 def test_a_route_that_there_is_not_is_an_error_that_names_the_others(folder: Path, command: str) -> None:
     ran = typed("routes", command, "7")
-    assert ran == Ran(2, b"", f"zorkgpt: there is no route 7 in {folder / 'routes.json'}; there is 1, 2\n".encode())
+    assert ran == Ran(2, b"", f"zorkgpt: there is no route 7 in {folder / 'routes.json'}; it has 1, 2\n".encode())
 
 
 def test_a_broken_file_is_an_error_in_a_line_and_stays_and_without_one_no_route_is_known(folder: Path) -> None:
