@@ -51,9 +51,13 @@ def test_every_line_of_a_table_fits(folder: Path, command: tuple[str, ...], colu
         assert re.search("fresh-actions,? .*proven-routes", told)
 
 
-def test_the_lines_on_a_story_and_its_routes_fit(tmp_path: Path) -> None:
+def test_the_lines_on_a_story_and_what_was_learned_fit(tmp_path: Path) -> None:
     assert ran(tmp_path, "play", typed="n\nn\ntake lamp\nn\nquit\n").status == 0
-    for command in (("status",), ("routes", "show")):
+    text = "Its rung gives way, which nobody who climbs it in a hurry is likely to notice."
+    assert ran(tmp_path, "memories", "add", "46", "The ladder that leads up to the loft", text).status == 0
+    (tmp_path / "game_files" / "knowledgebase.md").write_text(f"## DANGERS & THREATS\n\n- {text}\n")
+    learned = (("memories", "show"), ("memories", "log"), ("knowledge", "show"), ("map",))
+    for command in (("status",), ("routes", "show"), *learned):
         lines = shown(tmp_path, 40, *command)
-        assert len(lines) > 4
+        assert len(lines) > 3
         assert [line for line in lines if len(line) > 40] == []

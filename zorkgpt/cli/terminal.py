@@ -158,13 +158,13 @@ def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int
     rows += [row(each.story, each.arm, [each]) for each in estimates]
     print_table([*rows, row("all", "", estimates)] if workers else rows)
     side_by_side = f", {workers} runs side by side (--workers)" if workers else ""
-    print_line(f"\nHours: {call_seconds:g} seconds a call (--call-seconds){side_by_side}.")
-    print_line(
+    print_folded(f"\nHours: {call_seconds:g} seconds a call (--call-seconds){side_by_side}.")
+    print_folded(
         "Tokens: as many as a rehearsal without a model takes, four characters each; a model's thinking before it "
         "answers is not included, and what the server has in its cache costs less. Estimates have three digits."
     )
     if any(each.dollars is None for each in estimates):
-        print_line(f"Dollars: the price of a model is unknown; the option prices sets it ({program()} config show).")
+        print_folded(f"Dollars: the price of a model is unknown; the option prices sets it ({program()} config show).")
 
 
 def terminal_width() -> int | None:

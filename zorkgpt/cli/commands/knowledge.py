@@ -11,7 +11,7 @@ from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import AsJson, OfStory, Workdir
-from zorkgpt.cli.terminal import print_json, print_line, print_problems
+from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_problems
 
 if TYPE_CHECKING:
     from managers.knowledge.document import KnowledgeDocument
@@ -31,13 +31,13 @@ def show(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None
     if not entries:
         print_line(f"Nothing is known in {path}.")
         return
-    print_line(f"Knowledge{common_options.of_story(path.parent)}, {path}:")
+    print_folded(f"Knowledge{common_options.of_story(path.parent)}, {path}:")
     heading = None
     for number, entry in enumerate(entries, start=1):
         if entry.section != heading:
             heading = entry.section
-            print_line(heading or "(without a heading)")
-        print_line(f"  {number}. {entry.line.text}")
+            print_folded(heading or "(without a heading)")
+        print_folded(f"  {number}. {entry.line.text}")
 
 
 @app.command()

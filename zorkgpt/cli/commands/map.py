@@ -9,7 +9,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_error, print_line, terminal_width, write_file
+from zorkgpt.cli.terminal import folded, print_error, print_folded, print_line, terminal_width, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def draw(
     content = _drawn(graph, here, form, to)
     if to is None:
         if form == "text":
-            print_line(f"{heading}: {counted(len(graph.rooms), 'room')}\n")
+            print_folded(f"{heading}: {counted(len(graph.rooms), 'room')}\n")
         print_line(content.decode())
         if form == "text" and state and state.location and here is None:
             name = state.location.name
@@ -77,7 +77,7 @@ def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) 
         drawn = draw_text(graph, here)
         width = terminal_width() if to is None else None
         is_too_wide = width is not None and any(cell_len(line) > width for line in drawn.splitlines())
-        return (list_rooms(graph, here) if is_too_wide else drawn).encode()
+        return ("\n".join(folded(list_rooms(graph, here), width)) if is_too_wide else drawn).encode()
     if to is None:
         raise ConfigurationError(f"--format {form} is a picture: name a file for it with --to FILE")
     common_options.require_packages("matplotlib")

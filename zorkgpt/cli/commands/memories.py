@@ -14,7 +14,15 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted, one_line, printable, text_key
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import AsJson, OfStory, RunOrLatest, Workdir, of_story
-from zorkgpt.cli.terminal import print_error, print_json, print_line, print_problems
+from zorkgpt.cli.terminal import (
+    folded,
+    print_error,
+    print_folded,
+    print_json,
+    print_line,
+    print_problems,
+    terminal_width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +75,7 @@ def show(
         ]
         print_json(shown)
     elif found:
-        print_line(f"Memories{of_story(store.path.parent)}, {store.path}:")
+        print_folded(f"Memories{of_story(store.path.parent)}, {store.path}:")
         _print_memories(document, ((place, "", each) for place, memories in found.items() for each in memories))
     else:
         print_line(f"Nothing is remembered{' there' if location else ''} in {store.path}.")
@@ -162,12 +170,12 @@ def diff(run: RunOrLatest = None, story: OfStory = None, workdir: Workdir = None
     now = folder.parent.parent / configuration.simple_memory.memory_file
     file = end if end.exists() else now
     after, (own, others) = open_memories(file).document, changes_of(folder, file, now.name)
-    print_line(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
+    print_folded(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
     _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in own))
     if not own:
         typer.echo("No memory has changed.")
     if others:
-        print_line("What people and other runs changed meanwhile:")
+        print_folded("What people and other runs changed meanwhile:")
         _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in others))
 
 
@@ -213,11 +221,10 @@ def log(as_json: AsJson = False, story: OfStory = None, workdir: Workdir = None)
         item = change.change.item
         place = "" if item.place is None else f" at location {item.place}"
         name = f"{change.id} " if change.id else ""
-        print_line(f"{name}{change.verb}{place}: {item.title}, {change.source}")
+        print_folded(f"{name}{change.verb}{place}: {item.title}, {change.source}")
     if not changes:
         typer.echo("No change of a memory is known.")
-    for problem in origins.problems:
-        print_line(problem)
+    print_folded(*origins.problems)
 
 
 @app.command()
@@ -242,8 +249,7 @@ def undo(
             (f"no run and no change {what} is known to have written a memory; these did: {known}.", *origins.problems)
         )
         raise ConfigurationError(message)
-    for line in (*undone(store.document, changes, origins)[1], *origins.problems):
-        print_line(line)
+    print_folded(*undone(store.document, changes, origins)[1], *origins.problems)
     if yes or (sys.stdin.isatty() and typer.confirm(printable(f"Write {store.path}?"))):
         is_changed = store.apply(lambda document: undone(document, changes, origins)[0])
         print_line(f"{store.path}: {'written' if is_changed else 'nothing to take back'}")
@@ -265,12 +271,11 @@ def at(
         raise ConfigurationError(f"what was remembered at the end of episode {episode} is unknown; known: {known}")
     memories = [item for item in items.values() if item.kind == "memory" and item.is_lasting]
     for item in memories:
-        print_line(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
-        print_line("".join(f"    {line}\n" for line in item.text.splitlines()).rstrip("\n"))
+        print_folded(f"Location {item.place}: {item.title} [{', '.join(item.tags)}]")
+        print_folded(*(f"    {line}" for line in item.text.splitlines()))
     if not memories:
         print_line(f"No memory is known at the end of episode {episode}.")
-    for problem in origins.problems:
-        print_line(problem)
+    print_folded(*origins.problems)
 
 
 def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument], Path]:
@@ -334,15 +339,19 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
 
     styles = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
     console = Console(highlight=False, soft_wrap=True)
-    names, latest = document.names(), None
+    names, latest, width = document.names(), None, terminal_width()
+
+    def put(text: str, style: str = "") -> None:
+        for line in folded(text, width):
+            indent = len(line) - len(line.lstrip())
+            console.print(Text(line[:indent]).append(line[indent:], style))
+
     for location_id, mark, memory in found:
         if location_id != latest:
             name = one_line(names.get(location_id, ""))
-            console.print(Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan"))
+            put(f"Location {location_id}{f': {name}' if name else ''}", "bold cyan")
             latest = location_id
-        marks = memory.category, memory.persistence.upper()
-        headline = Text(printable(memory.headline(*marks)), style=styles[memory.status])
-        console.print(Text(f"  {mark}").append_text(headline))
+        put(f"  {mark}{memory.headline(memory.category, memory.persistence.upper())}", styles[memory.status])
         at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
         lines = memory.text.split("\n")
         if memory.is_invalidated:
@@ -350,4 +359,4 @@ def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, 
         elif memory.superseded_by is not None:
             lines.insert(0, f'Superseded{at} by "{memory.superseded_by}"')
         for line in lines:
-            console.print(Text(f"    {printable(line)}"))
+            put(f"    {line}")

@@ -8,7 +8,7 @@ import typer
 
 from zorkgpt.cli import common_options
 from zorkgpt.cli.completion import models, run_ids
-from zorkgpt.cli.terminal import print_error, print_line
+from zorkgpt.cli.terminal import print_error, print_folded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def resume(
             name = who_plays(player.name if player else "", *served)
             name_of_story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
-            print_line(f"Resuming run {folder.name} of {name_of_story}{position}: {name} plays")
+            print_folded(f"Resuming run {folder.name} of {name_of_story}{position}: {name} plays", indent=0)
         status = watch.play(resumed)
     raise typer.Exit(status)
 
