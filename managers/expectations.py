@@ -130,7 +130,7 @@ class Expectations:
         elif missed := self._points_missed(record):
             problem = missed
         elif course.stop_at == "place":
-            problem = self._no_time_passes(course)
+            problem = self._tried_out(record, course)
         elif not (self._state.has_effect(record) or leads_back or passes_time(command)):
             problem = self._in_vain(record, command)
         if problem and not self._was_so(record, course, goes_on=after.awaits_answer or course.kind != "plan"):
@@ -180,8 +180,10 @@ class Expectations:
         is_shared = any(name == place.label and room != place.num for room, name in names)
         return f"L{place.num} {place.label}" if is_shared else place.label
 
-    def _no_time_passes(self, course: Course) -> str:
-        """Return why the course ends if its latest commands took no turn of the story; otherwise ""."""
+    def _tried_out(self, record: TurnRecord, course: Course) -> str:
+        """Return that a command won points, or that the latest ones took no turn of the story; otherwise ""."""
+        if record.score_change is not None and record.score_change > 0:
+            return f"it won {counted(record.score_change, 'point')}"
         latest = self._state.turns[-min(MOST_REFUSED, course.done + 1) :]
         if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
             return ""

@@ -557,6 +557,15 @@ def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_
     assert all(turn.after.text in shown for turn in run.turns[: len(trials) + 2])
 
 
+@pytest.mark.parametrize(("stop_at", "played"), [("place", 2), ("failure", 3)])
+def test_points_end_a_course_that_tries_things_out_and_no_other(tmp_path: Path, stop_at: str, played: int) -> None:
+    script = {**TRIALS, "pull rope": replace(TAKEN, text="A bell rings.", score=5, moves=5, state_hash="e")}
+    answer = {**routine("take rope", "pull rope", "read rope"), "stop_at": stop_at}
+    run, reports = one_episode(tmp_path, answer, script=script, turns=6)
+    assert [source for _, source in sources(run, 1)].count("then") == played
+    assert ("`pull rope` (3 commands played): it won 5 points. Not played: `read rope`" in reports[1]) == (played == 2)
+
+
 def test_without_a_known_location_a_new_sentence_stops_any_course(tmp_path: Path) -> None:
     nowhere = {command: replace(seen, location=None) for command, seen in ROUTINE.items()}
     _, reports = one_episode(tmp_path, routine("take rope"), script=nowhere)

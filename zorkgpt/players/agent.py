@@ -146,10 +146,10 @@ _Number = Annotated[int | None, _or_else(lambda: None)]
 _StopAt = Annotated[StopAt, _or_else(lambda: "news")]
 _FURTHER = "Further commands, at most 12, to play after it until something new happens; empty if none is clear"
 _UNTIL = (
-    "What ends a course beside failed moves, new places and questions. "
-    "news: failures, new sentences; failure: failures, new answers to commands that changed nothing, things that you "
-    "get, lose or first see while waiting and that no command names; "
-    "place: three commands in a row without a turn of the story"
+    "What ends a course beside failed moves, lost points, new places, the dark and questions. "
+    "news: what ends failure, and new sentences; "
+    "failure: commands that fail or change nothing, things that you get, lose or see and that no command names; "
+    "place: points won, and three commands in a row without a turn of the story"
 )
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
