@@ -82,6 +82,19 @@ def test_the_index_has_each_page_once_it_is_written_so_that_a_kill_loses_none(ow
     assert all(row["link"] for row in index().values())
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--out", "site"), "--out is the folder of --all: add --all, or name a file with --to"),
+        (("--all", "--to", "page.html"), "name the folders with --workdir and --out, and leave out RUNS, --to, --port"),
+    ],
+)
+def test_an_option_that_would_have_no_effect_is_an_error(options: tuple[str, ...], words: str) -> None:
+    result = typed("report", *options)
+    assert (result.status, len(result.lines)) == (2, 1)
+    assert words in result.lines[0]
+
+
 def test_the_runs_of_an_ablation_are_listed_by_arm_and_pair(own_story: Path) -> None:
     (recorded,) = (RECORDED / "runs").iterdir()
     folders = {f"{arm}/{pair}/runs/{recorded.name}" for arm in ("full", "no-memory") for pair in (1, 2)}

@@ -56,8 +56,8 @@ def ask_again(
     replayed = repeat(folder, now, asked=calls.append, until=until, changed=rebuilt)
     if replayed.difference is not None:
         cause = ", ".join(shaping) or "this version of the program"
-        turns = counted(replayed.turns, "turn")
-        raise ConfigurationError(f"with {cause}, run {folder.name} is played differently after its first {turns}")
+        turn = replayed.turns + 1
+        raise ConfigurationError(f"with {cause}, run {folder.name} is played differently from turn {turn} on")
     wanted = [call for call in calls if is_wanted(call)]
     if not wanted:
         raise ConfigurationError(f"run {folder.name} has no such model call in these turns")

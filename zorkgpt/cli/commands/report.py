@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from session.game_configuration import GameConfiguration
 
+SITE = Path("site")
 LOOK = 1.0  # seconds between looks at the journals of runs that are followed
 
 
@@ -36,7 +37,10 @@ def report(
     all_runs: Annotated[
         bool, typer.Option("--all", help="Write a page for each run of the work folder, and an index, into --out.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="For --all: the folder to write.", metavar="DIR")] = Path("site"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="For --all: the folder to write.", metavar="DIR", show_default=str(SITE)),
+    ] = None,
     watch: Annotated[
         bool,
         typer.Option(
@@ -56,15 +60,14 @@ def report(
     from zorkgpt.ablation.plan import PLAN_FILE
     from zorkgpt.report.pages import write_report
 
-    if port and not watch:
-        raise ConfigurationError("--port is the port of --watch: add --watch")
+    _require_effect(port=port > 0 and not watch, out=out is not None and not all_runs)
     now = common_options.configuration_in(workdir, story)
     if all_runs:
-        if runs or port or with_runs:
+        if runs or port or with_runs or to != REPORT_FILE:
             raise ConfigurationError(
-                "--all: name the folder with --workdir, and leave out RUNS, --port and --with-runs"
+                "--all: name the folders with --workdir and --out, and leave out RUNS, --to, --port and --with-runs"
             )
-        _publish(now, story, out, watch=watch)
+        _publish(now, story, out or SITE, watch=watch)
         return
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
         if len(runs) > 1 or watch:
@@ -86,6 +89,14 @@ def report(
         print_line(line)
 
 
+def _require_effect(*, port: bool, out: bool) -> None:
+    """Raise ``ConfigurationError`` if one of these options was given without the one to which it belongs."""
+    if port:
+        raise ConfigurationError("--port is the port of --watch: add --watch")
+    if out:
+        raise ConfigurationError("--out is the folder of --all: add --all, or name a file with --to")
+
+
 def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: bool) -> None:
     """Write the pages of all runs of the work folder, and keep them up to date until Ctrl-C if ``watch``."""
     from session.files.run_folders import run_folders
@@ -101,7 +112,7 @@ def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: boo
         return run_folders(common_options.folders_of(workdir, story))
 
     if not watch and not found():
-        raise StoreError(f"there is no run yet in {workdir}")
+        raise StoreError(f"there is no run yet in {workdir}: play one, or name another folder with --workdir")
     played: dict[Path, RunPage] | None = {} if watch else None
     count, new = update_site(workdir, found(), out, now, played)
     pages = f"{counted(new, 'new page')} of {counted(count, 'run')}"

@@ -251,8 +251,8 @@ def export(
         replayed = repeat(folder, now, asked=calls.append)
         if replayed.difference is not None:
             print_error(
-                f"This version plays run {folder.name} differently after {counted(replayed.turns, 'turn')}: "
-                "no prompt after that can be rebuilt."
+                f"This version plays run {folder.name} differently from turn {replayed.turns + 1} on: "
+                "no prompt after it can be rebuilt."
             )
     written = {"markdown": as_markdown, "md": as_markdown, "json": as_json}.get(form)
     text = printable(written(played, calls) if written else as_atif(played) if form == "atif" else as_csv(played))

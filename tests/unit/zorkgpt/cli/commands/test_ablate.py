@@ -180,7 +180,7 @@ def test_the_help_names_every_arm_and_every_protocol() -> None:
         (("--protocol", "tales", "--max-turns", "50"), "--protocol tales fixes --max-turns: leave it out"),
         (("--protocol", "tales", "--arms", "full,assist=valid-actions"), "--protocol tales fixes assist"),
         (("--protocol", "tales", "--arms", "max_turns_per_episode=5"), "tales fixes max_turns_per_episode"),
-        (("--protocol", "tales", "--player", "random", "--arms", "max_turns_per_episode=5"), "fixes max_turns"),
+        (("--player", "random"), "the random player asks no model: leave out the model and its server"),
         (("--protocol", "own", "--arms", "max_turns_without_progress=5"), "fixes max_turns_without_progress"),
         (("--protocol", "own", "--assist", "valid-actions", "--episodes", "2"), "fixes --episodes, --assist"),
     ],
@@ -193,6 +193,13 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(
     assert (result.status, len(result.lines)) == (2, 1)
     assert words in result.lines[0]
     assert not (in_own_folder / "none").exists()
+
+
+@pytest.mark.usefixtures("in_own_folder")
+def test_a_protocol_also_fixes_its_turns_for_the_random_player() -> None:
+    result = typed("ablate", "--protocol", "tales", "--player", "random", "--arms", "max_turns_per_episode=5")
+    assert (result.status, len(result.lines)) == (2, 1)
+    assert "fixes max_turns" in result.lines[0]
 
 
 @pytest.mark.parametrize(
