@@ -51,7 +51,8 @@ def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRec
     done = state.tries.done_at(location_id)
     if points := memory.score_change:  # also of a command that was played again since, without points
         done = [each for each in state.scored if (each.before.location_id, each.score_change) == (location_id, points)]
-    return done_in(f"{memory.title} {memory.text}", with_commands(done))
+    places = [location_id] if points else []  # a command of one word, such as a move, counts if it won points
+    return done_in(f"{memory.title} {memory.text}", with_commands(done), places)
 
 
 _number = attrgetter("turn")

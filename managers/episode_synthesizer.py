@@ -109,8 +109,8 @@ class EpisodeSynthesizer(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self.summary: EpisodeSummary | None = None
-        earlier, is_small = self._earlier(), self.config.agent.reasoning_length is not None
-        self.handover = handover_text(earlier[-1], with_points=is_small) if earlier else ""
+        earlier = self._earlier()
+        self.handover = handover_text(earlier[-1]) if earlier else ""
         self._plan = self.knowledge_manager.plan()
         self._kept_commands = self.knowledge_manager.commands_line()
         self._commands = self._checked(self.knowledge_manager.planned_commands()) or self._kept_commands

@@ -34,7 +34,6 @@ PLANNED_TURNS: Final = 20
 INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
 COMMANDS_SHOWN: Final = 3
-GAINS_SHOWN: Final = 8
 LONGEST_NAME: Final = 80  # characters of a command
 LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
 OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
@@ -271,20 +270,12 @@ def parse_summaries(text: str) -> Summaries:
     return Summaries(tuple(lines))
 
 
-def handover_text(summary: EpisodeSummary, *, with_points: bool) -> str:
-    """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters.
-
-    with_points: for a player that is not shown the known points otherwise
-    """
+def handover_text(summary: EpisodeSummary) -> str:
+    """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters."""
     outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
-    found = [scored for scored in summary.scored if scored.change > 0]
-    most = sorted(found, key=lambda scored: (scored.change, scored.turn))[-GAINS_SHOWN:]
-    shown = [points_text(scored) for scored in found if scored in most]
-    shown += [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
-    gains = [f"Points came in episode {summary.episode} by {'; '.join(shown)}."] if found and with_points else []
-    room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
+    room = LONGEST_HANDOVER - sum(len(line) + 1 for line in outcome)
     deaths = Part("deaths", [[Line(line)] for line in death_lines(summary)], empty="").fit(room).text
-    return "\n".join(filter(None, [*outcome, deaths, *gains]))
+    return "\n".join(filter(None, [*outcome, deaths]))
 
 
 def outcome_line(summary: EpisodeSummary) -> str:

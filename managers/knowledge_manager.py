@@ -11,6 +11,7 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
+from managers.done import done_in, numbers_named, with_commands
 from managers.knowledge.analysis import (
     KnowledgeAnswer,
     KnowledgePrompt,
@@ -96,7 +97,7 @@ class KnowledgeManager(BaseManager):
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
         self._section = PromptSection("", "")  # made of ``_section_of``
-        self._section_of: tuple[object, object] = (None, None)
+        self._section_of: tuple[object, object, object] = (None, None, None)
 
     @classmethod
     @override
@@ -107,7 +108,7 @@ class KnowledgeManager(BaseManager):
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt and 800 tokens."""
-        known = self._knowledge.document, self._shown
+        known = self._knowledge.document, self._shown, len(self.game_state.scored)
         if not all(map(is_, known, self._section_of)):
             entries, others = self._within(min(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE, MOST_TOKENS))
             shows = tuple(knowledge_key(entry.section, entry.line.text) for entry in entries)
@@ -128,12 +129,21 @@ class KnowledgeManager(BaseManager):
 
     def _within(self, tokens: int, but: Collection[str] = ()) -> tuple[list[KnowledgeEntry], int]:
         """Return the most useful lines, none of the sections ``but``, and the number of the others."""
-        number = sum(entry.section not in but for entry in self._known())
-        useful = [entry for entry in self._shown if entry.section not in but and self.config.knowledge.enabled]
+
+        def is_meant(entry: KnowledgeEntry) -> bool:
+            return entry.section not in but and not self._is_won(entry)
+
+        number = sum(map(is_meant, self._known()))
+        useful = [*filter(is_meant, self._shown)] if self.config.knowledge.enabled else []
         kept = within(useful, tokens * CHARACTERS_PER_TOKEN)
         if len(kept) < number:
             kept = within(useful, tokens * CHARACTERS_PER_TOKEN - LONGEST_NOTE)
         return kept, number - len(kept)
+
+    def _is_won(self, entry: KnowledgeEntry) -> bool:
+        """Return whether the line's points were won in this game, and a small model plays, which would go for them."""
+        text, is_small = entry.line.text, self.config.agent.reasoning_length is not None
+        return is_small and bool(done_in(text, with_commands(self.game_state.scored), numbers_named(text)))
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""

@@ -191,17 +191,20 @@ class SimpleMemoryManager(BaseManager):
         persistent, ephemeral = self.memory_cache.get(location_id, ()), self.ephemeral_cache.get(location_id, ())
         keys = (*memory_keys(location_id, persistent), *memory_keys(location_id, ephemeral, "e"))
         believed = [
-            (key, memory)
+            (key, memory, all_done(memory, location_id, self.game_state))
             for key, memory in zip(keys, (*persistent, *ephemeral), strict=True)
             if not memory.is_given_up and not (memory.is_arrival and is_described)
         ]
+        is_small = self.config.agent.reasoning_length is not None
+        if is_small:  # it would do again what is done
+            believed = [(key, memory, done) for key, memory, done in believed if not done]
         text, shown = location_text(
-            [memory for _, memory in believed],
-            [all_done(memory, location_id, self.game_state) for _, memory in believed],
+            [memory for _, memory, _ in believed],
+            [done for *_, done in believed],
             self.config.simple_memory,
             self.tokens,
             show_markers=self.config.show_persistence_markers,
-            is_cut=self.config.agent.reasoning_length is not None,
+            is_cut=is_small,
         )
         if not text:
             return section

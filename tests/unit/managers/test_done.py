@@ -11,7 +11,7 @@ from benchmarks.turn_cost import Calls
 from managers.done import all_done, places_named
 from session.memory import Memory
 from session.values import Location
-from tests.fixtures.dye_works import BANNER, VATS
+from tests.fixtures.dye_works import BANNER, LOFT, VATS
 from tests.unit.managers.episode_parts import EpisodePlay
 
 
@@ -62,6 +62,14 @@ def test_points_stay_won_if_their_command_is_played_again_without_any(play: Epis
     play.turn("dip banner", "Bluer.", attributes_hash="bluer")
     assert play.state.turns[-1].did_something
     assert [turn.turn for turn in all_done(memory("To dye: dip banner", points=5), 31, play.state)] == [2]
+
+
+def test_a_command_of_one_word_counts_if_it_won_the_points_of_the_memory(play: EpisodePlay) -> None:
+    play.turn("up", location=LOFT, score=10)
+    won = memory("`up`: +5 points, leads to Banner Loft", points=5)
+    assert [turn.turn for turn in all_done(won, VATS.num, play.state)] == [5]
+    assert all_done(replace(won, score_change=None), VATS.num, play.state) == []
+    assert all_done(won, LOFT.num, play.state) == []
 
 
 def test_what_was_done_at_other_places_takes_no_time(play: EpisodePlay) -> None:

@@ -397,6 +397,22 @@ class TestWhatTheAgentIsShown:
         play.manager.reset(GameState(episode=2))
         assert play.manager.text(500) == "- Swim."
 
+    @pytest.mark.parametrize("is_small", [False, True])
+    def test_what_was_won_in_this_game_is_not_shown_to_a_small_model(self, tmp_path: Path, is_small: bool) -> None:
+        won, other = "- `up` at Dye Works Gate (11): +5 points", "- `up` at Blue Vats (31): +5 points"
+        agent = {"reasoning_length": 0 if is_small else None}
+        play = KnowledgePlay(tmp_path, written=f"## PUZZLE SOLUTIONS\n{won}\n{other}\n", agent=agent)
+
+        def shown() -> str:
+            section = play.manager.section(play.now)
+            return section.text if section else ""
+
+        assert won in shown()
+        play.turn("up", score=5)
+        assert (won in shown()) is not is_small
+        assert other in shown()
+        assert "left out" not in shown()
+
     def test_of_each_section_the_best_line_comes_before_the_second_best_of_any(self, tmp_path: Path) -> None:
         lines = [f"- Danger {number} is near. *(Ep1, T{number})*\n" for number in range(9)]
         sure = "- Danger that came back. *(Ep1, T1; Ep2, T1)*\n"

@@ -184,14 +184,20 @@ class TestView:
             "  [NOTE] Maybe: About Maybe.",
         ]
 
-    def test_what_was_repeated_in_this_game_with_the_same_result_says_in_which_turn(self, tmp_path: Path) -> None:
-        manager = manager_in(tmp_path, memory("Oil", text="Here `open tap`, then fill lamp."), memory("Rule"))
+    @pytest.mark.parametrize("is_small", [False, True])
+    def test_what_was_repeated_in_this_game_says_in_which_turn_or_is_not_shown_to_a_small_model(
+        self, tmp_path: Path, is_small: bool
+    ) -> None:
+        options = {"agent": {"reasoning_length": 0}} if is_small else {}
+        oil = memory("Oil", text="Here `open tap`, then fill lamp.")
+        manager = manager_in(tmp_path, oil, memory("Rule"), **options)
         here, oily = Observation("", Location(31, "Blue Vats"), (), ()), GameObject(7, "lamp", 31)
         filled = replace(here, visible=(oily,))
         assert "done" not in manager.get_location_memory(31)
         manager.game_state.record(TurnRecord(2, 1, here, (Proposal("fill lamp"),), (), filled))
         lines = manager.get_location_memory(31).splitlines()
-        assert ["fill lamp done, turn 1" in line for line in lines if "Oil" in line] == [True]
+        assert ["fill lamp done, turn 1" in line for line in lines if "Oil" in line] == [True] * (not is_small)
+        assert any("Rule" in line for line in lines)
         assert not any("done" in line for line in lines if "Rule" in line)
 
     def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
