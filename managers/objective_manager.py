@@ -55,7 +55,7 @@ from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.navigation import local_view, neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
 
-KNOWLEDGE_SHARE, OPENING_SHARE = 0.25, 0.3
+KNOWLEDGE_SHARE, OPENING_SHARE, MEMORIES_SHARE = 0.25, 0.15, 0.2
 MAX_ADJACENT = 5  # locations whose memories are shown
 FIRST_TURNS = 5  # shown with the opening once they are no longer among the recent turns
 NO_MEMORIES = "No memories available for current or adjacent locations"
@@ -343,7 +343,7 @@ class ObjectiveManager(BaseManager):
         elsewhere = sum(len(self._memories(room)) for room in self.memory_manager.memory_cache if room not in near)
         if elsewhere:
             items.append([Line(f"({counted(elsewhere, 'memory', 'memories')} of other locations not shown)")])
-        return Part("memories", items, keeps="best", empty=NO_MEMORIES)
+        return Part("memories", items, keeps="best", empty=NO_MEMORIES, share=MEMORIES_SHARE)
 
     def _get_full_knowledge(self) -> str:
         """Return the whole knowledge, or that there is none."""

@@ -329,7 +329,12 @@ def turn_text(
 
 
 def own_reasons(played: Sequence[TurnRecord], first: int) -> dict[int, str]:
-    """Return the agent's reasons for the turns from index ``first`` on; that for a course is of its first turn."""
+    """Return the agent's reasons for the turns from index ``first`` on; that for a course is of its first turn.
+
+    If the turn at ``first`` is of a course, its reason is that of an earlier turn, which is returned, too.
+    """
+    while 0 < first < len(played) and played[first].is_of_course:
+        first -= 1
     return {each.turn: each.reasoning for each in played[first:] if each.reasoning and not each.is_of_course}
 
 

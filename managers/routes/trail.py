@@ -146,8 +146,11 @@ class Trail:
 
 
 def digests_of(text: str, command: str = "") -> frozenset[str]:
-    """Return 8 hex digits of each sentence without its numbers, and of those without the words of the command."""
-    sentences = sentences_of(text)
+    """Return 8 hex digits of each sentence without its numbers, and of those without the words of the command.
+
+    An exclamation mark counts as a full stop.
+    """
+    sentences = [each.replace("!", ".") for each in sentences_of(text)]
     sentences += filter(None, (without_words(each, command) for each in sentences))
     return frozenset(md5(_NUMBER.sub("#", each).encode(), usedforsecurity=False).hexdigest()[:8] for each in sentences)
 

@@ -181,6 +181,12 @@ def test_what_was_done_in_other_words_counts(
     assert offered_after(commands, prompts)[-1] == offered
 
 
+def test_a_command_that_was_played_at_another_place_is_not_called_unplayed(own_story: Path, tmp_path: Path) -> None:
+    commands = ["jump", "north", "north", "up"]
+    _, prompts = play(own_story, tmp_path, played_by_hand(commands, "north", "north", "jump", "up", "west"))
+    assert offered_after(commands, prompts)[-1] == "5, west (command 3 played elsewhere)"
+
+
 def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
         if role == "agent" and "its command 11" in prompt.user:

@@ -84,11 +84,13 @@ class Critic:
         context: returns what the critic may know, the proposal included
         circle: the warning that play goes round in circles; "" if it does not
 
-        The answer to a question of the story is accepted without a call if it is yes or no.
+        The answer to a question of the story is accepted without a call if it is yes or no, or if the text that ends
+        with the question has its words.
         Accepts the proposal if the model call fails, so that ``LanguageModelError`` never stops play.
         """
         asked = observation.awaits_answer or asks(observation.text)
-        if asked and plain_command(proposal.action) in _ANSWERS:
+        answer = plain_command(proposal.action)
+        if asked and (answer in _ANSWERS or re.search(rf"\b{re.escape(answer)}\b", observation.text.lower())):
             return Verdict(accepted=True)
         opinion = self._check.opinion(observation, proposal.action)
         if opinion and not opinion.accepted:
@@ -103,11 +105,11 @@ class Critic:
             tried = [PromptSection("Tried before", repetition).render()] if repetition else []
             prompt = Prompt.of(self.system_prompt, [*context().parts, *tried])
             try:
-                answer = self._model.complete("critic", prompt, CriticAnswer).value
+                judged = self._model.complete("critic", prompt, CriticAnswer).value
             except LanguageModelError as error:
                 self.failures += 1
                 return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
-            return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
+            return Verdict(accepted=judged.accepted, reason=judged.reason, source="llm", confidence=judged.confidence)
         return replace(opinion or Verdict(accepted=True), reason=repetition)
 
 

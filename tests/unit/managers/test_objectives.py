@@ -169,7 +169,7 @@ def test_a_course_has_its_reason_once_at_its_first_turn(tmp_path: Path) -> None:
         play.wait_until(20)
         shown.append(re.findall(r"^Turn (\d+).*\n  Why: (.*)", last_prompt(play).user, re.MULTILINE))
     assert shown[0] == [("16", "because of wait"), ("17", "because of dip banner"), ("20", "because of wait")]
-    assert shown[1] == [("20", "because of wait")], "it began before the turns with reasons"
+    assert shown[1] == [("15", "because of dip banner"), ("20", "because of wait")]
 
 
 def test_the_plan_for_the_episode_and_the_notes_of_the_player_are_shown(tmp_path: Path) -> None:

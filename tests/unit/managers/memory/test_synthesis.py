@@ -553,6 +553,15 @@ class TestPrompt:
         play.turn("kick beam", "It sways.", verdicts=(Verdict(accepted=True, source="then"),))
         assert asked(play, "AGENT'S REASONING:") == "Turn 1: because of take beam"
 
+    def test_a_course_that_began_elsewhere_has_its_reason(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, memory_sampling={"memory_history_window": 1})
+        further = (Verdict(accepted=True, source="then"),)
+        play.turn("wait")
+        play.turn("east", location=VATS)
+        play.turn("wait", verdicts=further)
+        play.turn("kick beam", "It sways.", verdicts=further)
+        assert asked(play, "AGENT'S REASONING:") == "Turn 2: because of east"
+
     def test_the_cause_of_a_death_and_a_memory_that_may_be_rewritten_are_shown_whole(self, play: MemoryPlay) -> None:
         chant = "Once again you read the syllables of the chant aloud. " * 12 + "A creature quickly bites your throat."
         known = "An object rests on top of the door, as one could spot from the stairs. " * 6 + "Untried: a tall man."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.routes.trail import Trail, minimised
+from managers.routes.trail import Trail, digests_of, minimised
 from session.route import Route
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
@@ -268,3 +268,9 @@ def test_what_cannot_be_shortened_is_tried_a_few_times_only() -> None:
     commands = tuple("abcdefghijklmnopqrstuvwxyz")
     assert minimised(commands, fails) == commands
     assert len(tried) <= 3 * len(commands)
+
+
+def test_a_sentence_is_known_with_another_number_or_mark_at_its_end() -> None:
+    assert digests_of("All walls in this room glow!") == digests_of("All walls in this room glow.")
+    assert digests_of("You have 3 coins left.") == digests_of("You have 12 coins left.")
+    assert digests_of("Is it you?").isdisjoint(digests_of("It is you."))

@@ -67,8 +67,19 @@ def test_the_mode_decides_what_the_model_is_asked_about_and_a_verdict_names_who_
     assert {call.role for call in model.calls} <= {"critic"}
 
 
-@pytest.mark.parametrize(("action", "text", "calls"), [("Yes", "Are you sure?", 0), (OPEN, "Are you sure?", 1)])
-def test_the_model_is_not_asked_about_the_answer_to_a_yes_or_no_question(action: str, text: str, calls: int) -> None:
+WHICH = "Which do you mean, the old Miller, or the board?"
+
+
+@pytest.mark.parametrize(
+    ("action", "text", "calls"),
+    [
+        ("Yes", "Are you sure?", 0),
+        (OPEN, "Are you sure?", 1),
+        ("old miller", WHICH, 0),
+        ("mill", WHICH, 1),
+    ],
+)
+def test_the_model_is_not_asked_about_an_answer_that_the_question_names(action: str, text: str, calls: int) -> None:
     judging, model = critic("llm", ACCEPTS)
     assert judge(judging, action, moment(text)).accepted
     assert len(model.calls) == calls
