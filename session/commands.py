@@ -111,7 +111,9 @@ _CONFIRMING = re.compile(
     r"|some|taken?|the|there|to|with)(?![\w'-])"
 )
 """Words with which stories confirm a command of the player, or list things: none that denies, counts or names."""
-_SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
+_SPEECH = frozenset(
+    {"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "insult", "shout", "yell", "whisper"}
+)
 _STOP = re.compile(r"(?:[.;,]|\b(?:and|then)\b)(?:[\s.;,]|\b(?:and|then)\b)*", re.IGNORECASE)
 _JOIN = re.compile(r"(?:[\s,]|and)+", re.IGNORECASE)
 """A stop that may also join the things of one command."""

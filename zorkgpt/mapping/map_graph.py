@@ -561,7 +561,8 @@ class MapGraph(BaseModel):
 
     def render_mermaid(self) -> str:
         """Return a Mermaid flowchart: a node ``L{id}`` for each room, an arrow with all commands for each pair."""
-        lines = ["graph TD", *(f'    L{each}["{_escape(name)}"]' for each, name in sorted(self.room_names.items()))]
+        names = {each: room.name or f"Location {each}" for each, room in sorted(self.rooms.items())}
+        lines = ["graph TD", *(f'    L{each}["{_escape(name)}"]' for each, name in names.items())]
         for from_id, exits in sorted(self.connections.items()):
             for to_id, commands in by_destination(exits).items():
                 lines.append(f'    L{from_id} -->|"{_escape(" / ".join(commands))}"| L{to_id}')

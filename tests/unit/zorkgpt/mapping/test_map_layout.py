@@ -78,7 +78,7 @@ CONNECTIONS = {1: {"north": 2, "enter reeds": 2, "up": 4}, 2: {"south": 1}, 4: {
 MERMAID = """graph TD
     L1["Landing"]
     L2["Reed Bank"]
-    L3["Location #35;3"]
+    L3["Location 3"]
     L4["Mill (upper floor)"]
     L1 -->|"enter reeds / north"| L2
     L1 -->|"up"| L4
