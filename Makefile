@@ -9,6 +9,7 @@ MUTANTS_INSTALL := .mutants-venv/bin/python -m pip install --quiet --disable-pip
 IN_MEMORY := $(shell findmnt --noheadings --output OPTIONS /dev/shm 2>/dev/null | grep -qv noexec \
 	&& [ $$(df --output=avail /dev/shm | tail -1) -gt 4000000 ] && echo TMPDIR=/dev/shm)
 PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest
+WORKERS = $(or $(JOBS),$(shell expr $$(nproc) + 1))
 
 COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
 	--excludes excludes.txt --no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
@@ -43,11 +44,11 @@ play: model  ## play five episodes, watched live: what does the first one teach 
 smoke: setup model  ## a short run, its resume, replay and report on each Python from 3.10 to 3.13 that this machine has
 	tests/smoke.sh
 
-test: setup model  ## the tests of every day, on every core (JOBS=1: one after the other)
-	$(PYTEST) -m "not slow" -n $(or $(JOBS),logical) --dist loadscope
+test: setup model  ## the tests of every day, on every core and one more because some wait (JOBS=1: one after the other)
+	$(PYTEST) -m "not slow" -n $(WORKERS) --dist loadscope
 
-test-slow: setup model  ## the tests that take minutes, on every core, and one more because many of them wait
-	$(PYTEST) -m slow -n $(or $(JOBS),$(shell expr $$(nproc) + 1)) --dist loadscope --no-loadscope-reorder
+test-slow: setup model  ## the tests that take minutes, in the same way
+	$(PYTEST) -m slow -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 check: setup  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -88,7 +88,10 @@ ADDED_BY_AN_EXAMPLE = {"places"}
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_AN_EXAMPLE]
 WHOLE = [each for each in COMMANDS if not each.is_inline]
-RUN_ELSEWHERE = {("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print"}
+RUN_ELSEWHERE = {
+    ("memories.md", "memories"): "tests/architecture/test_docs.py runs them and compares what they print",
+    ("protocol.md", "ablate"): "tests/episodes/test_documented_costs.py runs it and compares what it prints",
+}
 NOT_RUN = {
     r"(run|model pull) .*\bhf:": "needs a hub: tests/unit/zorkgpt/llm/embedded/test_hugging_face.py runs one",
     r"run .*\.gguf\b": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
