@@ -160,9 +160,10 @@ class Ahead(BaseManager):
     def _line_of(self, points: _Points, path: Path | None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else f", {_distance(path)}"
-        steps = Counter(self._before.get((points.place, points.command), ()))
+        done, (changing, only_text) = self.game_state.tries, self._before.get((points.place, points.command), ((), ()))
+        steps = Counter(changing)
         for at, command in steps:
-            steps[at, command] -= sum(turn.did_something for turn in self.game_state.tries.of(at, command))
+            steps[at, command] -= sum(turn.did_something for turn in done.of(at, command))
         before = with_numbers(
             {
                 command if at == points.place else f"{command} (L{at})": number
@@ -171,8 +172,11 @@ class Ahead(BaseManager):
             }
         )
         more = [f"{len(before) - MOST_BEFORE} more"] if len(before) > MOST_BEFORE else []
-        first = f", before it: {', '.join([*more, *before[-MOST_BEFORE:]])}" if before else ""
-        tries = self.game_state.tries.of(points.place, points.command)
+        texts = sum(not done.of(*played) for played in only_text)
+        others = [f"{texts} with only text"] if texts else []
+        listed = [*more, *before[-MOST_BEFORE:], *others]
+        first = f", before it: {', '.join(listed)}" if listed else ""
+        tries = done.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         edge = Edge(points.place or 0, self._exit_of(points.command))

@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
-from managers.plan import Played, Walked
+from managers.plan import Played, StepsBefore, Walked
 from managers.routes.document import (
     Effect,
     RouteBook,
@@ -262,21 +262,21 @@ class RouteManager(BaseManager):
         effects = [] if location_id is None else self.effects_of(command, location_id)
         return frozenset(num for each in effects for num in each.things)
 
-    def steps_before(self) -> dict[Played, list[Played]]:
-        """Return the commands that changed something between two gains on a route, by the command of the second one.
+    def steps_before(self) -> dict[Played, StepsBefore]:
+        """Return the commands between two gains on a route, by the command of the second one.
 
         Moves are left out. Of several routes the one to the most points counts.
         """
-        found: dict[Played, list[Played]] = {}
+        found: dict[Played, StepsBefore] = {}
         for route in sorted(self.book.routes, key=Route.gain, reverse=True):
             steps = zip(route.steps, route.played(), pairwise(route.points), strict=True)
-            before: list[Played] = []
+            before = StepsBefore([], [])
             for step, played, (one, other) in steps if route.goal.kind == "score" else ():
                 if None not in (one.score, other.score) and (other.score or 0) > (one.score or 0):
                     found.setdefault(played, before)
-                    before = []
-                elif not step.only_text and (" " in played[1] or one.location_id == other.location_id):
-                    before.append(played)
+                    before = StepsBefore([], [])
+                elif " " in played[1] or one.location_id == other.location_id:
+                    (before.only_text if step.only_text else before.changing).append(played)
         return found
 
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:

@@ -189,8 +189,10 @@ def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Pa
     lamp, banner = games.ahead_of
     assert lamp == "+5 fill lamp, L11, here"
     latest = ", ".join(stirs[1:])
-    assert banner == f"+15 dip banner, L31, 1 move, before it: 2 more, {latest}"
+    assert banner == f"+15 dip banner, L31, 1 move, before it: 2 more, {latest}, 1 with only text"
     games.turn("take banner", inventory=(BANNER,))
+    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}, 1 with only text"
+    games.turn("read sign")
     assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}"
 
 
