@@ -293,7 +293,10 @@ class RouteManager(BaseManager):
         return self._shown
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
-        """Yield the routes but those for which a shorter route with the same things or a known way does as well."""
+        """Yield the routes but those for which a shorter route with the same things or a known way does as well.
+
+        Without points left, one of a game that differs from this one is left out, too.
+        """
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
         shortest: defaultdict[Goal, dict[AbstractSet[int], int]] = defaultdict(dict)  # by the things that it carries
         for goal, length, things in ways:
@@ -301,6 +304,8 @@ class RouteManager(BaseManager):
         moves: Mapping[int, int] | None = None
         for (route, done), (goal, length, things) in zip(found, ways, strict=True):
             if any(left < length and others >= things for others, left in shortest[goal].items()):
+                continue
+            if route.doubts and not route.gain(done):
                 continue
             if goal.kind == "room" and not route.gain(done) and here is not None:
                 moves = fewest_moves(self._map.game_map, here) if moves is None else moves
@@ -314,7 +319,7 @@ class RouteManager(BaseManager):
             return None  # a small model chooses from a list, which has the route that it may follow
         _, (lines, numbers, left_out) = self.shown(observation)
         text = "\n".join(filter(None, [*lines, left_out]))
-        return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)))
+        return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)), is_of_plan=True)
 
     @override
     def outlook(self) -> str:

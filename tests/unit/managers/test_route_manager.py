@@ -344,6 +344,19 @@ def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing
     assert [offer.choice for offer in manager.offers(YARD) if "+5" in offer.choice] == ["follow route 3 (perhaps +5)"]
 
 
+@pytest.mark.parametrize("score", [0, 5])
+def test_a_doubtful_route_is_shown_only_if_it_wins_points(tmp_path: Path, score: int) -> None:
+    knife = GameObject(30, "gutting knife", 9)
+    armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, replace(LOFT, score=score)))
+    manager = after_game(tmp_path, YARD, ("take knife", armed), ("north", hall), ("cut cord", loft))
+    assert "cut cord" in told(manager, YARD)
+    section = manager.section(YARD)
+    assert section is not None
+    assert section.is_of_plan, "the critic judges a command, not a route"
+    play(manager, YARD, HALL, "north")
+    assert ("cut cord" in told(manager, HALL)) == (score > 0)
+
+
 def test_a_thing_that_no_tree_of_objects_shows_is_not_taken_to_be_as_it_was(tmp_path: Path) -> None:
     """A window that was opened on the route was no doubt: it is at hand in two rooms, and in neither of them."""
     rope = GameObject(30, "rope", 9)
