@@ -18,6 +18,7 @@ FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
 READ = "read from the text"
 REFUSED, TRIED = "led nowhere: ", "tried: "
+REFUSED_BEFORE = "led nowhere in an earlier game: "
 _WAY_BACK = 0.5  # the confidence in a way back that was never tried
 _CARRIED = 0.2  # that the story carries the player along again
 _REFUSED = 0.1  # in an exit that led nowhere when it was last tried in this game: ten tries, for a way around it
@@ -192,20 +193,23 @@ def _refusals(
 ) -> Iterator[str]:
     """Yield the exits of a room that led nowhere, with the story's words, and apart from them what else was tried.
 
-    That is an exit for which the story asked a question. Those of one answer are together.
+    That is an exit for which the story asked a question. Those of one answer are together, and those that led nowhere
+    in this game come before the others.
 
     among: the exits that are meant; ``None`` for all
     """
     refused = {} if among is not None and not among else graph.refused_exits(room)
     refused = {exit_: words for exit_, words in refused.items() if among is None or exit_ in among}
     walked = graph.connections.get(room, {})
-    for title, is_tried in zip(titles, (False, True), strict=True):
-        exits: defaultdict[str, list[str]] = defaultdict(list)
-        for exit_, words in sorted(refused.items()):
-            if exit_ not in walked and asks(words) == is_tried:
-                exits[words if with_words else ""].append(plain_line(exit_))
-        if exits:
-            yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"
+    found: dict[str, defaultdict[str, list[str]]] = {}
+    for exit_, words in sorted(refused.items(), key=lambda each: (Edge(room, each[0]) not in graph.tried_now, each)):
+        if exit_ not in walked:
+            title = titles[asks(words)]
+            is_before = title == REFUSED and Edge(room, exit_) not in graph.tried_now
+            exits = found.setdefault(REFUSED_BEFORE if is_before else title, defaultdict(list))
+            exits[words if with_words else ""].append(plain_line(exit_))
+    for title, exits in sorted(found.items(), key=lambda each: each[0] == titles[1]):
+        yield f"{title}{', '.join(_with_remark(', '.join(each), words) for words, each in exits.items())}"
 
 
 def _ends_text(graph: MapGraph, edge: Edge) -> str:

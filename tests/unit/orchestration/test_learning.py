@@ -192,7 +192,6 @@ def test_prompts_lose_their_sections_in_the_written_order(learned: list[PromptSe
     assert lost == [
         "Similar turns of earlier games",
         "Map",
-        "ROUTES",
         "Tried here, no visible change",
         "ROOM DESCRIPTION (turn 6):",
         "Previous Reasoning and Actions",

@@ -171,6 +171,7 @@ def tower() -> MapGraph:
     graph.add_exits(STUDY, ["up"])
     graph.add_exits(STORAGE, ["west"])
     for exit_ in ("west", "east"):
+        graph.tried_now[Edge(STUDY, exit_)] = False
         graph.record_refusal(STUDY, exit_, "A wall.")
     return graph
 
@@ -179,6 +180,19 @@ def test_rooms_stand_nearest_first_with_walked_untried_and_refused_exits_and_tar
     None
 ):
     assert local_view(tower(), STUDY, 2) == AROUND_THE_STUDY
+
+
+def test_an_exit_that_led_nowhere_says_if_that_was_in_an_earlier_game() -> None:
+    graph = tower()
+    graph.begin_game()
+    before = "untried: up; led nowhere in an earlier game: east, west (A wall.)"
+    assert local_view(graph, STUDY, 0).splitlines()[0].endswith(before)
+    graph.tried_now[Edge(STUDY, "west")] = False
+    graph.record_refusal(STUDY, "west", "It is locked.")
+    now = (
+        "untried: up; led nowhere: west (A wall. Later: It is locked.); led nowhere in an earlier game: east (A wall.)"
+    )
+    assert local_view(graph, STUDY, 0).splitlines()[0].endswith(now)
 
 
 def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
@@ -212,7 +226,7 @@ def test_refused_exits_are_listed_under_a_heading_of_their_own_and_each_room_is_
     assert refused == "Named exits that led nowhere (moves from the start): L29 Roof (3): north (Too steep.)"
     text = local_view(graph, STUDY, 1, {ROOF, PATH})
     lines = dict(line.split(" (moves): ") for line in text.splitlines()[1:])
-    aims = "L60 Path (2): untried: south; L29 Roof (3): led nowhere: north (Too steep.)"
+    aims = "L60 Path (2): untried: south; L29 Roof (3): led nowhere in an earlier game: north (Too steep.)"
     assert lines["In plan, objectives or notes"] == aims
     assert (text.count("Path"), text.count("Roof")) == (1, 1)
     assert "In plan, objectives or notes (moves): L60 (2)" in local_view(graph, STUDY, 3, {PATH}), "it has a line"
@@ -249,7 +263,7 @@ def test_an_exit_for_which_the_story_asks_a_question_did_not_lead_nowhere() -> N
     for exit_, words in (("west", "A fearful place. Are you sure you want to go in?"), ("north", "A wall.")):
         graph.record_refusal(1, exit_, words)
     assert local_view(graph, 1, 1) == (
-        "L1 Location #1 (here): led nowhere: north (A wall.); "
+        "L1 Location #1 (here): led nowhere in an earlier game: north (A wall.); "
         "tried: west (A fearful place. Are you sure you want to go in?)"
     )
 
@@ -259,7 +273,7 @@ def test_a_room_whose_refused_exit_has_a_long_text_hides_no_other_room() -> None
     graph.add_exits(3, ["east"])
     graph.record_failure(3, "east", prune_after=3)
     graph.record_refusal(3, "east", "You pause at the curtain. " * 20)
-    closed = "L3 Location #3 (2): led nowhere: east"
+    closed = "L3 Location #3 (2): led nowhere in an earlier game: east"
     assert local_view(graph, 1, 1).splitlines()[-1] == f"Other rooms (moves): {closed}; L4 Location #4 (3)"
 
 
@@ -271,7 +285,8 @@ def test_a_room_that_is_named_above_is_no_other_room() -> None:
         graph.exit_refusals.clear()
         graph.record_refusal(3, "east", words)
         _, named = local_view(graph, 1, 1, named=[3]).splitlines()
-        assert named == f"In plan, objectives or notes (moves): L3 Location #3 (2): led nowhere: east{told}"
+        closed = f"led nowhere in an earlier game: east{told}"
+        assert named == f"In plan, objectives or notes (moves): L3 Location #3 (2): {closed}"
     graph.add_exits(2, ["up"])
     graph.record_failure(2, "up", prune_after=3)
     assert local_view(graph, 1, 1).splitlines()[-1].startswith("Exits that led nowhere / Other rooms (moves): ")
