@@ -141,7 +141,7 @@ class KnowledgeManager(BaseManager):
         return kept, number - len(kept)
 
     def _is_won(self, entry: KnowledgeEntry) -> bool:
-        """Return whether the line's points were won in this game, and a small model plays, which would go for them."""
+        """Return whether the line's points were won in this game, for a small model, which tends to repeat them."""
         text, is_small = entry.line.text, self.config.agent.reasoning_length is not None
         return is_small and bool(done_in(text, with_commands(self.game_state.scored), numbers_named(text)))
 

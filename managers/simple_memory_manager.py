@@ -196,7 +196,7 @@ class SimpleMemoryManager(BaseManager):
             if not memory.is_given_up and not (memory.is_arrival and is_described)
         ]
         is_small = self.config.agent.reasoning_length is not None
-        if is_small:  # it would do again what is done
+        if is_small:  # it tends to repeat them
             believed = [(key, memory, done) for key, memory, done in believed if not done]
         text, shown = location_text(
             [memory for _, memory, _ in believed],

@@ -111,7 +111,7 @@ def find_run(workdir: Path, run: str | None = None, among: Sequence[Path] | None
             if any(_RUN_ID.fullmatch(each.name) for each in run_folders(places)):
                 raise StoreError(f"no run in {places[0] / RUNS} can be read: none has a {MANIFEST}")
             raise StoreError(
-                f"there is no run yet in {places[0] / RUNS}: play one, or name another folder with --workdir"
+                f"no runs in {places[0] / RUNS}; start one with `zorkgpt run`, or select another folder with --workdir"
             )
         return latest[0]
     places = [place for each in folders for place in (each, fork_folder(each, run))] if is_plain_name(run) else []

@@ -178,7 +178,7 @@ def test_a_run_is_named_by_its_id_and_by_its_folder_and_has_checkpoints_of_its_o
     for name in (older.name, str(older)):
         assert f"Resuming run {older.name}" in resume(here, name).text
     assert f"there is {find_run(here / 'work').name}" in refusal(resume(here, f"{older.name[:-1]}x"))
-    assert "there is no run yet" in refusal(typed("resume", "--workdir", "elsewhere"))
+    assert "no runs in" in refusal(typed("resume", "--workdir", "elsewhere"))
     shutil.copytree(newer / CHECKPOINTS, older / CHECKPOINTS)
     line = refusal(resume(here, older.name))
     assert f"{older / CHECKPOINTS}/" in line

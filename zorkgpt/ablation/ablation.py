@@ -80,7 +80,9 @@ def make_plan(
         raise ConfigurationError(f"player is {player}; expected model or random")
     if player == "random":
         if options.get("agent_model") or options.get("llm.base_url"):
-            raise ConfigurationError("the random player asks no model: leave out the model and its server")
+            raise ConfigurationError(
+                "the random player does not use a model; remove the options for the model and its server"
+            )
         options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {
         arm: pinned(load_configuration({**options, **settings}, os.environ, Path.cwd(), given).configuration)

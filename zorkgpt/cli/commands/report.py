@@ -112,7 +112,7 @@ def _publish(now: GameConfiguration, story: str | None, out: Path, *, watch: boo
         return run_folders(common_options.folders_of(workdir, story))
 
     if not watch and not found():
-        raise StoreError(f"there is no run yet in {workdir}: play one, or name another folder with --workdir")
+        raise StoreError(f"no runs in {workdir}; start one with `zorkgpt run`, or select another folder with --workdir")
     played: dict[Path, RunPage] | None = {} if watch else None
     count, new = update_site(workdir, found(), out, now, played)
     pages = f"{counted(new, 'new page')} of {counted(count, 'run')}"

@@ -82,7 +82,7 @@ def test_a_work_folder_in_place_of_a_run_is_an_error_with_the_option(workdir: Pa
 def test_where_there_are_no_runs_the_error_says_so_unless_they_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="has no runs yet"):
         find_run(tmp_path, RUN)
-    with pytest.raises(StoreError, match=f"^there is no run yet in {tmp_path / 'runs'}: play one, or"):
+    with pytest.raises(StoreError, match=f"^no runs in {tmp_path / 'runs'}; start one with"):
         find_run(tmp_path)
     (tmp_path / "runs").write_text("no folder")
     for look in (lambda: find_run(tmp_path), lambda: run_folders([tmp_path])):

@@ -180,7 +180,7 @@ def test_the_help_names_every_arm_and_every_protocol() -> None:
         (("--protocol", "tales", "--max-turns", "50"), "--protocol tales fixes --max-turns: leave it out"),
         (("--protocol", "tales", "--arms", "full,assist=valid-actions"), "--protocol tales fixes assist"),
         (("--protocol", "tales", "--arms", "max_turns_per_episode=5"), "tales fixes max_turns_per_episode"),
-        (("--player", "random"), "the random player asks no model: leave out the model and its server"),
+        (("--player", "random"), "the random player does not use a model"),
         (("--protocol", "own", "--arms", "max_turns_without_progress=5"), "fixes max_turns_without_progress"),
         (("--protocol", "own", "--assist", "valid-actions", "--episodes", "2"), "fixes --episodes, --assist"),
     ],

@@ -112,7 +112,7 @@ def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
     (tmp_path / "out" / "full" / "1" / "runs").mkdir(parents=True)
     assert f": --workdir {tmp_path / 'out' / 'full' / '1'}.\n" in _run("list", "--workdir", str(tmp_path / "out"))
     assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
-    assert "no run yet" in _failure("show", "--workdir", str(tmp_path / "empty"))
+    assert "no runs in" in _failure("show", "--workdir", str(tmp_path / "empty"))
 
 
 # show
