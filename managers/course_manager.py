@@ -193,10 +193,10 @@ class CourseManager(BaseManager):
         doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         played = {plain_command(turn.action) for turn in self.game_state.turns} if left else ()
-        elsewhere = [each for each in left if steps[each - 1].command in played]
-        left = [each for each in left if each not in elsewhere]
+        otherwise = [each for each in left if steps[each - 1].command in played]
+        left = [each for each in left if each not in otherwise]
         doubts += [f"{numbered_commands(left)} not played"] if left else []
-        doubts += [f"{numbered_commands(elsewhere)} played elsewhere"] if elsewhere else []
+        doubts += [f"{numbered_commands(otherwise)} played, but not as planned"] if otherwise else []
         return f" ({'; '.join(doubts)})" if doubts else ""
 
     @property

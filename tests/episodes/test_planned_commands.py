@@ -184,7 +184,7 @@ def test_what_was_done_in_other_words_counts(
 def test_a_command_that_was_played_at_another_place_is_not_called_unplayed(own_story: Path, tmp_path: Path) -> None:
     commands = ["jump", "north", "north", "up"]
     _, prompts = play(own_story, tmp_path, played_by_hand(commands, "north", "north", "jump", "up", "west"))
-    assert offered_after(commands, prompts)[-1] == "5, west (command 3 played elsewhere)"
+    assert offered_after(commands, prompts)[-1] == "5, west (command 3 played, but not as planned)"
 
 
 def test_its_commands_keep_their_numbers_when_it_is_followed_again(own_story: Path, tmp_path: Path) -> None:

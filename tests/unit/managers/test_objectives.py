@@ -146,6 +146,22 @@ def test_what_a_text_says_before_and_after_the_description_of_its_room_keeps_its
     ]
 
 
+def test_many_memories_leave_room_for_what_was_just_played(tmp_path: Path) -> None:
+    clatter = "The loom clatters. " * 25
+    known = [replace(memory(f"Weaving {number}"), text=clatter) for number in range(12)]
+    play = ObjectivePlay(tmp_path, [{}], memories=Memories({GATE.num: known}))
+    response = (
+        "and the weaver repairs it, which takes the whole of the long and cold afternoon in the works, "
+        "so that no other thread is pulled before the evening"
+    )
+    for number in range(1, 21):
+        play.turn(f"pull thread {number}", f"Thread {number} breaks, {response}.")
+        play.manager.process_periodic_update()
+    user = last_prompt(play).user
+    assert "more left out)" in user.split("=== MAP")[0]
+    assert [number for number in range(1, 21) if f"Thread {number} breaks, {response}." not in user] == []
+
+
 def test_for_want_of_room_the_descriptions_of_rooms_are_shortened_before_other_responses(play: ObjectivePlay) -> None:
     refusal = "You have nothing to dig with, and the floor of the works is hard. " * 4
     for number in range(1, 20):
