@@ -73,7 +73,8 @@ class GameObject:
     """An object of the story at one moment.
 
     num, parent: Z-machine object numbers of the object and its parent (0: none)
-    name: its short name, or words by which the parser knows it, as in ``dino/toy/friend``, if it has no short name
+    name: its short name; without one, up to three of the words by which the parser knows it and that the story has
+        printed in this episode, as in ``dino/toy``
     attributes: the numbers of its set attributes
     """
 

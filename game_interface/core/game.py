@@ -30,6 +30,7 @@ class SavedState:
     command_places: tuple[int, ...] = ()
     question: StoryQuestion = field(default_factory=StoryQuestion)
     learned: LearnedStatus = field(default_factory=LearnedStatus)
+    printed: frozenset[str] = frozenset()
 
     def packed(self) -> bytes:
         """Return the state as JSON, which :meth:`unpacked` reads on any machine."""

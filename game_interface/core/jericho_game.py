@@ -132,6 +132,7 @@ class JerichoGame(Game):
             self._command_places,
             self._question,
             self._observer.reader.learned,
+            self._observer.printed,
         )
 
     @override
@@ -142,7 +143,7 @@ class JerichoGame(Game):
         self._interpreter.restore(state.snapshot)
         self._command_places = state.command_places
         self._question = state.question
-        self._observer.return_to(state.learned, state.observation.location)
+        self._observer.return_to(state.learned, state.observation.location, state.printed)
         self.observation = state.observation
         return state.observation
 

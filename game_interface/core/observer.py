@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 from zlib import crc32
@@ -13,7 +13,7 @@ from game_interface.core.machine.attribute_tables import PLAYERS_NAME, attribute
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.machine.vocabulary_reader import names_of_things
+from game_interface.core.machine.vocabulary_reader import Dictionary, names_of_things
 from game_interface.core.status.status_reader import LearnedStatus, LearningReader, ProfileReader
 from game_interface.core.story_text import heading_of, headings_in, plain_text
 from session.values import GameObject, Location, Observation
@@ -24,6 +24,7 @@ _DARK = re.compile(r"(?:\w+ ){0,2}(?:dark|black)(?:ness)?", re.IGNORECASE)
 """A heading of the dark, which is the same in all rooms."""
 _IDLE = ("look", "inventory", "wait", "examine me", "take zz", "zz " * 60)
 """Commands that change only clocks and the notes of the parser. The last one fills the parser's buffers."""
+_MOST_WORDS = 3  # of a thing without a name
 _MOST_NODES = 20_000
 """Cached states of all objects; most objects have a few dozen in a long session."""
 
@@ -56,6 +57,8 @@ class Observer:
     max_score: the maximum score; ``None`` if unknown
     reader: reads the status and keeps what it has learned
     location: the player's location in the latest observation; to be restored together with the story
+    printed: the words by which the parser knows things without a short name and that the story has printed, truncated
+        as in its dictionary; to be restored like the location
     """
 
     def __init__(
@@ -78,23 +81,29 @@ class Observer:
             with interpreter.trying():
                 banner = interpreter.send("version")
         self.attribute_names = attribute_table(story, banner, player.attributes)
-        self._sight = _Sight(table, self.attribute_names, names_of_things(story, table))
+        names, self._unnamed = names_of_things(story, table)
+        self._sight = _Sight(table, self.attribute_names, names)
+        self._dictionary = Dictionary.of(story)
+        self.printed: frozenset[str] = frozenset()
         self._lasting = lasting
         self.location: Location | None = None
 
     def begin(self) -> None:
         """Forget what was learned and seen in play, because the story restarts."""
-        self.return_to(self._learned_at_opening, None)
+        self.return_to(self._learned_at_opening, None, frozenset())
 
-    def return_to(self, learned: LearnedStatus, location: Location | None) -> None:
+    def return_to(self, learned: LearnedStatus, location: Location | None, printed: frozenset[str]) -> None:
         """Continue from a saved state."""
-        self.reader.learned, self.location = learned, location
+        self.reader.learned, self.location, self.printed = learned, location, printed
 
     def observe(self, text: str) -> Observation:
         """Return the observation after a step that printed ``text``, without judging the story's end."""
         before = self.location
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
+        if self._unnamed:
+            known = self._dictionary.known_words([text])
+            self.printed |= {word for words in self._unnamed.values() for word in words if word in known}
         inventory, visible, inside = self._sight.look(memory, status.location, status.player)
         self.location = self._locations.get(status.location or 0)
         if self.location and not (self.location.name and self.location.name in headings_in(text)):
@@ -103,8 +112,8 @@ class Observer:
         return Observation(
             text=text,
             location=self.location,
-            inventory=inventory,
-            visible=visible,
+            inventory=None if inventory is None else tuple(map(self._as_printed, inventory)),
+            visible=None if visible is None else tuple(map(self._as_printed, visible)),
             score=status.score,
             max_score=status.max_score,
             moves=status.moves,
@@ -112,9 +121,14 @@ class Observer:
             parents=self._table.parents(memory),
             awaits_key=self._interpreter.prompt == "key",
             attributes_hash=self._table.attributes_hash(memory),
-            inside=inside,
+            inside=self._as_printed(inside) if inside else None,
             state_hash=f"{crc32(b''.join([machine, *[memory[each] for each in self._lasting]])):08x}",
         )
+
+    def _as_printed(self, thing: GameObject) -> GameObject:
+        """Return the thing; without a name, named by the first of the parser's words that the story has printed."""
+        words = [word for word in self._unnamed.get(thing.num, ()) if word in self.printed]
+        return replace(thing, name="/".join(words[:_MOST_WORDS])) if words else thing
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
         """Return ``location``, named by the heading of the room's description if its object has another name or none.

@@ -183,7 +183,18 @@ def seen(observation: Observation) -> list[object]:
 
 def test_a_room_without_exits_is_known_at_the_opening_where_the_library_is() -> None:
     with JerichoInterface(STORIES / "cell.z5") as game:
-        things = ["chair", "box", "coin", "stone", "clump of moss", "green/fern", "damp rag", "rusty nail", "grey dust"]
+        things = [
+            "pebble",
+            "chair",
+            "box",
+            "coin",
+            "stone",
+            "clump of moss",
+            "fern",
+            "damp rag",
+            "rusty nail",
+            "grey dust",
+        ]
         assert seen(game.observation) == ["Narrow Cell", [], things]
     with JerichoInterface(STORIES / "locked.z5") as game:
         assert seen(game.observation) == [None, None, None]
@@ -193,6 +204,16 @@ def test_a_room_that_is_left_in_another_way_is_known_after_that_too() -> None:
     *_, garden, cell = play("locked.z5", "take", "push", "north")
     assert seen(garden) == ["Green Garden", ["key"], ["rose"]]
     assert seen(cell) == ["Narrow Cell", ["key"], ["stone"]]
+
+
+def test_a_thing_without_a_name_is_named_by_the_words_that_the_story_has_printed_so_far() -> None:
+    with JerichoInterface(STORIES / "cell.z5") as game:
+        start = game.save()
+        assert "green/fern" in seen(game.step("examine fern"))[2]  # type: ignore[operator]
+        game.restore(start)
+        assert "fern" in seen(game.step("wait"))[2]  # type: ignore[operator]
+        game.step("examine fern")
+        assert "fern" in seen(game.reset(2))[2]  # type: ignore[operator]
 
 
 def test_what_is_in_an_open_thing_that_is_carried_is_visible() -> None:

@@ -41,7 +41,7 @@ _WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFF
 _FIRST_WIDE_VERSION = 4
 _MOST_ENTRIES = 4096
 """Parsed entries to keep: most objects have a few dozen states in a long session."""
-_COMPILERS_NAME = re.compile(r"\(\w+\)")
+_COMPILERS_NAME = re.compile(r"\(\w+\)|\w+_\d+")
 
 
 class ObjectTable:
@@ -108,7 +108,8 @@ class ObjectTable:
     def name(self, num: int) -> str:
         """Return the short name from the story file, with abbreviations expanded; ``""`` if there is none.
 
-        The name that Inform gives to an object without one, its identifier or number in brackets, counts as none.
+        The name that Inform gives to an object without one, its identifier or number in brackets or that of its class
+        with a number, as in ``Brick_1``, counts as none.
         """
         if not 0 < num <= self.count:
             return ""

@@ -206,7 +206,6 @@ _INFORM_NAMES = 1
 _YOURSELF = "yourself"
 _SELF = frozenset({_YOURSELF, PLAYERS_NAME})
 """The names of the player in Inform's library."""
-_MOST_WORDS = 3  # of an object without a short name
 _WORD_SIZE = 2
 _LONGEST_NAME = 60  # bytes
 _NAME = re.compile(r"[\w'-]+(?: [\w'-]+)*")
@@ -291,13 +290,13 @@ def _living_by_player(story: Story, table: ObjectTable, objects: Mapping[str, Se
     return min(table.entry(story.content, selves[0]).attributes, default=None) if selves else None
 
 
-def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:
+def names_of_things(story: Story, table: ObjectTable) -> tuple[dict[int, str], dict[int, tuple[str, ...]]]:
     """Return the short name of each object; without one, the text that Inform's library prints instead.
 
-    If that is printed by a routine, it is up to three of the words by which the parser knows the object, as in
-    ``dino/toy``.
+    If that is printed by a routine, the name is empty, and the second mapping has the words by which the parser knows
+    the object.
     """
-    names = {num: table.name(num) for num in range(1, table.count + 1)}
+    names, unnamed = {num: table.name(num) for num in range(1, table.count + 1)}, dict[int, tuple[str, ...]]()
     if not all(names.values()) and not Dictionary.of(story).by_infocom:
         texts = {entry.address: entry.text for entry in read_entries(story)}
         properties = {num: table.properties(num) for num in names}
@@ -308,8 +307,9 @@ def names_of_things(story: Story, table: ObjectTable) -> dict[int, str]:
             words[num] = [each for at in addresses if (each := texts[at]) not in _SMALL_WORDS] if known else []
         printed = _printed_names(story, properties, words)
         for num in (num for num, name in names.items() if not name):
-            names[num] = printed.get(num) or "/".join([*dict.fromkeys(words[num])][:_MOST_WORDS])
-    return names
+            names[num] = printed.get(num, "")
+        unnamed = {num: tuple(dict.fromkeys(words[num])) for num, name in names.items() if not name and words[num]}
+    return names, unnamed
 
 
 def _printed_names(
