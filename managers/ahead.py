@@ -218,7 +218,7 @@ class Ahead(BaseManager):
 class MemoriesAhead(BaseManager):
     """Shows memories of locations that plan, open objectives or notes name, or the plan leads to.
 
-    They are shown until the player comes there. Those without room are counted.
+    They are shown until the player comes there. Those without room are named by their titles, or else counted.
 
     aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead
@@ -251,17 +251,25 @@ class MemoriesAhead(BaseManager):
             key=lambda each: (each[1].is_arrival, (each[1].score_change or 0) <= 0, each[1].category != "DANGER")
         )
 
-        def text_of(kept: Sequence[tuple[str, Memory, int]]) -> str:
+        def text_of(titles: Sequence[tuple[str, Memory, int]], kept: Sequence[tuple[str, Memory, int]] = ()) -> str:
             return "\n".join(
-                f"L{room} {names[room]}: {known.headline(known.category)}: {one_line(known.text)}"
-                for _, known, room in kept
+                f"L{room} {names[room]}: {known.headline(known.category)}"
+                f"{f': {one_line(known.text)}' if (key, known, room) in kept else ' (text left out)'}"
+                for key, known, room in found
+                if (key, known, room) in (*titles, *kept)
             )
 
-        kept = as_many_as_fit(found, lambda kept: self.tokens.estimate(text_of(kept)) <= MOST_TOKENS_AHEAD, skips=True)
-        left = ["arrival" if each[1].is_arrival else each[1].category for each in found if each not in kept]
+        def is_short(text: str, longest: int = MOST_TOKENS_AHEAD) -> bool:
+            return self.tokens.estimate(text) <= longest
+
+        lessons = [each for each in found if not each[1].is_arrival]
+        titles = as_many_as_fit(lessons, lambda titles: is_short(text_of(titles), MOST_TOKENS_AHEAD // 2))
+        kept = as_many_as_fit(found, lambda kept: is_short(text_of(titles, kept)), skips=True)
+        shown = (*titles, *kept)
+        left = ["arrival" if each[1].is_arrival else each[1].category for each in found if each not in shown]
         others, kinds = counted(len(left), "more memory", "more memories"), ", ".join(with_numbers(Counter(left)))
         left_out = f"({others} of places ahead left out: {kinds})" if left else ""
-        text = "\n".join(filter(None, [text_of(kept), left_out]))
+        text = "\n".join(filter(None, [text_of(titles, kept), left_out]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 
     def _memories_of(self, room: int) -> list[tuple[str, Memory, int]]:
