@@ -129,13 +129,16 @@ class Expectations:
             problem = "; ".join(filter(None, [f"you are still at {self.name_of(place)}", self._changes(record)]))
         elif missed := self._points_missed(record):
             problem = missed
+        elif place is not None and record.moved and only_informs(command) and not is_waiting(command):
+            problem = "; ".join(filter(None, [f"you came to {self.name_of(place)}", self._changes(record)]))
         elif course.stop_at == "place":
             problem = self._tried_out(record, course)
         elif not (self._state.has_effect(record) or leads_back or passes_time(command)):
-            problem = self._in_vain(record, command)
+            problem = self._in_vain(record, command, is_planned=course.kind == "plan")
         if problem and not self._was_so(record, course, goes_on=after.awaits_answer or course.kind != "plan"):
             return problem
-        changes = "" if course.stop_at == "place" else self._changes(record)
+        further = [plain_command(step.command) for step in course.steps[course.done + 1 :]]
+        changes = self._changes(record, further, only_sight=course.stop_at == "place")
         if not changes or self._was_so(record, course):
             return ""
         return f"you came to {self.name_of(place)}; {changes}" if place and record.moved and not goes else changes
@@ -239,26 +242,39 @@ class Expectations:
             things.update(thing for moment in islice(then, 1) for thing in in_reach(moment).values())
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
-    def _changes(self, record: TurnRecord) -> str:
-        """Return what the command changed without naming it; "" if it did not."""
+    def _changes(self, record: TurnRecord, further: Iterable[str] = (), *, only_sight: bool = False) -> str:
+        """Return what the command changed without naming it; "" if it did not.
+
+        further: the commands of the course after it; they do not name the things that it brought into sight
+        only_sight: only such things count
+        """
         earlier = self.known_effects(record) if record.gained or record.lost else []
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
         changes = {
-            "now you carry": self._unnamed(record, record.newly_held, gained, record.before),
-            "you no longer carry": self._unnamed(record, record.no_longer_held, lost, record.after),
-            "now in sight": self._awaited(record),
+            "now you carry": [] if only_sight else self._unnamed(record, record.newly_held, gained, record.before),
+            "you no longer carry": []
+            if only_sight
+            else self._unnamed(record, record.no_longer_held, lost, record.after),
+            "now in sight": self._come_to_light(record, further),
         }
         return "; ".join(f"{name}: {', '.join(each.label for each in got)}" for name, got in changes.items() if got)
 
-    def _in_vain(self, record: TurnRecord, command: str) -> str:
-        """Return how it is seen that a command without an effect failed; "" if it is not."""
+    def _in_vain(self, record: TurnRecord, command: str, *, is_planned: bool) -> str:
+        """Return how it is seen that a command without an effect failed; "" if it is not.
+
+        is_planned: the command is to do what it did in an earlier game
+        """
         if record.took_no_turn:
             most = counted(self._config.max_turns_per_episode, "turn")
             return f"it took no turn of the story, but one of the {most} of the episode"
         if record.changed_nothing and not (perceives(command) and next(self._new_sentences(record), None)):
             return "nothing changed"
-        here = record.before.location_id
+        here, text = record.before.location_id, digests_of(record.after.text, record.action)
+        before = self._before.get(command, ()) if is_planned else ()
+        known = [digests_of(turn.response, command) for at, _, turn, _ in before if at == here]
+        if known and not only_informs(command) and all(text.isdisjoint(each) for each in known):
+            return "it was answered otherwise here before"
         for turn in () if only_informs(command) else reversed(self._state.turns):
             is_other = turn.before.location_id == here and plain_command(turn.action) != command
             if is_other and turn.after.text == record.after.text and not self._state.has_effect(turn):
@@ -276,13 +292,21 @@ class Expectations:
             return f"you came to {self.name_of(place)}, which the story does not describe"
         return f"the story does not describe {self.name_of(place)}, as in the dark"
 
-    @staticmethod
-    def _awaited(record: TurnRecord) -> list[GameObject]:
-        """Return the things that came into sight while the player waited, uncarried, and that the story names."""
+    def _come_to_light(self, record: TurnRecord, further: Iterable[str]) -> list[GameObject]:
+        """Return the things, never held, that came into sight uncarried and that the story names.
+
+        There are none if one of them is named by the command or by a further one of the course: then it was meant.
+        """
+        carried, held = record.after.carried, self._state.held
+        new = [thing for thing in record.came_to_light if thing.num not in carried and thing.num not in held]
+        meant = {word for command in (record.action, *further) for word in re.findall(r"[\w'-]+", command.lower())}
+        named = {num for word in meant for num in self._vocabulary.objects.get(self._vocabulary.cut(word), ())}
+        if not _ANYTHING.isdisjoint(meant) or any(
+            thing.num in named or not meant.isdisjoint(thing.words) for thing in new
+        ):
+            return []
         words = set(re.findall(r"[\w'-]+", record.after.text.lower()))
-        seen = record.came_to_light if is_waiting(plain_command(record.action)) else ()
-        carried = record.after.carried
-        return [thing for thing in seen if thing.num not in carried and not words.isdisjoint(thing.words)]
+        return [thing for thing in new if not words.isdisjoint(thing.words)]
 
     def _points_missed(self, record: TurnRecord) -> str:
         """Return that points were lost, or that none were won in this game as here in an earlier one; "" otherwise."""

@@ -26,6 +26,7 @@ from tests.episodes.test_routes_run import (
     play_mill,
     typed,
 )
+from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.run_traces import events_of, journal_of
 from tests.fixtures.scripted_game import Script
 from tests.fixtures.scripted_llm import ScriptedLLM
@@ -536,6 +537,60 @@ def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing
     _, reports = one_episode(tmp_path, *answers, script=script, turns=6)
     assert "by a new answer, and" in reports[1]
     assert "it got the same answer as `pull rope` in turn 3. Not played: `wait`." in reports[2]
+
+
+STAGES = {
+    "is stopped by a thing that came into sight": ("wait", False),
+    "goes on if a further command names the thing": ("read board", True),
+    "goes on if a further command names all": ("take all", True),
+}
+
+
+@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("case", STAGES)
+def test_a_course_past_news(tmp_path: Path, case: str, stop_at: str) -> None:
+    following, goes_on = STAGES[case]
+    bared = replace(TAKEN, text="Behind it is a board.", visible=(BOARD,), moves=4, state_hash="e")
+    script = {**ROUTINE, "pull hook": bared, following: replace(bared, text="Nothing.", moves=5, state_hash="f")}
+    answer = {**routine("take rope", "pull hook", following, "read rope"), "stop_at": stop_at}
+    run, reports = one_episode(tmp_path, answer, script=script, turns=5)
+    assert ([source for _, source in sources(run, 1)].count("then") > 2) == goes_on
+    told = f"stopped at `pull hook` (3 commands played): now in sight: board. Not played: `{following}`"
+    assert (told in "".join(reports)) != goes_on
+
+
+@pytest.mark.parametrize("stop_at", ["failure", "place"])
+def test_a_course_is_stopped_by_a_reading_that_leads_to_a_known_place(tmp_path: Path, stop_at: str) -> None:
+    script = {**MILL, "read rope": replace(CELLAR, text="Cellar\nThe floor gives way.", moves=9)}
+    answer: Answer = {"action": "up", "then": ["take rope", "read rope", "wait"], "stop_at": stop_at}
+    model = answering(*typed(*WAY, "wait"), answer)
+    run = play_mill(tmp_path, model, MILL, script, max_turns_per_episode=4)
+    assert [action for action, _ in sources(run)][:3] == ["up", "take rope", "read rope"]
+    assert "stopped at `read rope` (3 commands played): you came to Cellar. Not played: `wait`." in course_in(
+        model.calls[-1].prompt.user
+    )
+
+
+def test_a_planned_command_that_is_now_answered_otherwise_and_does_nothing_stops_the_plan(tmp_path: Path) -> None:
+    turned = replace(YARD, text="The hook turns.", moves=1, attributes_hash="a", state_hash="a")
+    refused = replace(turned, text="You have no reason to do that.", moves=2, state_hash="b")
+    first: Script = {"": YARD, "pull hook": turned, "read board": refused, "wait": replace(refused, score=5)}
+    second = {**first, "pull hook": replace(refused, attributes_hash="")}
+    answers = iter(typed("pull hook", "read board", *["wait"] * 18))
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Answer:
+        if "plan" in schema.model_fields:
+            return {"plan": ["Turn the hook"], "commands": ["pull hook", "wait", "wait"]}
+        if role != "agent":
+            return decided_by_prompt(role, prompt, schema)
+        follow: Answer = {"action": "wait", "follow": 0, "stop_at": "failure"}
+        return next(answers, follow if "1 of 20" in prompt.user else {"action": "look"})
+
+    model = ScriptedLLM(reply)
+    run = play_mill(tmp_path, model, first, second, knowledge={"enabled": True}, max_turns_per_episode=20)
+    assert [action for action, _ in sources(run)][:2] == ["pull hook", "look"]
+    stopped = next(call.prompt.user for call in model.calls if "stopped at `pull hook`" in call.prompt.user)
+    assert "it was answered otherwise here before. Not played: 2. wait, 3. wait." in course_in(stopped)
 
 
 TRIALS: Script = {
