@@ -212,15 +212,17 @@ class MapGraph(BaseModel):
         """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location. None is presumed
-        between rooms with the same name, such as in a maze, nor if another opposite has not led back from the room, nor
-        if its text names other points of the compass but not this one (ADR 33).
+        between rooms with the same name, such as in a maze, nor in a room in which a move led to that room again, nor
+        if another opposite has not led back from the room, nor if its text names other points of the compass but not
+        this one (ADR 33).
         """
         sources: defaultdict[str, set[int]] = defaultdict(set)
         for from_id in self.sources(location_id) - {location_id}:
             for exit_, to_id in self.connections[from_id].items():
                 if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
                     sources[OPPOSITES[exit_]].add(from_id)
-        if any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
+        is_wide = location_id in self.connections.get(location_id, {}).values()  # such as a desert
+        if is_wide or any(self._is_disproved(location_id, exit_, from_ids) for exit_, from_ids in sources.items()):
             return {}
         name = self.rooms[location_id].name if location_id in self.rooms else ""
         named = self.named_exits.get(location_id)

@@ -16,6 +16,8 @@ from zorkgpt.mapping.map_values import LEADS_BACK, SURE, Edge, FatalExit, by_des
 FARTHEST_SHOWN = 200  # characters of the rooms without a line that have untried exits, and of the others
 FARTHEST_FROM_START = 1000  # characters of the untried exits of all rooms
 SHORTEST_ITEM = 40  # characters; less room is not tried to be filled with farther rooms
+TAKEN = "taken before"
+"""In front of exits that have only killed the player or ended the story."""
 READ = "read from the text"
 REFUSED, TRIED = "led nowhere: ", "tried: "
 REFUSED_BEFORE = "led nowhere in an earlier game: "
@@ -44,9 +46,10 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
         parts = [*_way_lines(graph, room, shown)]
-        plain, read = _untried_exits(graph, room)
+        plain, read, ended = _untried_exits(graph, room)
         parts += [f"untried: {plain}"] if plain else []
         parts += [f"{'' if plain else 'untried, '}{read}"] if read else []
+        parts += [ended] if ended else []
         parts += _refusals(graph, room)
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
@@ -78,7 +81,7 @@ def untried_from(graph: MapGraph, here: int) -> str:
     untried, refused = list[str](), list[str]()
     for room in _nearest_first(graph, paths):
         barred = _refusals(graph, room, graph.barred_exits(room), titles=("", TRIED))
-        for found, exits in ((untried, filter(None, _untried_exits(graph, room))), (refused, barred)):
+        for found, exits in ((untried, filter(None, _untried_exits(graph, room)[:2])), (refused, barred)):
             if text := ", ".join(exits):
                 found.append(f"{_label(graph, room)} ({_distance(paths, room)}): {text}")
     lines = [
@@ -108,8 +111,8 @@ def _there(
     mark: before the untried exits
     """
     for room in rooms:
-        plain, read = ("", "") if room in shown else _untried_exits(graph, room)
-        untried = [*filter(None, (f"{mark}{plain}" if plain else "", read))]
+        plain, read, ended = ("", "", "") if room in shown else _untried_exits(graph, room)
+        untried = [*filter(None, (f"{mark}{plain}" if plain else "", read, ended))]
         among = () if room in shown else graph.barred_exits(room)
         exits = ", ".join([*untried, *_refusals(graph, room, among)])
         if len(exits) > FARTHEST_SHOWN - SHORTEST_ITEM:
@@ -173,14 +176,14 @@ def _way_lines(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[s
         yield f"{_with_remark(command, seen)} -> {name}"
 
 
-def _untried_exits(graph: MapGraph, room: int) -> tuple[str, str]:
-    """Return the untried exits of a room, each with the death that it led to, and those only read in prose."""
-    deaths = {exit_: _ends_text(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
-    read = [
-        plain_line(exit_) for exit_, death in deaths.items() if not death and exit_ in graph.read_exits.get(room, ())
-    ]
-    plain = ", ".join(_with_remark(exit_, death) for exit_, death in deaths.items() if exit_ not in read)
-    return plain, f"{READ}: {', '.join(read)}" if read else ""
+def _untried_exits(graph: MapGraph, room: int) -> tuple[str, str, str]:
+    """Return the untried exits of a room, those only read in prose, and those that only ever killed or ended a game."""
+    ends = {exit_: _ends_text(graph, Edge(room, exit_)) for exit_ in graph.untried_exits(room)}
+    untried, by_program = [each for each in ends if not ends[each]], graph.read_exits.get(room, ())
+    plain = ", ".join(plain_line(exit_) for exit_ in untried if exit_ not in by_program)
+    read = ", ".join(plain_line(exit_) for exit_ in untried if exit_ in by_program)
+    ended = ", ".join(_with_remark(exit_, end) for exit_, end in ends.items() if end)
+    return plain, f"{READ}: {read}" if read else "", f"{TAKEN}: {ended}" if ended else ""
 
 
 def _refusals(

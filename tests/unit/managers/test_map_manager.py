@@ -289,7 +289,7 @@ class TestWhatThePromptSaysOfExits:
             manager.learn(turn(replace(HALL, moves=4), "west", refused))
         assert manager.game_map.is_pruned(49, "west")
 
-    def test_an_exit_that_killed_stays_untried_with_the_storys_words(self, tmp_path: Path) -> None:
+    def test_an_exit_that_only_killed_is_shown_as_taken_with_the_storys_words(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=1)
         fatal = death(1, "n", 7)
         manager.learn(replace(fatal, after=replace(fatal.after, text="You fall.", ending="lost")))
@@ -300,7 +300,7 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(replace(fatal, after=replace(fatal.after, text="It is pitch black. Something eats you.")))
         manager.learn(death(1, "jump", 7))
         eaten = f"you died, in the dark (episode 1, turn {fatal.turn}): It is pitch black. Something eats you."
-        assert manager.local_view().startswith(f"L1 Location #1 (here): untried: north ({fell} Later: {eaten})")
+        assert manager.local_view().startswith(f"L1 Location #1 (here): taken before: north ({fell} Later: {eaten})")
         assert manager.game_map.untried_exits(1) == ("north",)
         manager.learn(walk(1, "north", 2))
         assert "died" not in manager.local_view()

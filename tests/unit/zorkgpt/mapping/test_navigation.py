@@ -87,6 +87,8 @@ def test_the_way_back_is_presumed_until_it_proves_wrong_or_leads_elsewhere() -> 
     assert shortest_path(graph, 2, 1) is None
     graph = graph_of((1, "north", 2), (2, "south", 3))
     assert (graph.ways_back(2), graph.ways_back(3)) == ({}, {"north": 2})
+    graph.add_connection(3, "south", 3)
+    assert graph.ways_back(3) == {}, "in a desert, a move may not lead elsewhere"
     assert shortest_path(graph, 2, 1) is None
 
 
