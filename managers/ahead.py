@@ -15,8 +15,10 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.done import done_in, places_named
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.episodes import KnownEnd
 from managers.known import memory_keys
 from managers.map_manager import MapManager
+from managers.plan import Played
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
 from session.commands import only_informs, plain_command
@@ -49,6 +51,11 @@ class _Points:
     change: int
     after: str = ""
     things: frozenset[int] = frozenset()
+
+    @property
+    def played(self) -> Played:
+        """The place and the command."""
+        return self.place, self.command
 
 
 class Ahead(BaseManager):
@@ -152,7 +159,7 @@ class Ahead(BaseManager):
         """Return whether points and place are equal, and the commands name, get or lose the same things."""
         if (one.place, one.change) != (other.place, other.change):
             return False
-        played = {(each.place, each.command) for each in (one, other)}
+        played = {each.played for each in (one, other)}
         return self.vocabulary.means_same(one.command, other.command) or (
             not one.things.isdisjoint(other.things) and not any(played <= game for game in self._games)
         )
@@ -175,29 +182,36 @@ class Ahead(BaseManager):
         texts = sum(not done.of(*played) for played in only_text)
         others = [f"{texts} with only text"] if texts else []
         listed = [*more, *before[-MOST_BEFORE:], *others]
-        first = f", before it: {', '.join(listed)}" if listed else ""
+        first = f", played since the points before: {', '.join(listed)}" if listed else ""
         tries = done.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         edge = Edge(points.place or 0, self._exit_of(points.command))
         distance += " (blocked at first)" if self._map is not None and self._map.game_map.is_shut(edge) else ""
         after = f" after {points.after}" if points.after else ""
-        return f"{points.change:+d} {points.command}{after}, {place}{distance}{first}{in_vain}"
+        end = next(self._ends_of(points.place, points.command), None)
+        fatal = f" ({end.how} in {end.when})" if end else ""
+        return f"{points.change:+d} {points.command}{after}, {place}{distance}{first}{in_vain}{fatal}"
+
+    def _ends_of(self, place: int | None, command: str) -> Iterator[KnownEnd]:
+        """Yield the turns in which the command won points there and ended an earlier game, the latest first."""
+        played = (place, command)
+        won = (end for end in reversed(self._ends) if end.change > 0)
+        return (end for end in won if (end.place, plain_command(end.step.action)) == played)
 
     def _ends_ahead(self, paths: Mapping[int, Path]) -> Iterator[str]:
         """Yield what ended a game near the player, or on the way that is planned, each once, the latest first."""
         if not self._ends or self._map is None:
             return
-        aims, known = {*self._map.named_places(), *self._planned()}, set[object]()
+        aims = {*self._map.named_places(), *self._planned()}
+        known = {(*points.played, end.how) for points in self._earlier for end in self._ends_of(*points.played)}
         for end in reversed(self._ends):
-            step = end.step
-            place, command = step.location.num if step.location else 0, plain_command(step.action)
-            path = paths.get(place)
+            place, command = end.place, plain_command(end.step.action)
+            path = paths.get(place or 0)
             if (place, command, end.how) in known or not (place in aims or (path and path.moves <= 1)):
                 continue
             known.add((place, command, end.how))
-            turn = f"episode {end.episode}, turn {step.turn}"
-            yield f"{command}{end.after}, L{place}, {_distance(path)}: {end.how} ({turn})"
+            yield f"{command}{end.after}, L{place}, {_distance(path)}: {end.how} ({end.when})"
 
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""

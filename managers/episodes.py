@@ -104,12 +104,24 @@ class KnownEnd(NamedTuple):
 
     how: in words
     after: the latest commands before it, in words, if they are known: the same command may be harmless without them
+    change: of the score
     """
 
     episode: int
     step: Step
     how: str
     after: str
+    change: int = 0
+
+    @property
+    def place(self) -> int | None:
+        """The location's id; ``None`` if it is unknown."""
+        return self.step.location.num if self.step.location else None
+
+    @property
+    def when(self) -> str:
+        """The episode and the turn in words."""
+        return f"episode {self.episode}, turn {self.step.turn}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +161,13 @@ class EpisodeSummary:
     def ends(self) -> Iterator[KnownEnd]:
         """The turns that killed the player or ended the story."""
         deaths = {death.last: death for death in self.deaths}
+        changes = {scored.turn: scored.change for scored in self.scored}
         for step in dict.fromkeys([*deaths, *filter(None, [self.ending])]):
             points = f" with {self.points}" if self.points else ""
             ended = [f"the story ended, {self.end}{points}"] if step == self.ending else []
             how = "; ".join([*(["you died"] if step in deaths else []), *ended])
-            yield KnownEnd(self.episode, step, how, _after(deaths[step].before) if step in deaths else "")
+            before = _after(deaths[step].before) if step in deaths else ""
+            yield KnownEnd(self.episode, step, how, before, changes.get(step.turn, 0))
 
     @property
     def is_instructive(self) -> bool:
@@ -309,8 +323,10 @@ def lesson_of(death: Death, episode: int, text: str = "") -> KnowledgeLine:
 
 def death_lines(summary: EpisodeSummary) -> list[str]:
     """Return a sentence for each death: the location, the command, the commands before it, the story's words."""
+    changes = {scored.turn: f" ({scored.change:+d})" for scored in summary.scored}
     return [
-        f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}: {quotation(death.last.response)}"
+        f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}{changes.get(death.last.turn, '')}: "
+        f"{quotation(death.last.response)}"
         for death in summary.deaths
     ]
 

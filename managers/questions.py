@@ -16,7 +16,7 @@ from zorkgpt.prompts.loader import fill_prompt
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
 _LESSONS: Final[Mapping[str, str]] = {
-    "deaths": "why the player died",
+    "deaths": "why the player died, and whether that won points",
     "memories": "what matters at one location",
     "lines": "what else this episode shows of the game, and of ways of playing it",
     "insights": "the rest, such as what only several episodes show together",

@@ -240,10 +240,13 @@ class RouteManager(BaseManager):
             leads_to[played] = {*leads_to.get(played, ()), to}
         pairs, won_after = {*known.pairs, *pairwise(self._done)}, {**self._won}
         for game in self._games():
-            places = accumulate(game.turns, lambda here, turn: turn.to_id or here, initial=self.game_state.opening_id)
+            start: int | None = self.game_state.opening_id
+            places = [*accumulate(game.turns, lambda here, turn: turn.to_id or here, initial=start)]
             commands = (plain_command(turn.action) for turn in game.turns)
             all_played: list[Played] = [*zip(places, commands, strict=False)]
             pairs.update(pairwise(all_played))
+            for each, to in zip(all_played, places[1:], strict=True):
+                leads_to.setdefault(each, set() if to is None else {to})  # deaths too, after which a story may go on
             times = defaultdict[Played, int](int)
             for each, turn in zip(all_played, game.turns, strict=True):
                 if turn.change > 0:

@@ -18,7 +18,7 @@ from session.events import ProvenRoute, RoutesProven
 from session.files.recording import Recording
 from session.game_configuration import GameConfiguration
 from session.route import Proof, Route, RouteStep, Waypoint, touched_in
-from session.values import Observation, derived_seed
+from session.values import Observation, derived_seed, died_in_vain
 
 
 def build_route_proof(
@@ -150,7 +150,7 @@ class _SeededPlay:
     _states: list[SavedState] = field(default_factory=list)
 
     def play(self, commands: Commands) -> list[Observation] | None:
-        """Return the opening and the observation after each command, ``None`` if one was refused or the player died.
+        """Return the opening and the observation after each command; ``None`` if one was refused or killed in vain.
 
         Raises ``GameError``.
         """
@@ -163,9 +163,9 @@ class _SeededPlay:
             self._states = [self.game.save()]
         self._commands, self._states = commands[:known], self._states[: known + 1]
         for command in commands[known:]:
-            after = self.game.step(command)
+            before, after = self.game.observation, self.game.step(command)
             self.limits.commands -= 1
-            if after.refusal is not None or after.died or after.ending == "lost":
+            if after.refusal is not None or died_in_vain(before, after) or after.ending == "lost":
                 return None
             self._commands += (command,)
             self._states.append(self.game.save())

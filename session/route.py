@@ -14,7 +14,7 @@ from typing_extensions import Self
 
 from session.commands import passes_time, plain_command, referred_to
 from session.text import description_in
-from session.values import GameObject, Observation, StopAt, in_reach, things_around
+from session.values import GameObject, Observation, StopAt, died_in_vain, in_reach, things_around
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
@@ -67,7 +67,7 @@ class Waypoint:
         """
         if observation.refusal is not None:
             return "the command did not reach the story"
-        if observation.died:
+        if died_in_vain(before, observation):
             return "you died"
         location = observation.location
         if self.location_id is not None and (location is None or location.num != self.location_id):

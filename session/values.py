@@ -517,6 +517,12 @@ class Repetition(TurnRecord):
         return self.repeats
 
 
+def died_in_vain(before: Observation, after: Observation) -> bool:
+    """Return whether the player died after the first moment, and won no points by it."""
+    has_won = before.score is not None and after.score is not None and after.score > before.score
+    return after.died and not has_won
+
+
 def places_changed(one: Observation, other: Observation) -> frozenset[int]:
     """Return the objects that are in different places at two moments."""
     places = enumerate(zip(one.parents, other.parents, strict=False))

@@ -13,7 +13,7 @@ from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command, referred_to
 from session.route import Goal, Route, RouteStep, Waypoint, mark_of, standings, touched_in
 from session.text import asks, one_line, sentences_of
-from session.values import Observation, TurnRecord
+from session.values import Observation, TurnRecord, died_in_vain
 
 Commands = tuple[str, ...]
 PAIR = 2
@@ -42,7 +42,8 @@ def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Co
 class Trail:
     """The turns of an episode, from its opening to its first death or its end, after which no route may lead.
 
-    A victory with the highest possible score does not count as the end: a route may lead there.
+    A victory with the highest possible score does not count as the end, nor does a death that wins points: a route may
+    lead there, and beyond such a death.
 
     held, held_words: the things that the player has had in this episode, by number, and the words of their names
     tried, said, fatal, deaths, visits, effects: of this episode, as in ``RouteBook``; commands of routes are not tried
@@ -90,13 +91,15 @@ class Trail:
             self.fatal[mark] = (*self.fatal.get(mark, ()), record.action)
             if record.before.location is not None:
                 self.deaths.setdefault(record.before.location.num, Counter())[record.action] += 1
-            self._is_over = True
+            self._is_over |= after.ending is not None or died_in_vain(record.before, after)
         if self._is_over:
             return
         self._moments.append(after)
         self._touched.append(self._touched[-1] | touched_in([record.before, after], [record.action]))
         exchange = plain_command(record.action), one_line(after.text)
-        may_be_idle = exchange in self._answers and not is_waiting(exchange[0])
+        took_a_turn = record.before.moves is None or record.before.moves != after.moves
+        is_new = exchange not in self._answers and (took_a_turn or after.awaits_answer or asks(after.text))
+        may_be_idle = not (is_new or is_waiting(exchange[0]))
         only_text = after.noticed is not None and not record.did_something
         self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
         self._answers.add(exchange)
@@ -166,8 +169,8 @@ class _PlayedStep(NamedTuple):
     """A command that was played.
 
     was_refused: it did not reach the story, or was not carried out
-    may_be_idle: the story had printed the same text for it before. Waiting is never idle: it is for a clock, and clocks
-        do not count as a difference
+    may_be_idle: the story had printed the same text for it before, or counted no turn and asked nothing, as for a menu.
+        Waiting is never idle: it is for a clock, and clocks do not count as a difference
     only_text: as in ``RouteStep``
     """
 
@@ -187,7 +190,7 @@ def _was_not_carried_out(record: TurnRecord) -> bool:
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:
     """Return the indexes of the steps that the story carried out and may have changed it.
 
-    Steps are not needed if the story printed nothing new for any of them and its whole state is then as before.
+    Steps are not needed if all of them may be idle and the story's whole state is then as before.
 
     moments: the opening, and the state after each step
     referred: the steps on which a later command depends for its meaning, such as "again" or "take it"

@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from managers.ahead import MOST_POINTS, Ahead, MemoriesAhead
+from managers.episodes import death_lines
 from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.context import PromptSection
@@ -172,6 +173,17 @@ def test_what_was_done_before_a_deadly_command_is_shown_with_it(games: Games) ->
     assert ended_before(games) == [f"read sign {after}, L11, here: you died (episode 1, turn 3)"]
 
 
+def test_a_death_that_won_points_is_shown_with_them_and_not_as_an_end(games: Games) -> None:
+    games.turn("read sign", score=0)
+    games.turn("ring bell", score=10, died=True)
+    games.manager.end("turn_limit")
+    assert games.manager.summary is not None
+    assert "on `ring bell` after `read sign` (+10): " in "".join(death_lines(games.manager.summary))
+    games.start(2)
+    assert ended_before(games) == []
+    assert games.ahead_of == ["+10 ring bell, L11, here (you died in episode 1, turn 2)"]
+
+
 def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Path) -> None:
     stirs = [f"stir {number}" for number in range(7)]
     commands = ("fill lamp", "take banner", "read sign", "east", *stirs, "dip banner")
@@ -189,11 +201,14 @@ def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Pa
     lamp, banner = games.ahead_of
     assert lamp == "+5 fill lamp, L11, here"
     latest = ", ".join(stirs[1:])
-    assert banner == f"+15 dip banner, L31, 1 move, before it: 2 more, {latest}, 1 with only text"
+    assert banner == f"+15 dip banner, L31, 1 move, played since the points before: 2 more, {latest}, 1 with only text"
     games.turn("take banner", inventory=(BANNER,))
-    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}, 1 with only text"
+    assert (
+        games.ahead_of[-1]
+        == f"+15 dip banner, L31, 1 move, played since the points before: 1 more, {latest}, 1 with only text"
+    )
     games.turn("read sign")
-    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, before it: 1 more, {latest}"
+    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, played since the points before: 1 more, {latest}"
 
 
 def test_a_command_that_was_needed_several_times_before_points_is_listed_once_with_the_times_that_are_left(
@@ -207,9 +222,9 @@ def test_a_command_that_was_needed_several_times_before_points_is_listed_once_wi
     games.manager._routes = manager_in(tmp_path / "routes", route)
     games.turn("dip banner", score=15)
     games.end(1)
-    assert games.ahead_of == ["+15 dip banner, L11, here, before it: 2 x take vial, read sign"]
+    assert games.ahead_of == ["+15 dip banner, L11, here, played since the points before: 2 x take vial, read sign"]
     games.turn("take vial", inventory=(BANNER,))
-    assert games.ahead_of == ["+15 dip banner, L11, here, before it: take vial, read sign"]
+    assert games.ahead_of == ["+15 dip banner, L11, here, played since the points before: take vial, read sign"]
 
 
 def test_points_of_this_game_are_listed_as_done_beside_those_of_earlier_games(tmp_path: Path) -> None:

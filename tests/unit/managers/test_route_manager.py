@@ -308,6 +308,13 @@ def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(manage
     assert ((1, "north"), (2, "wait")) in manager.walked().pairs
 
 
+def test_a_command_that_only_killed_counts_as_played_and_led_to_where_the_story_went_on(manager: RouteManager) -> None:
+    manager.game_state = GameState(opening_location=YARD.location)
+    turns = PlayedTurn(1, "Push button", "Gas.", died=True, to_id=2), PlayedTurn(2, "jump", "You fall.", died=True)
+    manager._games = lambda: (Game(1, 0, "Yard", turns),)
+    assert manager.walked().leads_to == {(1, "push button"): {2}, (2, "jump"): {2}}
+
+
 def test_it_is_known_how_often_a_command_was_played_in_a_game_before_it_won_points(tmp_path: Path) -> None:
     manager = with_map(tmp_path, GameState(opening_location=YARD.location))
     turns = [PlayedTurn(number, "push button", "Click.", change=5 * (number == 3)) for number in (1, 2, 3, 4)]

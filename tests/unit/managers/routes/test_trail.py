@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.routes.trail import Trail, digests_of, minimised
-from session.route import Route
+from session.route import Route, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 PLAYER, OPEN = 1, frozenset({7})
@@ -74,6 +74,27 @@ def test_a_command_is_left_out_that_took_no_turn_and_left_the_whole_state_as_it_
     unknown = replace(opening, text=text, moves=moves, state_hash=state)
     trail = trail_of(("open hatch", unknown), ("east", replace(CAVE, moves=6)), opening=opening)
     assert [*trail.routes(1)][-1].commands == (("open hatch", "east") if kept else ("east",))
+
+
+def test_a_menu_is_left_out_with_its_keys_if_it_took_no_turn_and_left_the_whole_state_as_it_was() -> None:
+    opening = replace(START, moves=4)
+    menu = replace(opening, text="About\n[N = next]", awaits_key=True, state_hash="m")
+    for moves, state, kept in ((4, opening.state_hash, False), (5, opening.state_hash, True), (4, "x", True)):
+        back = replace(opening, text="You are back.", moves=moves, state_hash=state)
+        trail = trail_of(("about", menu), ("n", menu), ("q", back), ("east", replace(CAVE, moves=6)), opening=opening)
+        commands = [*trail.routes(1)][-1].commands
+        assert (commands != ("east",)) == kept
+        assert commands[-1] == "east"
+
+
+def test_a_route_leads_through_a_death_that_won_points_and_through_no_other() -> None:
+    for score, commands in ((5, ("up", "ring", "east")), (0, ("up",))):
+        died = replace(YARD, text="You have died.", died=True, score=score)
+        trail = trail_of(("up", HALL), ("ring", died), ("east", replace(CAVE, score=score)))
+        assert [*trail.routes(1)][-1].commands == commands
+        point = Waypoint.of(died)
+        assert (point.deviation(HALL, died, (), ()) == "") == (score > 0)
+        assert point.deviation(HALL, replace(died, score=0), (), ()) == "you died"
 
 
 def test_steps_are_left_out_if_nothing_new_was_printed_and_the_whole_state_is_as_before() -> None:
