@@ -219,7 +219,8 @@ class MapManager(BaseManager):
             return was_pruned or walk in {"new", "contradicted"}
         if not self.movements.is_direction(exit_) and exit_ not in graph.connections.get(from_id, {}):
             return False
-        graph.tried_now[Edge(from_id, exit_)] = False
+        edge = Edge(from_id, exit_)
+        is_first, graph.tried_now[edge] = edge not in graph.tried_now, False
         if turn.leads_back:
             graph.add_exits(from_id, (exit_,))
             graph.record_refusal(from_id, exit_, LEADS_BACK)
@@ -229,6 +230,8 @@ class MapManager(BaseManager):
                 graph.record_refusal(from_id, exit_, one_line(turn.after.text))
             return False
         graph.record_refusal(from_id, exit_, first_line(turn.after.text))
+        if is_first and graph.has_led(edge):  # in an earlier game
+            graph.first_refusals.setdefault(edge, graph.exit_refusals[edge])
         return graph.record_failure(from_id, exit_, prune_after=self.config.map.prune_after) in {
             "contradicted",
             "pruned",

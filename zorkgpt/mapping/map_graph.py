@@ -124,7 +124,8 @@ class MapGraph(BaseModel):
     connection_verifications: how often the edge was confirmed
     exit_failure_counts: how often an exit led nowhere since it last worked
     exit_refusals: the story's answers when an exit led nowhere since it last worked
-    first_refusals: the story's answers when an exit led nowhere before it, or the way back, worked for the first time
+    first_refusals: the story's answers when an exit led nowhere before it, or the way back, worked for the first time,
+        or at first in a later game
     exit_deaths: how the player died on taking an exit, which stays untried, or how the story ended with it; removed
         when it works without that; a text in files of earlier versions
     pruned_exits: exits that failed often enough and never worked

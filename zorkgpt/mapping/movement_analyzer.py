@@ -58,6 +58,7 @@ _DOOR_IN_THE_SOUTHERN_WALL = re.compile(
     + r"(?:(?:ern|erly|ern?most)? (?:wall|side|end|edge|face|corner))"
 )
 _CLAUSE_END = re.compile(r"[.,;:!?\"()]|--")
+_DENIAL = re.compile(r"\b(?:not|no|never|nor|cannot|unable|\w+n't)\b")
 _PLACING = re.compile(
     r"\b[a-z]+ (?:of(?! (?:here|you|this)\b)|side|end|edge|face|half|part|bank|shore|corner|walls?|windows?)\b"
 )
@@ -229,12 +230,14 @@ class MovementAnalyzer:
     def ways_named(self, text: str) -> tuple[str, ...]:
         """Return ``up``, ``down``, ``in`` and ``out`` as far as a text seems to name them as exits.
 
-        In prose these words are rarely exits, so a way must be named with them, as in "a stair goes up". If a point of
+        In prose these words are rarely exits, so a way must be named with them, as in "a stair goes up", in a clause
+        that denies nothing, as "you see no way to get up there" does. If a point of
         the compass follows in the same clause, that is the exit, except after "and to". A point of the compass is
         returned only if it is part of a description, as in "northern archway" or "a door in the south wall".
         """
         found: list[str] = []
-        for clause in _CLAUSE_END.split(" ".join(_plain(text).split())):
+        clauses = _CLAUSE_END.split(" ".join(_plain(text).split()))
+        for clause in (each for each in clauses if not _DENIAL.search(each)):
             for match in (*_UP_OR_DOWN.finditer(clause), *_IN_OR_OUT.finditer(clause)):
                 rest = clause[match.end() :]
                 if rest.startswith(" and to ") or not any(word in _COMPASS for word in _WORD.findall(rest)):

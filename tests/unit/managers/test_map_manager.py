@@ -174,6 +174,21 @@ class TestWhatThePromptSaysOfExits:
         assert f"west ({words})" in manager.local_view()
         assert f"north ({'A wall. ' * 30}Dig!)" in manager.local_view()
 
+    def test_a_known_exit_that_a_later_game_refuses_at_first_is_blocked_at_first_from_then_on(
+        self, manager: MapManager
+    ) -> None:
+        door, refused = Edge(49, "down"), said(49, "Hall", "The lid is closed.")
+        manager.learn(turn(HALL, "down", at(60, "Path")))
+        manager.learn(turn(HALL, "down", refused))
+        assert not manager.game_map.is_shut(door, is_new_game=True), "it was shut after the player had gone there"
+        manager.reset()
+        manager.learn(turn(HALL, "down", refused))
+        manager.learn(turn(HALL, "down", at(60, "Path")))
+        assert not manager.game_map.is_shut(door)
+        assert "down (blocked at first: The lid is closed.) -> L60" in local_view(manager.game_map, 49, 1)
+        manager.reset()
+        assert manager.game_map.is_shut(door)
+
     def test_a_vehicle_that_is_boarded_is_no_failed_exit_and_no_untried_one(self, tmp_path: Path) -> None:
         manager, text = manager_in(tmp_path, here=49), "Hall\nThe only way in is a skiff."
         manager.learn(turn(at(60), "east", said(49, "Hall", text)))

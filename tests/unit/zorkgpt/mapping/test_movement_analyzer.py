@@ -80,6 +80,10 @@ def test_words_such_as_northward_name_their_direction_in_prose() -> None:
         ("A path leads up to the north-east. The way out is west.", ()),
         ("Stairs lead down and to the south.", ("down",)),
         ("You look up. The lamp hangs in a niche, and you make out a table.", ()),
+        (
+            "The ladder is short: you are not likely to be able to climb out. A stair goes up, but you can't go down.",
+            ("up",),
+        ),
         ("A chill goes up your spine. Every step comes up with a kiss. You are in a hall.", ()),
     ],
 )
