@@ -224,9 +224,12 @@ class Ahead(BaseManager):
                 "without effect": done_in(line, vain, places, in_vain=True),
             }
             for what, turns in found.items():
-                played = "; ".join(f"{plain_command(turn.action)}, turn {turn.turn}" for turn in turns)
+                played = []
+                for turn in turns:
+                    here = "" if turn.before.location_id is None else f", L{turn.before.location_id}"
+                    played.append(f"{plain_command(turn.action)}{here}, turn {turn.turn}")
                 if turns:
-                    yield f"Of line {number} of the plan, {what}: {played}"
+                    yield f"Of line {number} of the plan, {what}: {'; '.join(played)}"
 
 
 class MemoriesAhead(BaseManager):

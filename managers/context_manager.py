@@ -421,7 +421,7 @@ class ContextManager(BaseManager):
             name = known_as.pop(thing.num)
             if thing.num in held:
                 name = f"{name} (with {_listed(with_numbers(held[thing.num])[::-1], LONGEST_LIST // 2)})"
-            is_scenery = thing.num not in held and bool(thing.attributes & self._not_listed)
+            is_scenery = bool(thing.attributes & self._not_listed)
             has_holder = self._shows_whole_room and thing.parent in known_as
             listed = held[thing.parent] if has_holder else names[is_scenery]
             # The first one of a name determines the place.

@@ -13,7 +13,11 @@ from session.memory import Memory
 from session.text import text_key
 from session.values import TurnRecord
 
-_NUMBERED = re.compile(r"(?:\b(?:L|locations? #?|ID:? )|#|(?<=[^\s,.:;(] )\()(\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:\b(?:L|locations? #?|ID:? |(?:at|from) )|#|(?<=[^\s,.:;(] )\()"
+    r"(\d+)\b(?! (?:points?|turns?|moves?|commands?)\b)",
+    re.IGNORECASE,
+)
 """A number in brackets is that of a location after its name only: steps are counted so, too."""
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
@@ -64,7 +68,7 @@ def with_commands(turns: Iterable[TurnRecord]) -> Iterator[tuple[str, TurnRecord
 
 
 def numbers_named(text: str) -> list[int]:
-    """Return the numbers of locations in a text: ``L31``, ``Location 31``, ``Blue Vats (31)``."""
+    """Return the numbers of locations in a text: ``L31``, ``Location 31``, ``Blue Vats (31)``, ``at 31``."""
     return [int(number) for number in _NUMBERED.findall(text)]
 
 

@@ -155,7 +155,7 @@ class Expectations:
             had_effect = self._state.has_effect(record) or record.leads_back or is_answered
             if course.stop_at == "place" or had_effect or only_informs(command):
                 return ""
-            what = "a new answer, and nothing visible changed"
+            what = "an answer that is new, while nothing visible changed"
         if self._config.assist or (is_known and not self._printed_before):
             return ""
         news = next(self._new_sentences(record), "")

@@ -184,4 +184,4 @@ def _game_of(episode: int, text: str) -> Game:
 
 
 def _quoted(text: str) -> list[str]:
-    return [f"> {line}".rstrip() for line in without_blank_lines(text).strip().splitlines()]
+    return [f"> {line}".rstrip() for line in without_blank_lines("\n".join(text.splitlines())).strip().splitlines()]

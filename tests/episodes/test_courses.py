@@ -390,7 +390,7 @@ WHILE_PLAYING: dict[str, tuple[Script, tuple[str, ...], str]] = {
     "a new answer to a command that did nothing": (
         {"pull hook": replace(HOOKED, text="It is fixed to the wall.", moves=3, state_hash="z")},
         ("pull hook", "take rope"),
-        "`pull hook` by a new answer, and nothing visible changed: ",
+        "`pull hook` by an answer that is new, while nothing visible changed: ",
     ),
     "what a waiting player is given, which is named once": (
         {"wait": replace(TAKEN, text="She gives you a brass key.", inventory=(ROPE, KEY), moves=4, state_hash="d")},
@@ -526,7 +526,7 @@ def test_a_note_of_the_story_on_what_was_named_last_is_no_sign_that_a_command_di
     }
     answer = routine("examine board", "examine rope", "pull hook", "north")
     _, reports = one_episode(tmp_path, answer, script=script, turns=5)
-    assert "`pull hook` by a new answer, and nothing visible changed: " in reports[1]
+    assert "`pull hook` by an answer that is new, while nothing visible changed: " in reports[1]
 
 
 def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing(tmp_path: Path) -> None:
@@ -535,7 +535,7 @@ def test_a_course_stops_at_the_answer_that_another_command_had_which_did_nothing
     again = {**routine("wait"), "action": "dip rope"}
     answers = (routine("take rope", "pull rope", "dip rope"), again)
     _, reports = one_episode(tmp_path, *answers, script=script, turns=6)
-    assert "by a new answer, and" in reports[1]
+    assert "by an answer that is new, while" in reports[1]
     assert "it got the same answer as `pull rope` in turn 3. Not played: `wait`." in reports[2]
 
 

@@ -341,14 +341,14 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
     games.turn("fill jar", state_hash="0000000b")
     games.turn("up", location=LOFT)
     lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
-    assert lines == {"1": "take jar, turn 1; dip banner, turn 2"}
+    assert lines == {"1": "take jar, L11, turn 1; dip banner, L11, turn 2"}
     games.turn("down", location=VATS)
     games.turn("up", state_hash="0000000b")
     lines = dict(re.findall(r"^Of line (\d) of the plan, without effect: (.*)$", games.told, re.MULTILINE))
-    assert lines == {"1": "rub jar, turn 3", "5": "up, turn 8"}
+    assert lines == {"1": "rub jar, L11, turn 3", "5": "up, L31, turn 8"}
     games.turn("dip banner", score=2)
     lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
-    assert lines["2"] == "dip banner, turn 9"
+    assert lines["2"] == "dip banner, L31, turn 9"
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(games: Games) -> None:

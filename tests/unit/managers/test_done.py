@@ -94,6 +94,7 @@ def test_what_was_done_at_other_places_takes_no_time(play: EpisodePlay) -> None:
         ("from the Gate (11) to the Blue Vats, then Cellar 6", [11, 6, 31]),
         ("cellar 44, of the loft", []),
         ("a blue vatship", []),
+        ("At 31: stir, from 44 look; at 11 points, at 6 turns", [31, 44]),
         ("(5) open the box, (6) wait: (11) go", []),
         ("Here (ID: 44), at the `gate` (11), #6", [6, 11, 44]),
     ],
