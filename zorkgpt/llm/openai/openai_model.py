@@ -163,9 +163,11 @@ class OpenAIModel:
             return retries.ask(request)
         except LanguageModelError as error:
             spent = f"{self._clock() - start:.0f} s"
+            if exchange is not None:
+                spent = f"{counted(exchange.requests, 'request')} in {spent}"
+            explained = _explained(error, role, model, spent, limit=retries.limit)
             if exchange is None:
-                raise _explained(error, role, model, spent) from error.__cause__
-            explained = _explained(error, role, model, f"{counted(exchange.requests, 'request')} in {spent}")
+                raise explained from error.__cause__
             explained.after(exchange.model, exchange.usage, exchange.requests, exchange.unusable)
             raise explained from error.__cause__
 
@@ -217,6 +219,12 @@ class Retries:
             if pause:
                 self._sleep(pause)
 
+    @property
+    def limit(self) -> str:
+        """The option that limits how long the model is waited for now."""
+        is_late = self._down_since is not None and self._down_since >= self._deadline
+        return "llm.total_time" if is_late else "llm.patience"
+
     def _down_for(self) -> float:
         return 0.0 if self._down_since is None else self._clock() - self._down_since
 
@@ -238,7 +246,7 @@ class Retries:
 
     def _is_over(self, pause: float) -> bool:
         if self._down_since is not None:
-            return self._down_since >= self._deadline or self._down_for() + pause >= self._limits.patience
+            return self.limit == "llm.total_time" or self._down_for() + pause >= self._limits.patience
         return self._unusable >= self._limits.max_attempts or self._clock() + pause >= self._deadline
 
     def _report(self, problem: LanguageModelError, pause: float) -> None:
@@ -261,10 +269,13 @@ def _spelt(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str = "") -> LanguageModelError:
+def _explained(
+    error: LanguageModelError, role: Role, model: ServedModel, spent: str = "", limit: str = ""
+) -> LanguageModelError:
     """Return the error in one line with role, model and server.
 
     spent: the requests and the time of all attempts; "" if there was only one attempt
+    limit: the option by which there are no more of them
     """
     place = f"{role}: {model.label}"
     gave_up = f"{place}: {error}; gave up after {spent}" if spent else f"{place}: {error}"
@@ -275,4 +286,4 @@ def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent:
     if not (error.transient and spent):
         return model.refusal(error, place)
     wait = f"; the server asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
-    return LanguageModelUnavailable(f"{gave_up}{wait}; llm.patience sets how long to wait")
+    return LanguageModelUnavailable(f"{gave_up}{wait}; {limit} sets how long to wait")
