@@ -147,6 +147,11 @@ class Ahead(BaseManager):
     def get_status(self) -> ManagerStatus:
         return {"type": "ahead", "state": {}, "metrics": {"known_points": len({*map(self._key, self._earlier)})}}
 
+    @property
+    def places(self) -> list[int]:
+        """The ids of the locations at which points were won in earlier episodes."""
+        return [points.place for points in self._earlier if points.place is not None]
+
     def _key(self, points: _Points) -> object:
         """Return what is equal for the same points: those for coming to a room are the same by any way."""
         exit_ = self._exit_of(points.command)
@@ -233,12 +238,12 @@ class Ahead(BaseManager):
 
 
 class MemoriesAhead(BaseManager):
-    """Shows memories of locations that plan, open objectives or notes name, or the plan leads to.
+    """Shows memories of locations that plan, open objectives or notes name, the plan leads to, or have known points.
 
     They are shown until the player comes there. Those without room are named by their titles, or else counted.
 
     aims: returns the lines of the plan, the open objectives and the notes
-    planned: returns the locations to which the plan's commands lead
+    planned: returns the locations to which the plan's commands lead, and those of known points
     """
 
     def __init__(
@@ -290,11 +295,12 @@ class MemoriesAhead(BaseManager):
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 
     def _memories_of(self, room: int) -> list[tuple[str, Memory, int]]:
-        """Return the memories that are shown of a location, each with its key and the location."""
+        """Return the memories that are shown of a location, newest first, each with its key and the location."""
         shown = self._memories.shown_location(room)
         known = [] if shown is None else self._memories.memory_cache.get(shown, [])
         keys = memory_keys(shown or 0, known)
-        return [(key, each, room) for key, each in zip(keys, known, strict=True) if not each.is_given_up]
+        newest_first = [*zip(keys, known, strict=True)][::-1]
+        return [(key, each, room) for key, each in newest_first if not each.is_given_up]
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -121,6 +121,7 @@ class Expectations:
         goes = not record.is_key and self.goes(command)
         place = None if after.awaits_key else after.location
         unseen = self._undescribed(place, record, is_move=goes) if place else ""
+        unseen = "; ".join(filter(None, [unseen, self._points_missed(record)])) if unseen else ""
         if unseen and not self._was_so(record, course, goes_on=False):
             return unseen
         problem = ""
@@ -290,7 +291,8 @@ class Expectations:
             return ""
         if record.moved and not is_move:
             return f"you came to {self.name_of(place)}, which the story does not describe"
-        return f"the story does not describe {self.name_of(place)}, as in the dark"
+        dark = ", as in the dark" if is_dark(text, of_elsewhere=record.moved) else ""
+        return f"the story does not describe {self.name_of(place)}{dark}"
 
     def _come_to_light(self, record: TurnRecord, further: Iterable[str]) -> list[GameObject]:
         """Return the things, never held, that came into sight uncarried and that the story names.

@@ -160,9 +160,13 @@ class Part:
         turn_of: dict[str, int] = {}
         shown = []
         for number, item in enumerate(self._kept(count)):
-            texts = []
+            texts = list[str]()
             for line in item:
-                text = CUT if (number, line) in out else line.text
+                text = line.text
+                if (number, line) in out:
+                    before = texts.pop().removesuffix(CUT_MARK) if texts else line.head.rstrip()
+                    texts.append(before + CUT_MARK)
+                    continue
                 if line.turn and text != CUT:
                     lines = text.split("\n")
                     earlier = {each: turn_of[each] for each in lines if turn_of.get(each, line.turn) != line.turn}

@@ -103,7 +103,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         synthesis = parts.model if config.simple_memory.synthesis else None
         memories = SimpleMemoryManager(*run, synthesis, courses=courses, map_manager=map_manager, **shared)
         memories_ahead = MemoriesAhead(
-            *run, map_manager, memories, aims=aims, planned=lambda: courses.places_ahead, **shared
+            *run, map_manager, memories, aims=aims, planned=lambda: [*courses.places_ahead, *ahead.places], **shared
         )
     knowledge = KnowledgeManager(
         *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared

@@ -434,6 +434,17 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     assert re.fullmatch(r"\((\d) more memories of places ahead left out: \1 x arrival\)", last)
 
 
+def test_memories_of_places_with_known_points_are_ahead(tmp_path: Path) -> None:
+    places = Places(tmp_path, stands("Boil"), plan="Look about")
+    places.turn("east", location=VATS)
+    places.turn("stir vat", score=5)
+    places.end(1)
+    places.memories_ahead._planned = lambda: places.ahead.places
+    places.memories_ahead.reset(places.state)
+    assert places.ahead.places == [VATS.num]
+    assert places.section.text == "L31 Blue Vats: [NOTE] Boil: Boil"
+
+
 def test_memories_ahead_without_room_are_named_by_their_titles(tmp_path: Path) -> None:
     rules, key = (
         [stands(f"Rule {number}", "word " * 60) for number in range(9)],
@@ -442,14 +453,15 @@ def test_memories_ahead_without_room_are_named_by_their_titles(tmp_path: Path) -
     shown = Places(tmp_path, *arrivals_at_the_vats(2, "A room."), replace(key, category="SUCCESS"), *rules).section
     whole = shown.text.count("word " * 59)
     assert 0 < whole < 9
-    assert shown.text.startswith("L31 Blue Vats: [SUCCESS] Key (text left out)\nL31 Blue Vats: [NOTE] Rule 0: word")
+    assert shown.text.startswith("L31 Blue Vats: [NOTE] Rule 8: word"), "the newest comes first"
+    assert "\nL31 Blue Vats: [SUCCESS] Key (text left out)\n" in shown.text
     assert shown.text.count("[NOTE] Rule") == 9
     assert len(shown.shows) == shown.text.count(": word") + shown.text.count(": A room.")
 
 
 def test_memories_ahead_without_room_for_their_titles_are_counted_by_kind(tmp_path: Path) -> None:
     rules = [stands(f"Rule {number} {'word ' * 20}", "word " * 40) for number in range(30)]
-    shown = Places(tmp_path, *rules, replace(stands("Key"), category="SUCCESS")).section
+    shown = Places(tmp_path, replace(stands("Key"), category="SUCCESS"), *rules).section
     left = 30 - shown.text.count("[NOTE] Rule")
     assert 0 < left < 30
     assert shown.text.endswith(f"({left + 1} more memories of places ahead left out: {left} x NOTE, SUCCESS)")

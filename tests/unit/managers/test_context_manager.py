@@ -456,10 +456,15 @@ def test_the_critic_is_shown_nothing_that_refers_to_the_plan() -> None:
 @pytest.mark.parametrize("shows_reasoning", [True, False])
 def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_window(*, shows_reasoning: bool) -> None:
     stay = manager(9, agent={"history_window": 2, "show_reasoning": shows_reasoning})
-    for arrival, section in ((0, "Since the arrival here"), (9, "Previous Reasoning and Actions")):
+    for arrival, section, since in (
+        (0, "Since the arrival here", ""),
+        (4, "Since the arrival here", ", 2 of them since the arrival"),
+        (6, "Since the arrival here", ", none of them since the arrival"),
+        (9, "Previous Reasoning and Actions", ""),
+    ):
         stay.game_state.arrival_turn = arrival
         for prompt in (stay.get_agent_context(MILL).render(), stay.get_critic_context(MILL, "wait").render()):
-            assert f"## {section}\n(6 earlier turns left out)\n" in prompt
+            assert f"## {section}\n(6 earlier turns left out{since})\n" in prompt
             assert "act 7" in prompt
             assert "act 6\n" not in prompt
     assert "left out" not in manager(3).get_critic_context(MILL, "wait").render()

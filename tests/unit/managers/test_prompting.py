@@ -111,12 +111,12 @@ class TestParts:
 
     def test_texts_of_low_ranks_get_room_first_and_the_others_are_marked_where_they_are_missing(self) -> None:
         text, count, _ = Part("play", [played(1, rank=1), played(2)]).fit(600)
-        assert (text, count) == (f"Turn 1: dig\n  […]\nTurn 2: dig\n  {'word ' * 100}", 2)
+        assert (text, count) == (f"Turn 1: dig […]\nTurn 2: dig\n  {'word ' * 100}", 2)
         text, count, _ = Part("play", [played(0), played(1, rank=1), played(2)]).fit(600)
-        assert text.startswith("(1 earlier left out)\nTurn 1: dig\n  […]\n")
+        assert text.startswith("(1 earlier left out)\nTurn 1: dig […]\n")
         assert count == 2
         text = Part("play", [played(1, rank=1), played(2, rank=2)]).fit(600).text
-        assert text == f"Turn 1: dig\n  {'word ' * 100}\nTurn 2: dig\n  […]"
+        assert text == f"Turn 1: dig\n  {'word ' * 100}\nTurn 2: dig […]"
         whole = Part("play", [played(1, rank=1), played(2, rank=1)]).fit(1100).text
         assert whole.count("word ") == 200, "and nothing is said if nothing is missing"
         assert "left out" not in whole
