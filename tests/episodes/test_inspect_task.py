@@ -164,12 +164,9 @@ def test_a_limit_of_inspect_pauses_the_run_and_what_was_played_is_scored(
     assert sample.scores
 
 
-def test_what_cannot_be_played_is_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_played_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for argument, problem in (
         ("game=missing.z5", "There is no story file"),
-        ("episodes=0", "episodes is 0; expected at least 1"),
-        ("max_turns=0", "max_turns among the arguments should be greater than 0"),
-        ("options={critic.mood: llm}", "critic.mood"),
         ("options={critic.mode:llm}", "a space after each colon"),
     ):
         command = [str(Path(sys.executable).with_name("inspect")), "eval", "zorkgpt/story", "-T", argument]
@@ -178,6 +175,15 @@ def test_what_cannot_be_played_is_one_line(tmp_path: Path) -> None:
         )
         assert (ran.returncode, problem in " ".join(ran.stdout.split())) == (1, True), ran.stdout
         assert "Traceback" not in ran.stdout
+    task = pytest.importorskip("zorkgpt.inspect_task")
+    monkeypatch.chdir(tmp_path)
+    for arguments, problem in (
+        ({"episodes": 0}, "episodes is 0; expected at least 1"),
+        ({"max_turns": 0}, "max_turns among the arguments should be greater than 0"),
+        ({"options": {"critic.mood": "llm"}}, "critic.mood"),
+    ):
+        with pytest.raises(task.PrerequisiteError, match=problem):  # of which the command prints the text alone
+            task.story(**arguments)
 
 
 def test_a_run_with_an_episode_without_a_known_score_has_no_mean() -> None:

@@ -232,21 +232,21 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
     with MisbehavingServer(Answers()) as server:
         arguments = (
             *("ablate", "--base-url", server.base_url, "--model", "served", "--arms", "full,no-memory"),
-            *("--pairs", "2", "--episodes", "1", "--max-turns", "6", "--workers", "1", "--out", "out"),
+            *("--pairs", "1", "--episodes", "1", "--max-turns", "6", "--workers", "1", "--out", "out"),
         )
         with subprocess.Popen(
             [*COMMAND, *arguments], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdout is not None
             assert process.stderr is not None
-            assert process.stdout.readline().startswith(b"4 runs of 1 episode, 0 done; assistance: none")
-            assert process.stdout.readline() == b"1 of 4: tidehouse, full, pair 1\n"
+            assert process.stdout.readline().startswith(b"2 runs of 1 episode, 0 done; assistance: none")
+            assert process.stdout.readline() == b"1 of 2: tidehouse, full, pair 1\n"
             process.send_signal(signal.SIGINT)
             assert b"done; the same command continues from there" in process.stderr.read()
         assert process.returncode == 130
         again = ran(tmp_path, *arguments)
         assert again.status == 0
-        assert b"4 of 4" in again.out
+        assert b"2 of 2" in again.out
         assert b"1 done" in again.out
         assert b"full against no-memory: " in again.out
         assert b"Assistance: none." in again.out
