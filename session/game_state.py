@@ -24,6 +24,7 @@ class Tries:
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
         self._done: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
+        self._stays: defaultdict[tuple[int | None, str], list[TurnRecord]] = defaultdict(list)
 
     def add(self, turn: TurnRecord) -> None:
         """Add the latest turn."""
@@ -34,6 +35,8 @@ class Tries:
         at_location, done = self._turns[here], self._done[here]
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
+        if not turn.moved:
+            self._stays[here, command].append(turn)
         if turn.did_something and not turn.after.died:
             done.pop(command, None)
             done[command] = turn
@@ -79,7 +82,7 @@ class Tries:
         the same at least once, with what no player sees if that is known.
         """
         noticed = now.noticed
-        stays = [turn for turn in self.of(now.location_id, command) if not turn.moved]
+        stays = self._stays.get((now.location_id, typed(command, is_key=False)), ())
         if noticed is None or not any(_is_same_world(turn.before, now) for turn in stays):
             return []
         return [one_line(turn.after.text) for turn in stays if turn.before.noticed == noticed]

@@ -91,7 +91,9 @@ class VisitTracker:
         self.visited.add(location_id)
         if location_id != self.location_id:
             self.tried.clear()
-            self.stays[location_id] = [each for each in self.stays[location_id] if not each.record.moved]
+            stays = self.stays[location_id]
+            while stays and stays[-1].record.moved:  # by which the visit before it ended
+                stays.pop()
             self.is_asked_about = False
         self.location_id = location_id
         return is_first
