@@ -99,7 +99,9 @@ def open_resumed_run(
         stack.enter_context(shared_files(configuration).copied_at_end(folder / AT_END))
         recording = Recording(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(
-            assemble(configuration, parts, manifest, recording, stop, journal, copies=checkpoint.copies)
+            assemble(
+                configuration, parts, manifest, recording, stop, journal, copies=checkpoint.copies if lines else None
+            )
         )
         for line in lines[:done]:
             if line.event is not None:

@@ -162,14 +162,14 @@ class Learning:
     objectives: ObjectiveManager | None
     _unreadable: set[Path] = field(default_factory=set)
 
-    def hold(self, recording: Recording, files: SharedFiles, copies: Path) -> None:
+    def hold(self, recording: Recording, files: SharedFiles, copies: Path | None) -> None:
         """Read and write the shared files in step with ``recording``.
 
-        copies: what the files contained before the recorded events, if there are any
+        copies: what the files contained at the moment from which the run goes on; ``None`` for a new run
         """
-        bases = files.read(copies) if recording.is_repeating else {}
+        bases = files.read(copies) if copies else {}
         for store in self.stores():
-            store.hold(recording, bases.get(store.path.name))
+            store.hold(recording, bases.get(store.path.name), returns=copies is not None)
 
     def begin(self, state: GameState) -> None:
         """Begin a new episode in ``state``; everything that outlives an episode stays."""

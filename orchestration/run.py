@@ -157,7 +157,7 @@ def assemble(
     """Assemble the parts of a run.
 
     journal: ``None`` for a replay, which rebuilds every prompt in its own work folder
-    copies: folder of the shared files as they were before the recorded events that ``recording`` repeats
+    copies: folder of the shared files as they were where the run goes on, or before the events that are repeated
     """
     folder = journal.folder if journal else configuration.zork_game_workdir
     for place in {folder, configuration.zork_game_workdir}:
@@ -176,7 +176,7 @@ def assemble(
         facts, tokens = parts.game.facts, model.tokens
         known = ManagerParts(log, configuration, GameState(), model, facts, parts.vocabulary, tokens, folder.name)
         learning = build_learning(known)
-        learning.hold(recording, files, copies or folder / AT_START)
+        learning.hold(recording, files, copies or (folder / AT_START if recording.is_repeating else None))
         game, critic = RestoringGame(parts.game, recording), build_critic(known, learning)
         build = partial(build_turn, model, parts, game, critic, learning, recording)
         orchestrator = ZorkOrchestrator(

@@ -98,10 +98,10 @@ class SharedStore(ABC):
         """SHA-256 of what the file contains or is about to, 64 hex digits; ``None`` if it is not compared."""
         return None
 
-    def hold(self, recording: Recording, base: bytes | None = None) -> None:
-        """Take part in a run. If turns are to be repeated, begin with ``base`` instead of the file's content."""
+    def hold(self, recording: Recording, base: bytes | None = None, *, returns: bool = False) -> None:
+        """Take part in a run. If this ``returns`` to an earlier moment, begin with ``base``, the content then."""
         self.recording = recording
-        if recording.is_repeating:
+        if returns or recording.is_repeating:
             self._return_to(base)
 
     @abstractmethod
@@ -194,8 +194,8 @@ class DocumentStore(SharedStore, Generic[D]):
         return sha256(self._rendered()).hexdigest()
 
     @override
-    def hold(self, recording: Recording, base: bytes | None = None) -> None:
-        super().hold(recording, base)
+    def hold(self, recording: Recording, base: bytes | None = None, *, returns: bool = False) -> None:
+        super().hold(recording, base, returns=returns)
         self._left = None if self._is_repeating else self._stat()
 
     @override

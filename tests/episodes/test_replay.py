@@ -12,7 +12,16 @@ import pytest
 
 from orchestration.history import Replayed
 from session.errors import StoreError, StoryError, ZorkGPTError
-from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
+from session.events import (
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    FileEdited,
+    ModelAnswered,
+    RunPaused,
+    RunStarted,
+    TurnPlayed,
+)
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, killed, killed_before_writing
@@ -229,6 +238,21 @@ def test_a_run_whose_files_were_edited_while_it_was_dead_is_repeated_exactly(
 def test_so_is_one_that_was_killed_between_recording_a_write_and_writing(tmp_path: Path) -> None:
     """The edit of the file that was to be written was recorded before those of files that are looked at earlier."""
     assert killed_before_writing(tmp_path / "knowledgebase.md")
+    check_edits_of_a_dead_run(tmp_path)
+
+
+@pytest.mark.parametrize("last", [RunStarted, EpisodeEnded])
+def test_so_is_one_that_was_killed_before_its_next_episode_began(tmp_path: Path, last: type[Event]) -> None:
+    """Nothing is left to repeat: the run goes on from its copies of the files."""
+
+    def kill(event: Event) -> None:
+        if isinstance(event, EpisodeStarted) and event.episode == (1 if last is RunStarted else 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play_prompted(STORY, tmp_path, turns=15, episodes=2, show=kill)
+    journal = find_run(tmp_path) / JOURNAL_FILE
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     check_edits_of_a_dead_run(tmp_path)
 
 
