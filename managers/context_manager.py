@@ -305,7 +305,8 @@ class ContextManager(BaseManager):
             left_out = shown[0].turn - 1 if shown else 0
             if left_out:
                 since = max(0, left_out - self.game_state.arrival_turn)
-                is_mixed = sections[0].title == SINCE and since < left_out
+                is_small = self.config.agent.reasoning_length is not None
+                is_mixed = not is_small and sections[0].title == SINCE and since < left_out
                 which = f", {since or 'none'} of them since the arrival" if is_mixed else ""
                 note = f"({counted(left_out, 'earlier turn')} left out{which})"
                 sections[0] = replace(sections[0], text=f"{note}{separator}{sections[0].text}")

@@ -468,6 +468,9 @@ def test_turns_before_the_first_one_shown_are_counted_for_the_critic_and_in_a_wi
             assert "act 7" in prompt
             assert "act 6\n" not in prompt
     assert "left out" not in manager(3).get_critic_context(MILL, "wait").render()
+    small = manager(9, agent={"history_window": 2, "reasoning_length": 0})
+    small.game_state.arrival_turn = 4
+    assert "left out)" in small.get_agent_context(MILL).render()
 
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
