@@ -86,7 +86,7 @@ def test_why_prints_the_turn_that_taught_a_memory_its_writer_its_prompts_and_whe
     assert "    > north\n    Hall\n    Whitewashed walls" in taught
     assert f"{played[0]}/3 added after episode 1, turn 2\n" in later
     assert "answer of scripted as memory, prompt " in later
-    assert "Shown to the player 4 times: episode 1, turn 5, 7; episode 2, turn 2; episode 3, turn 2\n" in later
+    assert "Shown to the player 6 times: episode 1, turn 5, 7; episode 2, turn 1-2; episode 3, turn 1-2\n" in later
     assert "north at Forecourt: " in later
 
 
@@ -119,7 +119,7 @@ def test_why_of_a_memory_written_by_hand_says_so_and_that_it_cites_no_turn(playe
     assert "Shown to the player 0 times\n" in found
     during = typed("memories", "why", "By hand").text
     assert f"seen after episode 1, turn 4 of run {played[0]}" in during
-    assert "Shown to the player 6 times" in during
+    assert "Shown to the player 8 times" in during
 
 
 def test_why_of_a_title_that_never_was_names_the_closest_one(played: list[str]) -> None:
