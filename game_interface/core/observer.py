@@ -24,6 +24,7 @@ _DARK = re.compile(r"(?:\w+ ){0,2}(?:dark|black)(?:ness)?", re.IGNORECASE)
 """A heading of the dark, which is the same in all rooms."""
 _IDLE = ("look", "inventory", "wait", "examine me", "take zz", "zz " * 60)
 """Commands that change only clocks and the notes of the parser. The last one fills the parser's buffers."""
+_WORD, _HYPHENATED = re.compile(r"[a-z']+"), re.compile(r"[a-z']+(?:-[a-z']+)+")
 _MOST_WORDS = 3  # of a thing without a name
 _MOST_NODES = 20_000
 """Cached states of all objects; most objects have a few dozen in a long session."""
@@ -82,8 +83,9 @@ class Observer:
                 banner = interpreter.send("version")
         self.attribute_names = attribute_table(story, banner, player.attributes)
         names, self._unnamed = names_of_things(story, table)
+        self._parser_words = frozenset(word for words in self._unnamed.values() for word in words)
+        self._letters = Dictionary.of(story).letters
         self._sight = _Sight(table, self.attribute_names, names)
-        self._dictionary = Dictionary.of(story)
         self.printed: frozenset[str] = frozenset()
         self._lasting = lasting
         self.location: Location | None = None
@@ -101,10 +103,13 @@ class Observer:
         before = self.location
         memory = bytes(self._interpreter.memory)
         status = self.reader.read(memory, text)
-        if self._unnamed:
-            known = self._dictionary.known_words([text])
-            self.printed |= {word for words in self._unnamed.values() for word in words if word in known}
         inventory, visible, inside = self._sight.look(memory, status.location, status.player)
+        if self._unnamed:
+            lower = text.lower()
+            words = {word[: self._letters] for word in (*_WORD.findall(lower), *_HYPHENATED.findall(lower))}
+            self.printed |= self._parser_words & words
+            inventory, visible = self._as_printed(inventory), self._as_printed(visible)
+            inside = (self._as_printed((inside,)) or (inside,))[0] if inside else None
         self.location = self._locations.get(status.location or 0)
         if self.location and not (self.location.name and self.location.name in headings_in(text)):
             self.location = self._with_heading(self.location, before, text)
@@ -112,8 +117,8 @@ class Observer:
         return Observation(
             text=text,
             location=self.location,
-            inventory=None if inventory is None else tuple(map(self._as_printed, inventory)),
-            visible=None if visible is None else tuple(map(self._as_printed, visible)),
+            inventory=inventory,
+            visible=visible,
             score=status.score,
             max_score=status.max_score,
             moves=status.moves,
@@ -121,14 +126,19 @@ class Observer:
             parents=self._table.parents(memory),
             awaits_key=self._interpreter.prompt == "key",
             attributes_hash=self._table.attributes_hash(memory),
-            inside=self._as_printed(inside) if inside else None,
+            inside=inside,
             state_hash=f"{crc32(b''.join([machine, *[memory[each] for each in self._lasting]])):08x}",
         )
 
-    def _as_printed(self, thing: GameObject) -> GameObject:
-        """Return the thing; without a name, named by the first of the parser's words that the story has printed."""
-        words = [word for word in self._unnamed.get(thing.num, ()) if word in self.printed]
-        return replace(thing, name="/".join(words[:_MOST_WORDS])) if words else thing
+    def _as_printed(self, things: Objects | None) -> Objects | None:
+        """Return the things; those without a name are named by the first parser's words that the story has printed."""
+        unnamed, printed = self._unnamed, self.printed
+        if things is None or unnamed.keys().isdisjoint([thing.num for thing in things]):
+            return things
+        words = [[word for word in unnamed.get(thing.num, ()) if word in printed][:_MOST_WORDS] for thing in things]
+        return tuple(
+            [replace(each, name="/".join(own)) if own else each for each, own in zip(things, words, strict=True)]
+        )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
         """Return ``location``, named by the heading of the room's description if its object has another name or none.
