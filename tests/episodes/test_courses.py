@@ -555,8 +555,8 @@ def test_a_course_past_news(tmp_path: Path, case: str, stop_at: str) -> None:
     answer = {**routine("take rope", "pull hook", following, "read rope"), "stop_at": stop_at}
     run, reports = one_episode(tmp_path, answer, script=script, turns=5)
     assert ([source for _, source in sources(run, 1)].count("then") > 2) == goes_on
-    told = f"stopped at `pull hook` (3 commands played): now in sight: board. Not played: `{following}`"
-    assert (told in "".join(reports)) != goes_on
+    report = f"stopped at `pull hook` (3 commands played): now in sight: board. Not played: `{following}`"
+    assert (report in "".join(reports)) != goes_on
 
 
 @pytest.mark.parametrize("stop_at", ["failure", "place"])

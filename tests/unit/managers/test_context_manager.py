@@ -193,12 +193,12 @@ def test_what_a_thing_or_a_person_has_is_listed_with_the_name_of_that_one() -> N
 
 def test_scenery_stays_scenery_when_something_is_seen_in_it() -> None:
     things = (GameObject(31, "oak chest", 12, frozenset({23})), GameObject(32, "coat", 31))
-    for history, told in ((6000, "Scenery: oak chest (with coat)"), (0, "Here: coat")):
+    for history, line in ((6000, "Scenery: oak chest (with coat)"), (0, "Here: coat")):
         config = GameConfiguration.model_validate({"prompt_budgets": {"history": history}})
         state = GameState(opening="An oak chest and a coat.", latest=MILL)
         context = ContextManager(logging.getLogger("test"), config, state, attribute_names=ATTRIBUTES)
         shown = context.get_agent_context(replace(MILL, visible=things)).render()
-        assert f"(ID: 12)\n{told}\n" in shown
+        assert f"(ID: 12)\n{line}\n" in shown
 
 
 def test_a_person_is_listed_by_the_one_name_that_the_story_has_printed_and_a_thing_is_not() -> None:

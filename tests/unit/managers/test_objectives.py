@@ -428,10 +428,10 @@ def test_recent_answers_are_whole_and_earlier_ones_without_facts_are_left_out_fo
     )
     for turn in range(1, 9):
         play.turn("search ashes", found_in_ashes.replace("A stopper", f"Stopper {turn}"))
-    told, count, _ = play_part(play.state, play.manager.evidence, 8).fit(1500)
-    shown = [f"Stopper {turn} is" in told for turn in range(1, 9)]
+    text, count, _ = play_part(play.state, play.manager.evidence, 8).fit(1500)
+    shown = [f"Stopper {turn} is" in text for turn in range(1, 9)]
     assert shown == sorted(shown)
     assert {*shown} == {False, True}
     left_out = shown.count(False)
-    assert len(re.findall(r" \[…\]$", told, re.MULTILINE)) >= left_out
-    assert f"({play.state.turn_count - count} earlier left out)" in told
+    assert len(re.findall(r" \[…\]$", text, re.MULTILINE)) >= left_out
+    assert f"({play.state.turn_count - count} earlier left out)" in text
