@@ -252,13 +252,13 @@ class Expectations:
         earlier = self.known_effects(record) if record.gained or record.lost else []
         gained = [num for each in earlier for num in each.gained]
         lost = [num for each in earlier for num in each.lost]
-        changes = {
-            "now you carry": [] if only_sight else self._unnamed(record, record.newly_held, gained, record.before),
-            "you no longer carry": []
-            if only_sight
-            else self._unnamed(record, record.no_longer_held, lost, record.after),
-            "now in sight": self._come_to_light(record, further),
-        }
+        changes = {"now in sight": self._come_to_light(record, further)}
+        if not only_sight:
+            changes = {
+                "now you carry": self._unnamed(record, record.newly_held, gained, record.before),
+                "you no longer carry": self._unnamed(record, record.no_longer_held, lost, record.after),
+                **changes,
+            }
         return "; ".join(f"{name}: {', '.join(each.label for each in got)}" for name, got in changes.items() if got)
 
     def _in_vain(self, record: TurnRecord, command: str, *, is_planned: bool) -> str:
