@@ -37,7 +37,8 @@ class MapTruth:
     """The comparison of a map with a replay. A true map has zero of unlearned, unwalked, false and missing.
 
     moves: made by a command
-    carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
+    carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``),
+        or that the map takes for the end of a scene
     routes: ordered pairs of different rooms that the walked moves connect
     unlearned: moves for which there was no edge to the right room just after
     unwalked: edges that were never walked, or last led to another room
@@ -116,7 +117,9 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager, truth: MapT
         exit_ = manager.movements.exit_of(turn.action)
         if exit_ and turn.moved and not turn.after.died and before.location and here:
             edge = Edge(before.location.num, exit_)
-            if carries_along(exit_) or _leads(game, state, "wait", here.num):
+            carry = manager.game_map.carries.get(edge)
+            changes_scene = carry is not None and carry.turn == turn.turn
+            if carries_along(exit_) or changes_scene or _leads(game, state, "wait", here.num):
                 truth.carried += 1
                 continue
             truth.moves += 1

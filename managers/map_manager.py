@@ -74,7 +74,7 @@ class MapManager(BaseManager):
         file cannot be written. The map in memory is then up to date.
         """
         graph, store = self.game_map, self._store
-        attempt = self.movements.attempt(record)
+        attempt = self.movements.attempt(record, graph)
         self._note_carry(record)
         exit_, here = self.movements.exit_tried(record), record.before.location
         if here and self.movements.is_direction(exit_) and self.movements.boards(record):
@@ -176,7 +176,7 @@ class MapManager(BaseManager):
 
     def _note_carry(self, record: TurnRecord) -> None:
         """Record the room to which the story moved the player during a command that is not an exit."""
-        command = self.movements.carrying(record)
+        command = self.movements.carrying(record, self.game_map)
         here, to = record.before.location, record.after.location
         if command and here and to and record.after.ending is None:
             line = self._with_question(record, command)

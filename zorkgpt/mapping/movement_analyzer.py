@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from session.commands import AGAIN, DIRECTIONS, PRONOUNS, Vocabulary, commands_of, is_joined, passes_time, steps_of
 from session.text import asks, description_in, first_line, sentences_of
 from session.values import Repetition, TurnRecord
+from zorkgpt.mapping.map_graph import MapGraph
 
 DIRECTION_CONFIDENCE = 0.8
 OTHER_COMMAND_CONFIDENCE = 0.4
@@ -90,7 +91,7 @@ class MovementAnalyzer:
         self._directions = frozenset(directions)
         self._vocabulary = vocabulary
 
-    def attempt(self, turn: TurnRecord) -> Attempt | None:
+    def attempt(self, turn: TurnRecord, graph: MapGraph | None = None) -> Attempt | None:
         """Return the exit that the turn tried, or ``None`` if the turn shows nothing about the map.
 
         These turns show nothing:
@@ -102,6 +103,8 @@ class MovementAnalyzer:
         - the command only carries the player along (``carries_along``), or answers a question
         - the player stays, and is in or on a thing before or after it, such as a boat that was boarded, unless the
           story describes the room anew, so that the way in the boat leads back
+        - a direction leads elsewhere than ``graph`` has it, and the story took things from the player: that is the end
+          of a scene, or a capture
         """
         exit_ = self.exit_tried(turn)
         before, after = turn.before, turn.after
@@ -112,19 +115,24 @@ class MovementAnalyzer:
         is_driven = before.inside == after.inside is not None and description_in(after.text, before.location.name)
         if not turn.moved and not is_driven and (before.inside is not None or self.boards(turn)):
             return None
+        here, there = before.location.num, after.location.num
+        if graph is not None and here != there and turn.no_longer_held and self.is_direction(exit_):
+            known = {**graph.ways_back(here), **graph.connections.get(here, {})}
+            if known.get(exit_, there) != there:
+                return None
         return Attempt(
-            from_id=before.location.num,
+            from_id=here,
             exit=exit_,
-            to_id=after.location.num if turn.moved else None,
+            to_id=there if here != there else None,
             confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
         )
 
-    def carrying(self, turn: TurnRecord) -> str:
+    def carrying(self, turn: TurnRecord, graph: MapGraph | None = None) -> str:
         """Return the command or line of commands during which the player came to another location, if it is no exit.
 
         It is "" for all others, and for keys, deaths and turns that set the clock back.
         """
-        if not turn.moved or turn.after.died or self._is_unread(turn) or self.attempt(turn):
+        if not turn.moved or turn.after.died or self._is_unread(turn) or self.attempt(turn, graph):
             return ""
         return self.exit_of(turn.action)
 

@@ -367,14 +367,16 @@ def _steps_from(
     ]
     if uses_ways_back:
         ways += [(_WAY_BACK, to_id, command) for command, to_id in graph.ways_back(here).items()]
-    if uses_carries:
-        ways += [(_CARRIED, carry.to_id, command) for command, carry in graph.carries_from(here).items()]
+    carries = graph.carries_from(here) if uses_carries else {}
+    ways += [(_CARRIED, carry.to_id, command) for command, carry in carries.items()]
     surest = {to_id: (confidence, command) for confidence, to_id, command in sorted(ways)}
     steps = []
     for to_id, (confidence, command) in surest.items():
-        reason = _doubt(graph, edge := Edge(here, command), is_new_game=is_new_game)
+        carry = carries.get(command)
+        carry = carry if carry is not None and carry.to_id == to_id else None
+        reason = "carried you once" if carry else _doubt(graph, Edge(here, command), is_new_game=is_new_game)
         is_back = not reason and command not in graph.connections.get(here, ())
-        moves = 1 + (graph.carries[edge].stayed if edge in graph.carries else 0)
+        moves = 1 + (carry.stayed if carry else 0)
         unsure = f"{plain_line(command)} {reason}" if reason else ""
         steps.append((confidence, Path(to_id, None, command, moves, int(is_back), unsure)))
     return steps
@@ -388,9 +390,7 @@ def _doubt(graph: MapGraph, edge: Edge, *, is_new_game: bool) -> str:
         return f"in or on {graph.rides[edge]}"
     if graph.is_shut(edge, is_new_game=is_new_game):
         return "blocked at first"
-    if graph.has_led(edge):
-        return "unsure" if graph.confidence(edge) < SURE else ""
-    return "carried you once" if edge in graph.carries else ""
+    return "unsure" if graph.has_led(edge) and graph.confidence(edge) < SURE else ""
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:

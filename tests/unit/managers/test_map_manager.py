@@ -11,7 +11,7 @@ from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.commands import Vocabulary
 from session.game_configuration import ExtractorOptions, GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Location, Observation, Proposal, Reading
+from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import MapGraph
@@ -363,6 +363,28 @@ def test_where_the_story_carried_the_player_is_on_the_map_though_no_path_leads_t
     assert shortest_path(manager.game_map, 22, 29) is None, "go_to does not take it"
     manager.learn(walk(22, "up", 29))
     assert "carried" not in local_view(manager.game_map, 22, 2, named=(32,))
+
+
+@pytest.mark.parametrize("known", [walk(22, "northwest", 29), walk(29, "southeast", 22)], ids=["walked", "presumed"])
+def test_the_end_of_a_scene_does_not_replace_where_an_exit_leads(tmp_path: Path, known: TurnRecord) -> None:
+    manager = manager_in(tmp_path, here=22)
+    manager.learn(known)
+    edges = on_disk(tmp_path).connections
+    vial, rucksack = GameObject(5, "vial"), GameObject(6, "rucksack")
+    before = replace(at(22), inventory=(vial,))
+    manager.learn(replace(turn(before, "nw", replace(at(33, "Office"), inventory=(rucksack,))), turn=10))
+    manager.learn(walk(33, "east", 34))
+    graph = on_disk(tmp_path)
+    assert {**graph.connections, 33: {}} == {**edges, 33: {}}
+    line = manager.local_view().splitlines()[0]
+    assert "; northwest (carried you, episode 1, turn 10) -> L33 Office" in line
+    assert "northwest -> L29" in line
+    path = shortest_path(graph, 22, 29)
+    assert path is not None
+    assert path.commands == ("northwest",)
+    assert "(2, northwest carried you once)" in local_view(graph, 22, 2, named=(34,))
+    manager.learn(turn(before, "nw", replace(at(40), inventory=(vial,))))
+    assert manager.game_map.connections[22]["northwest"] == 40, "the player kept everything, so it was a walk"
 
 
 def test_a_place_to_which_the_story_took_the_player_is_as_far_as_the_turns_until_then(tmp_path: Path) -> None:
