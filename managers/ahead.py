@@ -5,9 +5,10 @@ It is about the present moment, so it stands behind the texts that a server cach
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from typing_extensions import Unpack, override
@@ -35,7 +36,8 @@ KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
 MOST_TOKENS_AHEAD = 500
 MOST_POINTS = 20
-MOST_BEFORE = 6  # commands
+MOST_BEFORE = 6  # commands, and numbers
+_NUMBER = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class _Points:
 
     after: the command to which it refers, as in "take it"
     things: the numbers of the things that it got and, below 0, lost
+    others: the commands that won the same in other games and differ from it only in a number
     """
 
     place: int | None
@@ -51,6 +54,12 @@ class _Points:
     change: int
     after: str = ""
     things: frozenset[int] = frozenset()
+    others: tuple[str, ...] = ()
+
+    @property
+    def but_for_numbers(self) -> tuple[int | None, int, str]:
+        """What is equal for points whose commands differ only in a number."""
+        return self.place, self.change, _NUMBER.sub("#", self.command)
 
     @property
     def played(self) -> Played:
@@ -101,9 +110,20 @@ class Ahead(BaseManager):
                 points = _Points(*scored.played, scored.change, scored.after, things)
                 if not any(self._is_alike(each, points) for each in known):
                     known.append(points)
+        alike: defaultdict[object, list[_Points]] = defaultdict(list)
+        for points in self._earlier:
+            alike[points.but_for_numbers].append(points)
+        shown = {replace(one, others=()): one for several in alike.values() for one in self._of_games(several)}
+        self._earlier = [shown[points] for points in self._earlier if points in shown]
         self._before = self._episodes.steps_before()
         self._in_vain = self._episodes.in_vain()
         self._ends = self._episodes.known_ends()
+
+    def _of_games(self, alike: Sequence[_Points]) -> Sequence[_Points]:
+        """Return points whose commands differ only in a number, as one if no game won two of them."""
+        if any(sum(each.played in game for each in alike) > 1 for game in self._games):
+            return alike
+        return [replace(alike[0], others=tuple(each.command for each in alike[1:]))]
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -164,6 +184,8 @@ class Ahead(BaseManager):
         """Return whether points and place are equal, and the commands name, get or lose the same things."""
         if (one.place, one.change) != (other.place, other.change):
             return False
+        if one.others and one.but_for_numbers == other.but_for_numbers:
+            return True
         played = {each.played for each in (one, other)}
         return self.vocabulary.means_same(one.command, other.command) or (
             not one.things.isdisjoint(other.things) and not any(played <= game for game in self._games)
@@ -194,6 +216,10 @@ class Ahead(BaseManager):
         edge = Edge(points.place or 0, self._exit_of(points.command))
         distance += " (blocked at first)" if self._map is not None and self._map.game_map.is_shut(edge) else ""
         after = f" after {points.after}" if points.after else ""
+        commands = (points.command, *points.others)
+        numbers = [" ".join(_NUMBER.findall(each)) for each in commands] if points.others else []
+        left_out = [f"{len(numbers) - MOST_BEFORE} more"] if len(numbers) > MOST_BEFORE else []
+        after += f" (the number differed by game: {', '.join([*numbers[:MOST_BEFORE], *left_out])})" if numbers else ""
         end = next(self._ends_of(points.place, points.command), None)
         fatal = f" ({end.how} in {end.when})" if end else ""
         return f"{points.change:+d} {points.command}{after}, {place}{distance}{first}{in_vain}{fatal}"

@@ -300,6 +300,33 @@ def test_what_brought_no_points_in_a_later_game_says_so_unless_the_points_were_w
     assert games.ahead_of[0] == told
 
 
+def test_points_for_a_number_that_differed_by_game_are_one_line_and_done_by_any_number(games: Games) -> None:
+    for episode, number in enumerate((502, 314), start=1):
+        games.turn(f"keeper, {number}", score=5)
+        games.end(episode)
+    assert games.ahead_of == ["+5 keeper, 502 (the number differed by game: 502, 314), L11, here"]
+    games.turn("keeper, 271", score=5)
+    assert games.told == "done: +5 keeper, 271 (turn 1)"
+    games.end(3)
+    for episode in range(4, 10):
+        games.turn(f"keeper, {episode}", score=5)
+        games.end(episode)
+    assert games.ahead_of == ["+5 keeper, 502 (the number differed by game: 502, 314, 271, 4, 5, 6, 3 more), L11, here"]
+
+
+def test_commands_with_other_numbers_that_one_game_won_both_are_apart(games: Games) -> None:
+    games.turn("stir vat 1", score=5)
+    games.turn("ring bell", score=10)
+    games.turn("stir vat 2", score=15)
+    games.end(1)
+    games.turn("stir vat 3", score=5)
+    games.end(2)
+    commands = ("stir vat 1", "ring bell", "stir vat 2", "stir vat 3")
+    assert games.ahead_of == [f"+5 {command}, L11, here" for command in commands]
+    games.turn("stir vat 4", score=5)
+    assert len(games.ahead_of) == len(commands)
+
+
 def test_points_that_the_turns_left_do_not_reach_are_marked(tmp_path: Path) -> None:
     games = Games(tmp_path, max_turns_per_episode=3)
     first_game(games)
