@@ -37,7 +37,7 @@ class Tries:
         at_location[command].append(turn)
         if not turn.moved:
             self._stays[here, command].append(turn)
-        if turn.did_something and not turn.after.died:
+        if turn.did_something and not (turn.after.died or turn.took_no_turn):
             done.pop(command, None)
             done[command] = turn
         for paragraph in turn.after.text.split("\n\n"):

@@ -436,9 +436,13 @@ class TurnRecord:
 
     @property
     def took_no_turn(self) -> bool:
-        """Whether the story counted no turn and the command changed nothing, as when it was not understood."""
-        moves = self.before.moves
-        return moves is not None and moves == self.after.moves and not self.did_something
+        """Whether the story counted no turn and the player can notice no change, as when it was not understood.
+
+        A parser may still have marked things out of sight that it tried to understand.
+        """
+        before, after = self.before, self.after
+        is_same = before.noticed == after.noticed and not self._moves_things_here
+        return is_same and before.moves is not None and before.moves == after.moves
 
     @property
     def came_to_light(self) -> tuple[GameObject, ...]:

@@ -11,6 +11,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.objectives import evidence_of
+from session.game_state import Tries
 from session.values import (
     HIGHEST_SEED,
     GameObject,
@@ -183,6 +184,19 @@ def test_a_change_of_places_where_the_player_is_did_something_though_nothing_in_
     before = replace(SEEN, location=Location(1, "Study"), parents=(0, 0, 0, 1, 3, 0, 2))
     record = TurnRecord(1, 1, before, (Proposal("wake"),), (Verdict(accepted=True),), replace(before, parents=now))
     assert record.did_something == did_something
+
+
+@pytest.mark.parametrize(("moves", "took_no_turn"), [(4, True), (5, False), (None, False)])
+def test_a_refused_command_took_no_turn_though_the_parser_marked_a_thing_out_of_sight(
+    moves: int | None, took_no_turn: bool
+) -> None:
+    before = replace(SEEN, location=Location(1, "Study"), moves=4, attributes_hash="00000001")
+    after = replace(before, text="You can't see any such thing.", moves=moves, attributes_hash="00000002")
+    record = TurnRecord(1, 1, before, (Proposal("examine silhouettes"),), (Verdict(accepted=True),), after)
+    assert record.took_no_turn == took_no_turn
+    tries = Tries()
+    tries.add(record)
+    assert bool(tries.done_at(1)) != took_no_turn, "it is not shown as done"
 
 
 def test_a_thing_that_takes_the_place_of_another_one_replaces_it() -> None:
