@@ -13,6 +13,7 @@ from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.course_manager import CourseManager, is_on_course
 from managers.done import done_in, numbers_named, with_commands
 from managers.knowledge.analysis import (
+    AnswerBesideEpisode,
     KnowledgeAnswer,
     KnowledgePrompt,
     LearnedTurn,
@@ -315,7 +316,8 @@ class KnowledgeManager(BaseManager):
         characters = tokens.characters(share_at_end(budget) if is_at_end else budget)
         asked = update_question(played, self._known(), characters)
         take = partial(self._take, asked, is_at_end=is_at_end)
-        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, asked.beside),)
+        schema, beside = KnowledgeAnswer, AnswerBesideEpisode
+        return (Question(self.model, "analysis", asked.prompt, schema, take, asked.beside, beside),)
 
     def _take(
         self,

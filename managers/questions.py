@@ -32,6 +32,7 @@ class Question:
     schema: of the answer. Questions with a field of the same name are not asked together, except ``reasoning``
     answered: is called with the answer, or with the error if there is none; may return questions that follow from it
     beside: the prompt in a call with another question that has such a prompt, without what that one contains
+    beside_schema: of the answer in such a call, with the same fields; ``None`` for ``schema``
     is_about_episode: it gets the texts on which a question about the episode is to be answered
     """
 
@@ -41,6 +42,7 @@ class Question:
     schema: type[BaseModel]
     answered: Callable[[Any], Sequence[Question] | None]
     beside: Prompt | None = None
+    beside_schema: type[BaseModel] | None = None
     is_about_episode: bool = False
 
     def with_material(self, material: str) -> Question:
@@ -105,8 +107,9 @@ def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel |
     """Return each question's part of the answer; nothing if the answer is invalid."""
     model = next((each.model for each in questions if each.role == "analysis"), questions[0].model)
     are_beside = sum(each.beside is not None for each in questions) > 1
+    schemas = [(are_beside and each.beside_schema) or each.schema for each in questions]
     fields: dict[str, Any] = {
-        name: (field.annotation, field) for each in questions for name, field in each.schema.model_fields.items()
+        name: (field.annotation, field) for schema in schemas for name, field in schema.model_fields.items()
     }
     fields["tasks"] = (ClassVar[Sequence[Task]], [Task(each.role, each.prompt, each.schema) for each in questions])
     schema = create_model("LastLessons", __base__=JointAnswer, __doc__=JointAnswer.__doc__, **fields)

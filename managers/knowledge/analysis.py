@@ -47,11 +47,12 @@ BRIEF_TURNS = 8
 BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
 LONGEST_SPAN = 100  # turns
 
+OtherSection = Literal["DANGERS & THREATS", "PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]
 FilledSection = Literal[
     "DANGERS & THREATS", "PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "DEATH & DANGER ANALYSIS", "LESSONS LEARNED"
 ]
 """The sections that a model fills while it plays."""
-DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
+DEFAULT_SECTION: OtherSection = "LESSONS LEARNED"
 
 _FILLED: tuple[FilledSection, ...] = get_args(FilledSection)
 _SECTIONS = {text_key(title): title for title in _FILLED}
@@ -229,6 +230,11 @@ def _as_section(value: object) -> object:
     return _SECTIONS.get(text_key(value), DEFAULT_SECTION) if isinstance(value, str) else value
 
 
+def _as_other_section(value: object) -> object:
+    section = _as_section(value)
+    return "DANGERS & THREATS" if section == DEATH_ANALYSIS else section
+
+
 def _as_turns(value: object) -> object:
     """Return the turns of a list or of a text like ``12, T14-16``, without what is neither a turn nor a span."""
     turns: list[int] = []
@@ -258,6 +264,18 @@ class KnowledgeAnswer(BaseModel):
     """All lines that are worth knowing."""
 
     lines: list[ProposedLine] = Field(default_factory=list)
+
+
+class LineBesideDeaths(ProposedLine):
+    """A line that is worth knowing, beside a field for deaths."""
+
+    section: Annotated[OtherSection, BeforeValidator(_as_other_section)] = DEFAULT_SECTION
+
+
+class AnswerBesideEpisode(BaseModel):
+    """All lines that are worth knowing, beside the answer about an episode, which has a field for its deaths."""
+
+    lines: list[LineBesideDeaths] = Field(default_factory=list)
 
 
 class MergedLine(BaseModel):

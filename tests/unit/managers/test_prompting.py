@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +30,7 @@ from managers.questions import Question, ask_each, ask_together, share_at_end
 from managers.state_manager import StateManager
 from session.context import PromptSection, render_sections
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.knowledge import INSIGHTS
+from session.knowledge import DEATH_ANALYSIS, INSIGHTS
 from session.text import TokenCounter
 from tests.fixtures.scripted_llm import Reply, ScriptedLLM
 from tests.unit.managers.knowledge_parts import KnowledgePlay
@@ -238,6 +239,10 @@ def test_in_one_call_nothing_is_told_twice_that_the_question_about_knowledge_con
     texts = ("Mordant first.", "Fumes kill.", "The bell is cracked.")
     assert [play.prompts[0].count(text) for text in texts] == [1, 1, 1]
     assert "=== KNOWLEDGE ===\n(as under WHAT IS KNOWN)\n" in play.prompts[0]
+    (joint,) = play.llm.calls
+    line = {"section": DEATH_ANALYSIS, "text": "Fumes kill.", "turns": [3]}
+    assert DEATH_ANALYSIS not in joint.prompt.system + dumps(joint.schema.model_json_schema()), "it is for `deaths`"
+    assert joint.schema.model_validate({"lines": [line]}).model_dump()["lines"][0]["section"] == "DANGERS & THREATS"
     ask_together(summing.questions(()), 15_000, TokenCounter())
     assert [play.prompts[-1].count(text) for text in texts] == [1, 1, 1]
 
