@@ -296,15 +296,15 @@ def prologue(state: GameState, *, with_room: bool = False) -> str:
     return without_padding("\n\n".join(texts if with_room else texts[:1]))
 
 
-def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int]) -> str:
+def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int | str]) -> str:
     """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn.
 
-    The number of the start is 0.
+    The number of the start is 0. Instead of a number, words say where another game is that contains the line.
     """
     shown = []
     for line in lines:
         turn = turn_of_line.get(line)
-        where = "at the start" if turn == 0 else f"in turn {turn}"
+        where = turn if isinstance(turn, str) else f"in turn {turn}" if turn else "at the start"
         beginning = line[:BEGINNING].rpartition(" ")[0] or line[:BEGINNING]
         shown.append(line if turn is None else f"{beginning}… [line as {where}]")
     return "\n".join(shown)

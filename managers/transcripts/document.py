@@ -118,10 +118,12 @@ def parse_transcripts(text: str) -> Transcripts:
 def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str:
     """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
 
-    games: the best if a score is known, then another; its turns that the first one has as well become a reference
+    games: the best if a score is known, then another; its turns and lines that the first one has as well become
+        references
     opening: of the game that is played now, if the same prompt shows it
     """
     texts: list[str] = []
+    shown: dict[str, str] = {}
     for number, game in enumerate(games):
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
         start, beginning = _quoted(game.opening), game.opening
@@ -129,9 +131,10 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
             beginning = "As in this game, below."
         elif texts and start == _quoted(games[0].opening):
             beginning = f"As in episode {games[0].episode}."
-        text = GameText(beginning, room)
+        text = GameText(beginning, room, shown)
         for turn in game.turns if not texts else _referring(game, games[0]):
             text.add(turn)
+        shown = shown or text.lines_by_place(f"episode {game.episode}")
         kind = "" if len(games) == 1 else ", the latest" if texts or game.score is None else ", the best"
         if texts and game.episode < games[0].episode:
             kind = ", an earlier one"

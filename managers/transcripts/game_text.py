@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
@@ -88,9 +88,12 @@ class GameText:
     commands. If this is not enough, further texts are left out in this order, of the oldest turns first: those of
     arrivals, since a room's description is shown again there; all texts; the commands. The text says which turns these
     are (ADR 35). The text of a first arrival is whole until then.
+
+    elsewhere: where the same prompt shows a line of another game, in words, by the line
     """
 
-    def __init__(self, opening: str, characters: int) -> None:
+    def __init__(self, opening: str, characters: int, elsewhere: Mapping[str, str] | None = None) -> None:
+        self._elsewhere = elsewhere or {}
         self._opening = cut_middle(opening, int(characters * NEWEST))
         self._characters = characters
         self._turns: list[PlayedTurn] = []
@@ -117,6 +120,11 @@ class GameText:
     def _since(self, until: int | None) -> int:
         return 0 if until is None else len(self._turns) - max(until, self._cuts.condensed)
 
+    def lines_by_place(self, game: str) -> dict[str, str]:
+        """Return the long lines of the text with their places in the game of that name, in words."""
+        places = {line: "the start" if turn == 0 else f"turn {turn}" for line, turn in self._told_in.items()}
+        return {line: f"in {game}, {place}" for line, place in places.items()}
+
     def contains_whole(self, response: str) -> bool:
         """Return whether the text has all of this response to the latest turn, if only as references for some lines."""
         is_latest = bool(self._turns) and self._turns[-1].response == response
@@ -142,7 +150,7 @@ class GameText:
         """Show all turns according to the cuts."""
         self._parts = [f"Start:\n{self._opening}"] if self._opening else []
         self._printed: set[str] = set()
-        self._told_in: dict[str, int] = {}
+        self._told_in: dict[str, int | str] = {**self._elsewhere}
         self._remember(PlayedTurn(0, "", self._opening))
         self._screen: tuple[int, list[str]] = 0, []  # the latest text that is shown by all of its lines, and its turn
         left_out, bare, placeless, condensed = self._cuts
@@ -169,7 +177,7 @@ class GameText:
         if not is_first and len(lines) == len(screen) >= SHORTEST_SCREEN and is_same.count(False) <= MOST_CHANGED:
             shown = f"[as in turn {number}]" if all(is_same) else _changed_lines(lines, is_same, number)
         else:
-            shown = without_repeats(lines, {} if is_first else self._told_in)
+            shown = without_repeats(lines, self._elsewhere if is_first else self._told_in)
             self._screen = turn.number, lines
         if len(shown) > self._longest:
             shown = cut_middle(shown, self._longest)
@@ -192,7 +200,7 @@ class GameText:
             if news:
                 yield from _command_lines(waiting)
                 waiting = []
-                text = cut_middle("\n".join(news), self._longest)
+                text = cut_middle(without_repeats(news, self._elsewhere), self._longest)
                 yield f"{turn.turns}: {turn.command}\n{text}"
             else:
                 waiting.append(turn)

@@ -118,6 +118,25 @@ def test_turns_that_another_shown_game_has_refer_to_it() -> None:
     )
 
 
+@pytest.mark.parametrize("characters", [20_000, 3000], ids=["whole", "condensed"])
+def test_a_line_that_the_other_shown_game_has_whole_refers_to_it(characters: int) -> None:
+    yard = "A flagged yard on top of the rock, and worn steps that go down east to the foreshore."
+    start = "The stone causeway runs out from the village and ends at the Tide House on its hump of rock."
+    more = [PlayedTurn(number, "wait", "Time passes, and the mud lies there as before.") for number in range(2, 42)]
+    best, latest = (
+        Game(episode, score, f"Causeway\n{start}", (PlayedTurn(1, command, f"{text}\n{yard}", to_id=35), *turns))
+        for episode, score, command, text, turns in (
+            (3, 5, "north", "Forecourt", ()),
+            (4, 0, "up", f"A wall.\n{start}", more),
+        )
+    )
+    text = games_text([best, latest], characters)
+    assert [text.count(line) for line in (yard, start)] == [1, 1]
+    assert "The stone causeway runs out from the… [line as in episode 3, the start]" in text
+    assert "A flagged yard on top of the rock, and… [line as in episode 3, turn 1]" in text
+    assert ("without what the story had printed before" in text) == (characters < 20_000)
+
+
 def test_no_game_is_the_best_if_no_score_is_known() -> None:
     text = games_text([game(2, None, "a"), game(1, None, "b")], 20_000)
     assert re.findall("^Episode.*", text, re.MULTILINE) == ["Episode 2, the latest:", "Episode 1, an earlier one:"]
