@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -147,9 +147,11 @@ class Ahead(BaseManager):
             paths = seen_paths(self._map.game_map, observation.location.num)
         near: list[str] = []
         far: list[str] = []
+        leg = self._next_leg([points.place for points in known.values()], observation.location_id)
         for points in known.values():
             path = paths.get(points.place or 0)
-            (near if path is None or path.moves < left else far).append(self._line_of(points, path))
+            line = self._line_of(points, path, leg.pop(points.place or 0, ""))
+            (near if path is None or path.moves < left else far).append(line)
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         lost = [turn for turn in scored if turn not in done] if done else []
@@ -191,9 +193,16 @@ class Ahead(BaseManager):
             not one.things.isdisjoint(other.things) and not any(played <= game for game in self._games)
         )
 
-    def _line_of(self, points: _Points, path: Path | None) -> str:
+    def _next_leg(self, places: Iterable[int | None], here: int | None) -> dict[int, str]:
+        """Return how far the second place that is not here is from the first one, by its id."""
+        first, second = [*[each for each in dict.fromkeys(places) if each not in {None, here}], None, None][:2]
+        if self._map is None or first is None or second is None:
+            return {}
+        return {second: f" ({_distance(seen_paths(self._map.game_map, first).get(second))} from L{first})"}
+
+    def _line_of(self, points: _Points, path: Path | None, leg: str = "") -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
-        distance = "" if self._map is None else f", {_distance(path)}"
+        distance = "" if self._map is None else f", {_distance(path)}{leg}"
         done, (changing, only_text) = self.game_state.tries, self._before.get((points.place, points.command), ((), ()))
         steps = Counter(changing)
         for at, command in steps:

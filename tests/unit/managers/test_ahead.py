@@ -159,7 +159,17 @@ def test_points_where_the_story_once_carried_the_player_have_that_distance(games
     once = "wait carried you once"
     assert games.ahead_of == [
         f"+15 dip banner in vat, L31, 1 move, {once}",
-        f"+5 ring bell, L{LOFT.num}, 2 moves, {once}",
+        f"+5 ring bell, L{LOFT.num}, 2 moves, {once} (1 move from L31)",
+    ]
+
+
+def test_the_second_place_with_points_has_its_distance_from_the_first_one(games: Games) -> None:
+    first_game(games)
+    games.turn("up", location=LOFT)
+    assert games.ahead_of == [
+        "+5 fill lamp, L11, 1 move, back?",
+        "+5 east, L11, 1 move, back?",
+        "+15 dip banner in vat, L31, 2 moves, 1 back? (1 move from L11)",
     ]
 
 
