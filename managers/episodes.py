@@ -362,9 +362,7 @@ def episode_prompt(
     """
     *earlier, summary = summaries
     fields = {"insights": insights, "episode": outcome_line(summary)}
-    before = [
-        [Line(line) for line in (outcome_line(each), *death_lines(each)[-1:])] for each in earlier[-EARLIER_SHOWN:]
-    ]
+    before = _earlier_items(earlier[-EARLIER_SHOWN:])
     deaths = []
     for death in summary.deaths[-DEATHS_SHOWN:]:
         lines = [Line(f"Death in turn {death.last.turn}:")]
@@ -382,6 +380,20 @@ def episode_prompt(
         Part("deaths", deaths, share=DEATHS_SHARE, others=len(summary.deaths) - len(deaths), separator="\n\n"),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, tokens.characters(budget))
+
+
+def _earlier_items(earlier: Sequence[EpisodeSummary]) -> list[list[Line]]:
+    """Return the outcome and the last death of each episode; the same death is described only the last time."""
+    items: list[list[Line]] = []
+    shown: dict[str, str] = {}
+    for summary in reversed(earlier):
+        lines = [outcome_line(summary)]
+        for line in death_lines(summary)[-1:]:
+            when, _, what = line.partition(": ")
+            where = shown.setdefault(what, when)
+            lines.append(line if where == when else f"{when}: as i{where[1:]}")
+        items.insert(0, [*map(Line, lines)])
+    return items
 
 
 KnownText = Annotated[str, at_most(LONGEST_LINE)]

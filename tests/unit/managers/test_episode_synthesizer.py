@@ -287,6 +287,19 @@ def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: Language
     assert play.knowledge.lines == {DEATH_ANALYSIS: [KnowledgeLine(told, (Source(2, 1, 2),))]}
 
 
+def test_the_same_death_of_several_earlier_episodes_is_described_once(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, [{}, {}, {}])
+    for episode in (1, 2):
+        play.die()
+        play.manager.end("lost")
+        play.begin(episode + 1)
+    play.lose()
+    asked = play.llm.calls[-1].prompt.user
+    assert "In turn 2 of episode 1: as in turn 2 of episode 2\n" in asked
+    assert "In turn 2 of episode 2: the player died at Blue Vats (31) on `drink dye` after `east`: " in asked
+    assert asked.partition("=== THE EPISODE ===")[0].count("The fumes take you.") == 1
+
+
 def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [BudgetSpent("no dollars left")])
     play.die()
