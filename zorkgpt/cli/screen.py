@@ -417,11 +417,8 @@ class LiveView:
             self._state = state if is_of_episode else None
             self._map = graph
             for record in self._moves:
-                attempt, start, to = (
-                    self._movements.attempt(record, graph),
-                    record.before.location,
-                    record.after.location,
-                )
+                attempt = self._movements.attempt(record, graph)
+                start, to = record.before.location, record.after.location
                 if attempt is not None and attempt.to_id is not None and start is not None and to is not None:
                     for room in (start, to):
                         graph.add_room(room.num, room.name)

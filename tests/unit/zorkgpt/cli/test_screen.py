@@ -186,6 +186,14 @@ def test_ways_that_no_line_can_show_are_listed(stage: Callable[..., Stage], heig
     assert "Other ways" not in narrow
 
 
+def test_the_end_of_a_scene_leaves_a_known_way_in_the_drawing(stage: Callable[..., Stage]) -> None:
+    tall = stage(140, 50)
+    room_with_ways(tall)
+    before = replace(SEEN, inventory=(GameObject(7, "banner"),))
+    tall.panel_after(played(turn(2, "north", before, location=Location(50, "Room 50"), inventory=())))
+    assert tall.view._map.connections[31] == {"north": LOFT.num}
+
+
 def test_lists_beside_the_map_are_whole_if_they_have_room_and_else_count_what_is_left_out(
     stage: Callable[..., Stage],
 ) -> None:
